@@ -1,0 +1,108 @@
+"""ddpsim: replays a training step of PyTorch's DistributedDataParallel, and predicts it elsewhere.
+
+    >>> import ddpsim
+    >>> answer = ddpsim.tune("resnet50-v100-b32", "p3dn@2", torch="2.8")
+    >>> answer.recommended.python
+    'DistributedDataParallel(model, bucket_cap_mb=8)'
+
+A function for each command of the program `ddpsim`, which does the work; `import_trace` for `import`. An answer is a
+dataclass with the keys of `--json` as attributes. README.md, and docs/formats.md for what each key means.
+"""
+
+from __future__ import annotations
+
+import builtins
+from typing import TYPE_CHECKING, Any
+
+from ._commands import VERSION as __version__
+from ._commands import (
+    advise,
+    allreduce,
+    buckets,
+    calibrate,
+    compare,
+    import_trace,
+    list,
+    simulate,
+    sweep,
+    topo,
+    tune,
+    validate,
+)
+from ._errors import Error, Failure, InputError, Regression, UsageError
+
+if TYPE_CHECKING:
+    from ._program import program as program
+    from ._results import AdviseResult as AdviseResult
+    from ._results import AllreduceResult as AllreduceResult
+    from ._results import BucketsResult as BucketsResult
+    from ._results import CalibrateResult as CalibrateResult
+    from ._results import CommandsResult as CommandsResult
+    from ._results import CompareResult as CompareResult
+    from ._results import ListResult as ListResult
+    from ._results import SimulateResult as SimulateResult
+    from ._results import SweepResult as SweepResult
+    from ._results import Timeline as Timeline
+    from ._results import TopoResult as TopoResult
+    from ._results import TuneResult as TuneResult
+    from ._results import ValidateResult as ValidateResult
+    from ._results import Workload as Workload
+    from .ddpsim_recorder import Recorder as Recorder
+
+# Loaded when first asked for: the recorder needs torch, results take longer to define than the rest to import.
+_LATER = {"Recorder": "ddpsim_recorder", "program": "_program"}
+_RESULTS = ("AdviseResult", "AllreduceResult", "BucketsResult", "CalibrateResult", "CommandsResult", "CompareResult",
+            "ListResult", "SimulateResult", "SweepResult", "Timeline", "TopoResult", "TuneResult", "ValidateResult", "Workload")
+
+
+def __getattr__(name: str) -> Any:
+    module = "_results" if name in _RESULTS else _LATER.get(name)
+    if module is None:
+        raise AttributeError(f"module 'ddpsim' has no attribute {name!r}")
+    import importlib
+
+    value = getattr(importlib.import_module(f".{module}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> builtins.list[str]:
+    return sorted({*globals(), *_LATER, *_RESULTS})
+
+
+__all__ = [
+    "AdviseResult",
+    "AllreduceResult",
+    "BucketsResult",
+    "CalibrateResult",
+    "CommandsResult",
+    "CompareResult",
+    "Error",
+    "Failure",
+    "InputError",
+    "ListResult",
+    "Recorder",
+    "Regression",
+    "SimulateResult",
+    "SweepResult",
+    "Timeline",
+    "TopoResult",
+    "TuneResult",
+    "UsageError",
+    "ValidateResult",
+    "Workload",
+    "__version__",
+    "advise",
+    "allreduce",
+    "buckets",
+    "calibrate",
+    "compare",
+    "import_trace",
+    "list",
+    "program",
+    "simulate",
+    "sweep",
+    "topo",
+    "tune",
+    "validate",
+]

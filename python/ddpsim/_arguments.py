@@ -1,0 +1,119 @@
+"""A command line of keyword arguments: values become words, documents become files."""
+
+from __future__ import annotations
+
+import json
+import numbers
+import os
+import tempfile
+from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence, Union
+
+from ._record import Record
+
+if TYPE_CHECKING:
+    # As `ddpsim list --commands` tells them apart.
+    File = Union[str, "os.PathLike[str]"]
+    Text = Union[str, float, "os.PathLike[str]"]
+    Texts = Union[Text, Sequence[Text]]
+    Files = Union[File, Sequence[File]]
+    #: What the program reads: a name or a line as typed, a file, or a document (one of `json.load`, or an earlier result).
+    Input = Union[str, "os.PathLike[str]", Mapping[str, Any], Record]
+    Inputs = Union[Input, Sequence[Input]]
+
+# 2.10 is another version than the number 2.1.
+_VERSIONS = ("--torch", "--nccl")
+
+
+class Arguments:
+    """The words of one run. Documents lie in a folder that lives as long as this does."""
+
+    def __init__(self, command: str, positionals: Iterable[Any], options: Mapping[str, Any]) -> None:
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._files = 0
+        positionals = tuple(positionals)
+        self._given = (positionals, options)  # answers among them own the files they lie in
+        self.inputs = [self._input(value) for value in positionals if value is not None]
+        self.options: dict[str, list[str] | None] = {}  # None: a switch
+        for name, value in options.items():
+            if value is None or value is False:
+                continue
+            self.options[name] = None if value is True else self._values(name, value)
+        self.command = command
+
+    def words(self, without: Iterable[str] = (), extra: Sequence[str] = ()) -> list[str]:
+        """The line, less the options `without`."""
+        words = [self.command, *self.inputs]
+        for name, values in self.options.items():
+            if name in without:
+                continue
+            words += [name] if values is None else [f"{name}={value}" for value in values]
+        return words + list(extra)
+
+    def output(self, name: str) -> str:
+        """Where `--output` has the program write; by itself a file of that name beside the documents."""
+        given = self.options.get("--output")
+        if given:
+            return given[0]
+        path = os.path.join(self._place(), name)
+        self.options["--output"] = [path]
+        return path
+
+    def shown(self, text: str) -> str:
+        """What the program said, with documents under their names instead of where they lie."""
+        return text.replace(self._folder.name + os.sep, "") if self._folder else text
+
+    def _values(self, name: str, value: Any) -> list[str]:
+        if name in _VERSIONS and not isinstance(value, str):
+            raise TypeError(f"{name[2:]}={value!r}: a version is text, such as \"2.10\" (2.10 as a number is 2.1)")
+        if isinstance(value, Repeated):
+            given = value.values
+            several = isinstance(given, Sequence) and not isinstance(given, str)
+            return [self._value(one) for one in (given if several else [given])]
+        if isinstance(value, Sequence) and not isinstance(value, str):  # X,X,… as the command line takes lists
+            return [",".join(self._value(one) for one in value)]
+        return [self._value(value)]
+
+    def _value(self, value: Any) -> str:
+        if isinstance(value, (Mapping, Record)):
+            return self._input(value)
+        if isinstance(value, numbers.Integral):
+            return str(int(value))
+        if isinstance(value, numbers.Real):
+            text = repr(float(value))
+            return text[:-2] if text.endswith(".0") else text
+        return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+
+    def _input(self, value: Any) -> str:
+        if isinstance(value, (str, os.PathLike)):
+            text = os.fspath(value)
+            return os.path.join(".", text) if text.startswith("-") else text  # a file, not an option
+        document = value.document if isinstance(value, Record) else value
+        if not isinstance(document, Mapping):
+            raise TypeError(f"{type(value).__name__} is no input: a name, a path, a document or a result is")
+        return self._written(document)
+
+    def _written(self, document: Mapping[str, Any]) -> str:
+        kind = str(document.get("schema", "ddpsim.document/1")).partition(".")[2].partition("/")[0] or "document"
+        self._files += 1
+        number = "" if self._files == 1 else f"-{self._files}"
+        path = os.path.join(self._place(), f"{kind}{number}.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(document, file)
+        return path
+
+    def _place(self) -> str:
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="ddpsim-")
+        return self._folder.name
+
+
+class Repeated:
+    """Values of an option that may be given several times, each by itself."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+
+def repeated(values: Any) -> Any:
+    """`values` of a repeatable option, where there are any."""
+    return None if values is None else Repeated(values)

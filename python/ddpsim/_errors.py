@@ -1,0 +1,92 @@
+"""What may go wrong, by the program's exit codes; each says what is wrong, where, and what would be right."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Sequence
+
+if TYPE_CHECKING:
+    from ._answer import Answer
+
+# "file:/backward/ready/3/at_us", "file:line 7", "command line:--nodes": what the program puts before a message.
+_PLACE = re.compile(r"(?P<file>.*?):(?P<place>/\S*|line \d+.*|byte \d+.*|--[a-z-]+)")
+# A line of words that stands for a cluster: "cluster:nvswitch:150".
+_WORD = re.compile(r"(?P<file>cluster):(?P<place>\S+)")
+
+
+class Error(Exception):
+    """The program gave no answer. `message`: what is wrong; `remedy`: what would be right, "" where it does not say."""
+
+    exit_code = 1
+    message: str = ""
+    remedy: str = ""
+
+    @classmethod
+    def of(cls, text: str, inputs: Sequence[str] = ()) -> Error:
+        """From the program's line; `inputs`: arguments as typed, which tell a file's name from a message."""
+        error = cls(text)
+        error._read(text, inputs)
+        return error
+
+    def _read(self, text: str, inputs: Sequence[str]) -> None:
+        self.message, self.remedy = _parted(text)
+
+
+class Failure(Error):
+    """Of the program or of the machine (no such program, disk full, killed): exit code 1, or a signal."""
+
+
+class UsageError(Error):
+    """Arguments that exclude or lack each other, or a word that is none: exit code 2."""
+
+    exit_code = 2
+
+
+class InputError(Error):
+    """Bad input: exit code 3. `file`: as it was given; `place` in it: "/backward/ready/3/at_us", "line 7"; "" where unknown."""
+
+    exit_code = 3
+    file: str = ""
+    place: str = ""
+
+    def _read(self, text: str, inputs: Sequence[str]) -> None:
+        head, colon, rest = text.partition(": ")
+        found = _PLACE.fullmatch(head) or _WORD.fullmatch(head)
+        if found:
+            self.file, self.place = found["file"], found["place"]
+        elif colon and (head in inputs or head == "command line" or " " not in head):
+            self.file = head
+        else:
+            rest = text
+        self.message, self.remedy = _parted(rest)
+
+
+class Regression(Error):
+    """A check found one: exit code 4. `result`: what was checked."""
+
+    exit_code = 4
+    result: Answer | None = None
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """What is wrong, and what would be right: the sentence behind it, else what stands behind a semicolon."""
+    wrong, stop, right = text.partition(". ")
+    if not stop:
+        wrong, stop, right = text.partition("; ")
+    return (wrong, right) if stop else (text, "")
+
+
+def error_of(code: int, stderr: str, inputs: Sequence[str], result: Any = None) -> Error:
+    """The exception for how the program ended; its own line is the last one it wrote."""
+    lines = [line for line in stderr.splitlines() if line.strip()]
+    text = lines[-1] if lines else ""
+    text = text[len("ddpsim: "):] if text.startswith("ddpsim: ") else text
+    if code < 0:
+        text = f"ddpsim was ended by signal {-code}" + (f": {text}" if text else "")
+    elif not text:
+        text = f"ddpsim ended with exit code {code} and said nothing"
+    kinds: dict[int, type[Error]] = {kind.exit_code: kind for kind in (UsageError, InputError, Regression)}
+    error = kinds.get(code, Failure).of(text, inputs)
+    if isinstance(error, Regression):
+        error.result = result
+    return error

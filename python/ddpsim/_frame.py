@@ -1,0 +1,26 @@
+"""Rows of an answer as a pandas.DataFrame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ._errors import Failure
+
+if TYPE_CHECKING:
+    import pandas
+
+    from ._answer import Answer
+
+
+def frame(answer: Answer, table: str) -> pandas.DataFrame:
+    """A column a key; of a key within a key, as of `gain_us.low`, both."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise Failure.of("to_frame() needs pandas, which is not here. Install it: pip install pandas") from error
+    if not table:
+        raise Failure.of(f"{type(answer).__name__} has no rows of one kind. Its fields and `document` have all of it")
+    rows = answer.document.get(table, [])
+    if isinstance(rows, dict):
+        rows = [rows]
+    return pandas.json_normalize(rows)

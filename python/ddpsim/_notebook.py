@@ -1,0 +1,26 @@
+"""An answer in Jupyter: the report's page in a frame of its own, which may do nothing but run its script."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING
+
+from ._errors import Error
+
+if TYPE_CHECKING:
+    from ._answer import Answer
+
+_HEIGHT_PX = 720
+
+
+def shown(answer: Answer) -> str:
+    """The verdict as text, for viewers that take frames out, and the page: verdict, curve, timeline."""
+    try:
+        if not answer.has_page:
+            return f"<pre>{html.escape(answer.text or repr(answer))}</pre>"
+        text, page = answer.verdict, answer.page()
+    except Error as error:  # a file of the question is gone
+        return f"<pre>{html.escape(repr(answer))}\n{html.escape(str(error))}</pre>"
+    return (f"<p>{html.escape(text)}</p>\n"
+            f'<iframe title="{html.escape(answer.command, quote=True)}" sandbox="allow-scripts" '
+            f'style="width:100%;height:{_HEIGHT_PX}px;border:1px solid #8884" srcdoc="{html.escape(page, quote=True)}"></iframe>')

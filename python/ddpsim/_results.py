@@ -1,0 +1,2161 @@
+"""Documents of the program as dataclasses: made by scripts/python_results.py, not by hand.
+
+A name ends with its unit where it has one: `_us` microseconds, `_bytes` bytes, `_mb` MiB, `_percent` percent, `_s` seconds,
+`usd` US dollars; `algbw_gbps` and `busbw_gbps` are GB/s as nccl-tests prints them. docs/formats.md says what each means.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Mapping
+
+from ._answer import Answer, File
+from ._record import Read, Record, each, real, same
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Bucket(Record):
+    """`buckets` of a document."""
+
+    index: int
+    bytes: int
+    parameter_indices: tuple[int, ...]
+    ready_us: float
+    launch_us: float
+    start_us: float
+    last_arrival_us: float
+    last_rank: int
+    end_us: float
+    algorithm: str | None
+    protocol: str | None
+    channels: int | None
+    closed_by: str
+    exposed_because: str | None
+    wire_bytes: int | None
+    all_reduce_bytes: tuple[int, ...] | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "parameter_indices": each(same),
+        "ready_us": real,
+        "launch_us": real,
+        "start_us": real,
+        "last_arrival_us": real,
+        "end_us": real,
+        "all_reduce_bytes": each(same),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Loss(Record):
+    """`loss` of a document."""
+
+    cause: str
+    us: float
+    low_us: float
+    high_us: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "us": real,
+        "low_us": real,
+        "high_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class MemoryParts(Record):
+    """`parts` of a document."""
+
+    parameters_bytes: int
+    buffers_bytes: int
+    gradients_bytes: int
+    buckets_bytes: int
+    comm_hook_bytes: int
+    optimizer_bytes: int
+    temporaries_bytes: int
+    activations_bytes: int | None
+    rounding_bytes: int
+    segments_bytes: int
+    nccl_bytes: int
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Memory(Record):
+    """`memory` of a document."""
+
+    peak_bytes: int | None
+    at_least_bytes: int
+    at: str
+    allocated_bytes: int
+    parts: MemoryParts
+    activations_from: str | None
+    optimizer: str
+    optimizer_assumed: bool
+    master_weights: bool
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "parts": MemoryParts._of,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class RecordedSteps(Record):
+    """`iteration_us` of a document."""
+
+    steps: int
+    median: float
+    low: float
+    high: float
+    low_high: str
+    next_low: float
+    next_high: float
+    mean_error: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "median": real,
+        "low": real,
+        "high": real,
+        "next_low": real,
+        "next_high": real,
+        "mean_error": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Durations(Record):
+    """`duration_us` of a document."""
+
+    min: float
+    median: float
+    max: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "min": real,
+        "median": real,
+        "max": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class RecordedBucket(Record):
+    """`buckets` of a document."""
+
+    bytes: int
+    duration_us: Durations
+    transfer_us: float | None
+    predicted_us: float
+    inside: bool
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "duration_us": Durations._of,
+        "transfer_us": real,
+        "predicted_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Recorded(Record):
+    """`recorded` of a document."""
+
+    torch: str
+    nccl: str | None
+    ranks: int
+    comparable: bool
+    same_buckets: bool
+    all_reduce_us: float
+    predicted_us: float
+    steps: int
+    iteration_us: RecordedSteps | None
+    channels: int
+    predicted_channels: int
+    buckets: tuple[RecordedBucket, ...]
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "all_reduce_us": real,
+        "predicted_us": real,
+        "iteration_us": RecordedSteps._of,
+        "buckets": each(RecordedBucket._of),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class NextMeasurement(Record):
+    """`measure_next` of a document."""
+
+    source: str
+    command: str
+    then: str
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Confidence(Record):
+    """`confidence` of a document."""
+
+    grade: str
+    interval_percent: tuple[float, ...]
+    because: tuple[str, ...]
+    measure_next: NextMeasurement | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "interval_percent": each(real),
+        "because": each(same),
+        "measure_next": NextMeasurement._of,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Sensitivity(Record):
+    """`sensitivities` of a document."""
+
+    source: str
+    low_us: float
+    high_us: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "low_us": real,
+        "high_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Explanation(Record):
+    """`explained_by` of a document."""
+
+    cause: str
+    compute_factor: float
+    collectives_factor: float
+    iteration_us: float
+    forward_us: float
+    backward_us: float
+    exposed_communication_us: float
+    blocking_communication_us: float
+    overlap: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "compute_factor": real,
+        "collectives_factor": real,
+        "iteration_us": real,
+        "forward_us": real,
+        "backward_us": real,
+        "exposed_communication_us": real,
+        "blocking_communication_us": real,
+        "overlap": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Replay(Record):
+    """`replay` of a document."""
+
+    measured_us: float
+    predicted_us: float
+    residual_us: float
+    residual_percent: float
+    explained_by: tuple[Explanation, ...] | None
+    measured_steps: int | None
+    measured_low_us: float | None
+    measured_high_us: float | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "measured_us": real,
+        "predicted_us": real,
+        "residual_us": real,
+        "residual_percent": real,
+        "explained_by": each(Explanation._of),
+        "measured_low_us": real,
+        "measured_high_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Straggler(Record):
+    """`stragglers` of a document."""
+
+    rank: int
+    slowdown: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "slowdown": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Variation(Record):
+    """`variation` of a document."""
+
+    stragglers: tuple[Straggler, ...]
+    jitter: float
+    stagger_us: float
+    seed: int
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "stragglers": each(Straggler._of),
+        "jitter": real,
+        "stagger_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class RankWaits(Record):
+    """`rank_waits` of a document."""
+
+    rank: int
+    wait_us: float
+    times_last: int
+    caused_wait_us: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "wait_us": real,
+        "caused_wait_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class MeasuredSpan(Record):
+    """`spans` of a document."""
+
+    track: str
+    name: str
+    bucket: int | None
+    predicted_start_us: float
+    measured_start_us: float | None
+    predicted_end_us: float
+    measured_end_us: float | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "predicted_start_us": real,
+        "measured_start_us": real,
+        "predicted_end_us": real,
+        "measured_end_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class MeasuredStep(Record):
+    """`measured` of a document."""
+
+    source: str
+    rank: int
+    predicted_us: float
+    measured_us: float
+    spans: tuple[MeasuredSpan, ...]
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "predicted_us": real,
+        "measured_us": real,
+        "spans": each(MeasuredSpan._of),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class LaunchCost(Record):
+    """`launch_cost` of a document."""
+
+    from_: str
+    forward_us: float
+    backward_us: float
+    optimizer_us: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "forward_us": real,
+        "backward_us": real,
+        "optimizer_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Iteration(Record):
+    """`iterations` of a document."""
+
+    iteration: int
+    iteration_us: float
+    forward_us: float
+    buffer_broadcast_us: float
+    backward_us: float
+    backward_compute_us: float
+    copies_in_us: float
+    interference_us: float
+    communication_us: float
+    wait_us: float
+    exposed_communication_us: float
+    blocking_communication_us: float
+    overlap: float
+    finalize_us: float
+    optimizer_us: float
+    stall_us: float
+    slowest_gpu_us: float
+    unexplained_us: float
+    buckets: tuple[Bucket, ...]
+    events: int
+    launch_bound_us: float | None
+    host_us: float | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "iteration_us": real,
+        "forward_us": real,
+        "buffer_broadcast_us": real,
+        "backward_us": real,
+        "backward_compute_us": real,
+        "copies_in_us": real,
+        "interference_us": real,
+        "communication_us": real,
+        "wait_us": real,
+        "exposed_communication_us": real,
+        "blocking_communication_us": real,
+        "overlap": real,
+        "finalize_us": real,
+        "optimizer_us": real,
+        "stall_us": real,
+        "slowest_gpu_us": real,
+        "unexplained_us": real,
+        "buckets": each(Bucket._of),
+        "launch_bound_us": real,
+        "host_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class ModelAveraging(Record):
+    """`model_averaging` of a document."""
+
+    period: int
+    bytes: int
+    whole_us: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "whole_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class IterationStatistics(Record):
+    """`iteration_statistics` of a document."""
+
+    first_iteration: int
+    count: int
+    mean_us: float
+    p50_us: float
+    p95_us: float | None
+    p99_us: float | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "mean_us": real,
+        "p50_us": real,
+        "p95_us": real,
+        "p99_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class SimulateResult(Answer):
+    """One step: its parts, its buckets, where the efficiency goes. Fields: docs/formats.md, *simulate --json*."""
+
+    _table: ClassVar[str] = "buckets"
+
+    schema: str
+    workload: str
+    cluster: str
+    ranks: int
+    torch: str
+    torch_known: bool
+    nccl: str | None
+    backend: str
+    network: str
+    compute_scale: float
+    rank_slowdown: float
+    bucket_setting: str
+    iteration_us: float
+    forward_us: float
+    buffer_broadcast_us: float
+    backward_us: float
+    backward_compute_us: float
+    copies_in_us: float
+    interference_us: float
+    communication_us: float
+    wait_us: float
+    exposed_communication_us: float
+    blocking_communication_us: float
+    overlap: float | None
+    finalize_us: float
+    optimizer_us: float
+    stall_us: float
+    slowest_gpu_us: float
+    unexplained_us: float
+    buckets: tuple[Bucket, ...]
+    events: int
+    alone_us: float
+    loss: tuple[Loss, ...]
+    memory: Memory
+    recorded: Recorded | None
+    confidence: Confidence
+    sensitivities: tuple[Sensitivity, ...]
+    warnings: tuple[str, ...]
+    replay: Replay | None
+    variation: Variation | None
+    iteration_if_alike_us: float | None
+    rank_waits: tuple[RankWaits, ...] | None
+    measured: MeasuredStep | None
+    launch_bound_us: float | None
+    host_us: float | None
+    launch_cost: LaunchCost | None
+    iterations: tuple[Iteration, ...] | None
+    sync_batchnorm_us: float | None
+    sync_batchnorm_group: int | None
+    comm_hook: str | None
+    comm_hook_min_mb: float | None
+    matrix_approximation_rank: int | None
+    min_compression_rate: float | None
+    local_sgd_period: int | None
+    local_sgd_gradients: str | None
+    model_averaging_us: float | None
+    model_averaging: ModelAveraging | None
+    iteration_statistics: IterationStatistics | None
+    forward_ahead_us: float | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "compute_scale": real,
+        "rank_slowdown": real,
+        "iteration_us": real,
+        "forward_us": real,
+        "buffer_broadcast_us": real,
+        "backward_us": real,
+        "backward_compute_us": real,
+        "copies_in_us": real,
+        "interference_us": real,
+        "communication_us": real,
+        "wait_us": real,
+        "exposed_communication_us": real,
+        "blocking_communication_us": real,
+        "overlap": real,
+        "finalize_us": real,
+        "optimizer_us": real,
+        "stall_us": real,
+        "slowest_gpu_us": real,
+        "unexplained_us": real,
+        "buckets": each(Bucket._of),
+        "alone_us": real,
+        "loss": each(Loss._of),
+        "memory": Memory._of,
+        "recorded": Recorded._of,
+        "confidence": Confidence._of,
+        "sensitivities": each(Sensitivity._of),
+        "warnings": each(same),
+        "replay": Replay._of,
+        "variation": Variation._of,
+        "iteration_if_alike_us": real,
+        "rank_waits": each(RankWaits._of),
+        "measured": MeasuredStep._of,
+        "launch_bound_us": real,
+        "host_us": real,
+        "launch_cost": LaunchCost._of,
+        "iterations": each(Iteration._of),
+        "sync_batchnorm_us": real,
+        "comm_hook_min_mb": real,
+        "min_compression_rate": real,
+        "model_averaging_us": real,
+        "model_averaging": ModelAveraging._of,
+        "iteration_statistics": IterationStatistics._of,
+        "forward_ahead_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class CurvePoint(Record):
+    """`default` of a document."""
+
+    bucket_cap_mb: float | None
+    first_bucket_mb: float
+    cap_range_mb: tuple[float, ...]
+    iteration_us: float
+    exposed_communication_us: float
+    blocking_communication_us: float
+    buckets: int
+    reachable: bool
+    if_communication_us: float | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "bucket_cap_mb": real,
+        "first_bucket_mb": real,
+        "cap_range_mb": each(real),
+        "iteration_us": real,
+        "exposed_communication_us": real,
+        "blocking_communication_us": real,
+        "if_communication_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Today(Record):
+    """`today` of a document."""
+
+    recorded: bool
+    bucket_cap_mb: float | None
+    first_bucket_mb: float
+    bucket_bytes: tuple[int, ...]
+    iteration_us: float
+    exposed_communication_us: float
+    blocking_communication_us: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "bucket_cap_mb": real,
+        "first_bucket_mb": real,
+        "bucket_bytes": each(same),
+        "iteration_us": real,
+        "exposed_communication_us": real,
+        "blocking_communication_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Interval(Record):
+    """`gain_us` of a document."""
+
+    value: float
+    low: float
+    high: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "value": real,
+        "low": real,
+        "high": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class NextWorse(Record):
+    """`next_worse` of a document."""
+
+    below_mb: float | None
+    above_mb: float | None
+    loss_us: float
+    below_loss_us: float | None
+    above_loss_us: float | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "below_mb": real,
+        "above_mb": real,
+        "loss_us": real,
+        "below_loss_us": real,
+        "above_loss_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Recommendation(Record):
+    """`recommended` of a document."""
+
+    action: str
+    reason: str
+    bucket_cap_mb: float | None
+    first_bucket_mb: float | None
+    cap_range_mb: tuple[float, ...] | None
+    gain_us: Interval | None
+    most_robust_gain_us: Interval | None
+    expected_gain_us: float | None
+    regret_us: float | None
+    next_worse: NextWorse | None
+    measurable_us: float | None
+    python: str | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "bucket_cap_mb": real,
+        "first_bucket_mb": real,
+        "cap_range_mb": each(real),
+        "gain_us": Interval._of,
+        "most_robust_gain_us": Interval._of,
+        "expected_gain_us": real,
+        "regret_us": real,
+        "next_worse": NextWorse._of,
+        "measurable_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class VersionRecommendation(Record):
+    """`recommended_by_version` of a document."""
+
+    torch_from: str
+    torch_to: str | None
+    nccl: tuple[str, ...]
+    action: str
+    bucket_cap_mb: float | None
+    first_bucket_mb: None
+    gain_us: Interval
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "nccl": each(same),
+        "bucket_cap_mb": real,
+        "gain_us": Interval._of,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class AdviceRow(Record):
+    """`better_lever` of a document."""
+
+    levers: tuple[str, ...]
+    line: str
+    changes_numerics: bool
+    changes_batch: bool
+    note: str
+    worth: bool | None
+    gain_us: Interval | None
+    expected_gain_us: float | None
+    regret_us: float | None
+    iteration_us: float | None
+    memory_bytes: int | None
+    error: str | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "levers": each(same),
+        "gain_us": Interval._of,
+        "expected_gain_us": real,
+        "regret_us": real,
+        "iteration_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Partition(Record):
+    """`best_partition` of a document."""
+
+    bucket_bytes: tuple[int, ...]
+    iteration_us: float
+    reachable: bool
+    buckets: int
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "bucket_bytes": each(same),
+        "iteration_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class CauseRecommendation(Record):
+    """`recommended_by_cause` of a document."""
+
+    cause: str
+    action: str
+    bucket_cap_mb: float | None
+    first_bucket_mb: None
+    gain_us: Interval
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "bucket_cap_mb": real,
+        "gain_us": Interval._of,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class TuneResult(Answer):
+    """Whether another cap is worth it, and the step by cap. Fields: docs/formats.md, *tune --json*."""
+
+    _table: ClassVar[str] = "curve"
+
+    schema: str
+    workload: str
+    cluster: str
+    ranks: int
+    torch: str
+    torch_known: bool
+    nccl: str | None
+    backend: str
+    network: str
+    compute_scale: float
+    rank_slowdown: float
+    comm_hook: str | None
+    matrix_approximation_rank: int | None
+    min_compression_rate: float | None
+    bucket_setting: str
+    default: CurvePoint
+    today: Today | None
+    best: CurvePoint
+    recommended: Recommendation
+    recommended_by_version: tuple[VersionRecommendation, ...] | None
+    better_lever: AdviceRow | None
+    bucketings: int
+    curve: tuple[CurvePoint, ...]
+    lower_bound_us: float
+    best_partition: Partition | None
+    best_partition_absent_because: str | None
+    recorded: Recorded | None
+    confidence: Confidence
+    sensitivities: tuple[Sensitivity, ...]
+    warnings: tuple[str, ...]
+    recommended_by_cause: tuple[CauseRecommendation, ...] | None
+    replay: Replay | None
+    variation: Variation | None
+    comm_hook_min_mb: float | None
+    sync_batchnorm_group: int | None
+    local_sgd_period: int | None
+    local_sgd_gradients: str | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "compute_scale": real,
+        "rank_slowdown": real,
+        "min_compression_rate": real,
+        "default": CurvePoint._of,
+        "today": Today._of,
+        "best": CurvePoint._of,
+        "recommended": Recommendation._of,
+        "recommended_by_version": each(VersionRecommendation._of),
+        "better_lever": AdviceRow._of,
+        "curve": each(CurvePoint._of),
+        "lower_bound_us": real,
+        "best_partition": Partition._of,
+        "recorded": Recorded._of,
+        "confidence": Confidence._of,
+        "sensitivities": each(Sensitivity._of),
+        "warnings": each(same),
+        "recommended_by_cause": each(CauseRecommendation._of),
+        "replay": Replay._of,
+        "variation": Variation._of,
+        "comm_hook_min_mb": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class AdviseResult(Answer):
+    """Every lever of DDP and NCCL, best first. Fields: docs/formats.md, *advise --json*."""
+
+    _table: ClassVar[str] = "rows"
+
+    schema: str
+    workload: str
+    cluster: str
+    ranks: int
+    torch: str
+    torch_known: bool
+    nccl: str | None
+    backend: str
+    network: str
+    compute_scale: float
+    rank_slowdown: float
+    comm_hook: str | None
+    matrix_approximation_rank: int | None
+    min_compression_rate: float | None
+    bucket_setting: str
+    iteration_us: float
+    measurable_us: float
+    rows: tuple[AdviceRow, ...]
+    confidence: Confidence
+    sensitivities: tuple[Sensitivity, ...]
+    warnings: tuple[str, ...]
+    replay: Replay | None
+    local_sgd_period: int | None
+    local_sgd_gradients: str | None
+    sync_batchnorm_group: int | None
+    comm_hook_min_mb: float | None
+    variation: Variation | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "compute_scale": real,
+        "rank_slowdown": real,
+        "min_compression_rate": real,
+        "iteration_us": real,
+        "measurable_us": real,
+        "rows": each(AdviceRow._of),
+        "confidence": Confidence._of,
+        "sensitivities": each(Sensitivity._of),
+        "warnings": each(same),
+        "replay": Replay._of,
+        "comm_hook_min_mb": real,
+        "variation": Variation._of,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class BehindSource(Record):
+    """`behind_sources` of a document."""
+
+    source: str
+    low_percent: float
+    high_percent: float
+    changes_order: bool
+    workload: int | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "low_percent": real,
+        "high_percent": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Choice(Record):
+    """`here` of a document."""
+
+    algorithm: str
+    protocol: str
+    channels: int
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class OtherChoice(Record):
+    """`other_choice` of a document."""
+
+    bytes: int
+    here: Choice
+    on_fastest: Choice
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "here": Choice._of,
+        "on_fastest": Choice._of,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Price(Record):
+    """`price` of a document."""
+
+    usd: float
+    per: str
+    terms: str
+    as_of: str
+    source: str
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "usd": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Cost(Record):
+    """`cost` of a document."""
+
+    price: Price
+    usd_per_hour: float
+    goodput: float
+    checkpoint_every_s: float
+    usd_per_1000_steps: Interval | None
+    usd_per_million_samples: Interval | None
+    usd: Interval | None
+    seconds: Interval | None
+    dearer_percent: Interval
+    frontier: bool
+    usd_per_hour_of_reference: Interval | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "price": Price._of,
+        "usd_per_hour": real,
+        "goodput": real,
+        "checkpoint_every_s": real,
+        "usd_per_1000_steps": Interval._of,
+        "usd_per_million_samples": Interval._of,
+        "usd": Interval._of,
+        "seconds": Interval._of,
+        "dearer_percent": Interval._of,
+        "usd_per_hour_of_reference": Interval._of,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class CompareRow(Record):
+    """`rows` of a document."""
+
+    label: str
+    cluster: str
+    ranks: int | None
+    compute_scale: float | None
+    rank_slowdown: float | None
+    iteration_us: float | None
+    alone_us: float | None
+    scaling_efficiency: float | None
+    samples_per_second: float | None
+    exposed_communication_us: float | None
+    exposed_share: float | None
+    blocking_communication_us: float | None
+    blocking_share: float | None
+    loss: tuple[Loss, ...] | None
+    best_cap: Recommendation | None
+    memory: Memory | None
+    calibrated_by_recording: bool | None
+    confidence: Confidence | None
+    sensitivities: tuple[Sensitivity, ...] | None
+    behind_percent: Interval | None
+    behind_sources: tuple[BehindSource, ...] | None
+    same: bool | None
+    never_slower: bool | None
+    upgrade_is_slower: bool | None
+    other_choice: OtherChoice | None
+    error: str | None
+    cost: Cost | None
+    replay: Replay | None
+    corrected_by: str | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "compute_scale": real,
+        "rank_slowdown": real,
+        "iteration_us": real,
+        "alone_us": real,
+        "scaling_efficiency": real,
+        "samples_per_second": real,
+        "exposed_communication_us": real,
+        "exposed_share": real,
+        "blocking_communication_us": real,
+        "blocking_share": real,
+        "loss": each(Loss._of),
+        "best_cap": Recommendation._of,
+        "memory": Memory._of,
+        "confidence": Confidence._of,
+        "sensitivities": each(Sensitivity._of),
+        "behind_percent": Interval._of,
+        "behind_sources": each(BehindSource._of),
+        "other_choice": OtherChoice._of,
+        "cost": Cost._of,
+        "replay": Replay._of,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Stretch(Record):
+    """`predicted` of a document."""
+
+    from_: float
+    to: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "from": real,
+        "to": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Until(Record):
+    """`until` of a document."""
+
+    condition: str
+    range: str | None
+    predicted: tuple[Stretch, ...]
+    possible: tuple[Stretch, ...]
+    certain: tuple[Stretch, ...]
+    asked: int | None
+    without_answer: int | None
+    workload: str | None
+    candidate: str | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "predicted": each(Stretch._of),
+        "possible": each(Stretch._of),
+        "certain": each(Stretch._of),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Comparison(Record):
+    """`workloads` of a document."""
+
+    name: str
+    share: float
+    workload: str
+    torch: str
+    torch_known: bool
+    nccl: str
+    backend: str
+    network: str
+    bucket_setting: str
+    rows: tuple[CompareRow, ...]
+    by_speed: tuple[int, ...]
+    fastest_is_certain: bool
+    recorded: Recorded | None
+    recorded_row: int | None
+    warnings: tuple[str, ...]
+    samples: int | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "share": real,
+        "rows": each(CompareRow._of),
+        "by_speed": each(same),
+        "recorded": Recorded._of,
+        "warnings": each(same),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class MixRow(Record):
+    """`rows` of a document."""
+
+    label: str
+    cluster: str
+    ranks: int
+    grade: str | None
+    time: Interval | None
+    behind_percent: Interval | None
+    behind_sources: tuple[BehindSource, ...] | None
+    same: bool | None
+    never_slower: bool | None
+    error: str | None
+    memory: None
+    cost: Cost | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "time": Interval._of,
+        "behind_percent": Interval._of,
+        "behind_sources": each(BehindSource._of),
+        "cost": Cost._of,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Mix(Record):
+    """`mix` of a document."""
+
+    reference: str
+    rows: tuple[MixRow, ...]
+    by_speed: tuple[int, ...]
+    fastest_is_certain: bool
+    by_cost: tuple[int, ...] | None
+    until: tuple[Until, ...] | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "rows": each(MixRow._of),
+        "by_speed": each(same),
+        "by_cost": each(same),
+        "until": each(Until._of),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class CompareResult(Answer):
+    """Clusters side by side. Fields: docs/formats.md, *compare --json*."""
+
+    _table: ClassVar[str] = "rows"
+
+    schema: str
+    workload: str | None
+    torch: str | None
+    torch_known: bool | None
+    nccl: str | None
+    backend: str | None
+    network: str | None
+    bucket_setting: str | None
+    rows: tuple[CompareRow, ...] | None
+    by_speed: tuple[int, ...] | None
+    fastest_is_certain: bool | None
+    recorded: Recorded | None
+    recorded_row: int | None
+    warnings: tuple[str, ...]
+    samples: int | None
+    by_cost: tuple[int, ...] | None
+    global_batch: int | None
+    until: tuple[Until, ...] | None
+    workloads: tuple[Comparison, ...] | None
+    mix: Mix | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "rows": each(CompareRow._of),
+        "by_speed": each(same),
+        "recorded": Recorded._of,
+        "warnings": each(same),
+        "by_cost": each(same),
+        "until": each(Until._of),
+        "workloads": each(Comparison._of),
+        "mix": Mix._of,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class SweepPoint(Record):
+    """`points` of a document."""
+
+    point: int
+    workload: str
+    label: str
+    cluster: str
+    nodes: int | None
+    gpus_per_node: int | None
+    ranks: int | None
+    gpu: str | None
+    nics_per_node: int | None
+    per_nic_gbps: float | None
+    network: str | None
+    oversubscription: float | None
+    grid: Mapping[str, Any]
+    iteration_us: float | None
+    iteration_low_us: float | None
+    iteration_high_us: float | None
+    grade: str | None
+    corrected_by: str | None
+    samples_per_second: float | None
+    scaling_efficiency: float | None
+    exposed_communication_us: float | None
+    blocking_communication_us: float | None
+    memory_bytes: int | None
+    usd_per_hour: float | None
+    usd_per_1000_steps: float | None
+    usd_per_1000_steps_low: float | None
+    usd_per_1000_steps_high: float | None
+    warnings: tuple[str, ...]
+    error: str | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "per_nic_gbps": real,
+        "oversubscription": real,
+        "iteration_us": real,
+        "iteration_low_us": real,
+        "iteration_high_us": real,
+        "samples_per_second": real,
+        "scaling_efficiency": real,
+        "exposed_communication_us": real,
+        "blocking_communication_us": real,
+        "usd_per_hour": real,
+        "usd_per_1000_steps": real,
+        "usd_per_1000_steps_low": real,
+        "usd_per_1000_steps_high": real,
+        "warnings": each(same),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Shard(Record):
+    """`shard` of a document."""
+
+    index: int
+    of: int
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class SweepResult(Answer):
+    """A grid of settings, a point each. Fields: docs/formats.md, *sweep*."""
+
+    _table: ClassVar[str] = "points"
+
+    schema: str
+    ddpsim: str
+    study: str
+    points: tuple[SweepPoint, ...]
+    grid: tuple[str, ...]
+    intervals: bool
+    shard: Shard | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "points": each(SweepPoint._of),
+        "grid": each(same),
+        "shard": Shard._of,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class AssignedBucket(Record):
+    """`buckets` of a document."""
+
+    index: int
+    bytes: int
+    parameter_indices: tuple[int, ...]
+    limit_bytes: int
+    closed_by: str
+    dtype: str
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "parameter_indices": each(same),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class LoggedBuckets(Record):
+    """`logged` of a document."""
+
+    match: bool
+    first_difference: int | None
+    bytes: tuple[int, ...]
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "bytes": each(same),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class BucketsResult(Answer):
+    """Which gradients travel together. Fields: docs/formats.md, *buckets --json*."""
+
+    _table: ClassVar[str] = "buckets"
+
+    schema: str
+    torch: str
+    torch_known: bool
+    buckets: tuple[AssignedBucket, ...]
+    warnings: tuple[str, ...]
+    logged: LoggedBuckets | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "buckets": each(AssignedBucket._of),
+        "warnings": each(same),
+        "logged": LoggedBuckets._of,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class AllreduceRow(Record):
+    """`rows` of a document."""
+
+    size_bytes: int
+    time_us: float
+    low_us: float
+    high_us: float
+    algbw_gbps: float
+    busbw_gbps: float
+    algorithm: str
+    protocol: str
+    channels: int
+    nccl_estimate_us: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "time_us": real,
+        "low_us": real,
+        "high_us": real,
+        "algbw_gbps": real,
+        "busbw_gbps": real,
+        "nccl_estimate_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class AllreduceResult(Answer):
+    """The predicted table of nccl-tests. Fields: docs/formats.md, *allreduce --json*."""
+
+    _table: ClassVar[str] = "rows"
+
+    schema: str
+    cluster: str
+    ranks: int
+    nodes: int
+    gpus_per_node: int
+    gpu: str
+    torch: str
+    nccl: str
+    rows: tuple[AllreduceRow, ...]
+    confidence: Confidence
+    warnings: tuple[str, ...]
+    collective: str | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "rows": each(AllreduceRow._of),
+        "confidence": Confidence._of,
+        "warnings": each(same),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Intra(Record):
+    """`intra` of a document."""
+
+    kind: str
+    per_gpu_gbps: float
+    links_per_gpu: int
+    peers: str | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "per_gpu_gbps": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Network(Record):
+    """`network` of a document."""
+
+    kind: str
+    nics_per_node: int
+    per_nic_gbps: float
+    switches: str
+    oversubscription: float
+    gpudirect: bool
+    collnet: bool
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "per_nic_gbps": real,
+        "oversubscription": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class TopoCluster(Record):
+    """`cluster` of a document."""
+
+    name: str
+    summary: str
+    nodes: int
+    gpus_per_node: int
+    ranks: int
+    gpu: str
+    intra: Intra
+    network: Network
+    degraded_links: int
+    verified: bool
+    sources: tuple[str, ...]
+    prices: tuple[Price, ...]
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "intra": Intra._of,
+        "network": Network._of,
+        "sources": each(same),
+        "prices": each(Price._of),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Channels(Record):
+    """`ring` of a document."""
+
+    channels: int
+    intra_gbps: float
+    inter_gbps: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "intra_gbps": real,
+        "inter_gbps": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Vertex(Record):
+    """`vertices` of a document."""
+
+    name: str
+    kind: str
+    rate_gbps: float | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "rate_gbps": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Link(Record):
+    """`links` of a document."""
+
+    between: tuple[str, ...]
+    kind: str
+    links: int | None
+    rate_gbps: float
+    nccl_gbps: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "between": each(same),
+        "rate_gbps": real,
+        "nccl_gbps": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Matrix(Record):
+    """`matrix` of a document."""
+
+    devices: tuple[str, ...]
+    cells: tuple[tuple[str, ...], ...]
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "devices": each(same),
+        "cells": each(each(same)),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Channel(Record):
+    """`channels` of a document."""
+
+    gpus: tuple[int, ...]
+    nic_in: int | None
+    nic_out: int | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "gpus": each(same),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class NodeType(Record):
+    """`node_types` of a document."""
+
+    name: str
+    count: int
+    gpu: str
+    pcie_assumed: bool
+    vertices: tuple[Vertex, ...]
+    links: tuple[Link, ...]
+    matrix: Matrix
+    path: str
+    channels: tuple[Channel, ...]
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "vertices": each(Vertex._of),
+        "links": each(Link._of),
+        "matrix": Matrix._of,
+        "channels": each(Channel._of),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Bottleneck(Record):
+    """`bottleneck` of a document."""
+
+    kind: str
+    link: str
+    rate_gbps: float
+    traffic_share: float
+    busbw_gbps: float
+    next_kind: str | None
+    next_busbw_gbps: float | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "rate_gbps": real,
+        "traffic_share": real,
+        "busbw_gbps": real,
+        "next_busbw_gbps": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Bounds(Record):
+    """`bounds` of a document."""
+
+    ring_busbw_gbps: float
+    tree_busbw_gbps: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "ring_busbw_gbps": real,
+        "tree_busbw_gbps": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class TopoResult(Answer):
+    """A cluster: links, channels, what binds. Fields: docs/formats.md, *results*."""
+
+    schema: str
+    cluster: TopoCluster
+    ring: Channels
+    tree: Channels
+    nvls_channels: int
+    node_types: tuple[NodeType, ...]
+    node_trees: tuple[tuple[int | None, ...], ...]
+    bottleneck: Bottleneck
+    bounds: Bounds
+    warnings: tuple[str, ...]
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "cluster": TopoCluster._of,
+        "ring": Channels._of,
+        "tree": Channels._of,
+        "node_types": each(NodeType._of),
+        "node_trees": each(each(same)),
+        "bottleneck": Bottleneck._of,
+        "bounds": Bounds._of,
+        "warnings": each(same),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Parameter(Record):
+    """`parameters` of a document."""
+
+    name: str
+    shape: tuple[int, ...] | None
+    dtype: str
+    batch_norm: bool | None
+    sparse_gradient: bool | None
+    device: str | None
+    ignored: bool | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "shape": each(same),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Work(Record):
+    """`forward` of a document."""
+
+    duration_us: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "duration_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Ready(Record):
+    """`ready` of a document."""
+
+    parameter: int
+    at_us: float
+    copied_at_us: float | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "at_us": real,
+        "copied_at_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Backward(Record):
+    """`backward` of a document."""
+
+    duration_us: float
+    ready: tuple[Ready, ...]
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "duration_us": real,
+        "ready": each(Ready._of),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class HostTimes(Record):
+    """`launch_waits` of a document."""
+
+    forward_us: float
+    backward_us: float
+    optimizer_us: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "forward_us": real,
+        "backward_us": real,
+        "optimizer_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Launches(Record):
+    """`launches` of a document."""
+
+    forward: int
+    backward: tuple[int, ...]
+    optimizer: int
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "backward": each(same),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Host(Record):
+    """`host` of a document."""
+
+    ready_us: tuple[float, ...] | None
+    launch_waits: HostTimes | None
+    launches: Launches
+    launch_cost: HostTimes | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "ready_us": each(real),
+        "launch_waits": HostTimes._of,
+        "launches": Launches._of,
+        "launch_cost": HostTimes._of,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class RecordedCollective(Record):
+    """`collectives` of a document."""
+
+    bytes: int
+    launch_us: float
+    start_us: float
+    duration_us: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "launch_us": real,
+        "start_us": real,
+        "duration_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class RecordedWith(Record):
+    """`recorded_with` of a document."""
+
+    ddp_hooks: bool
+    world_size: int
+    nccl: str | None
+    nccl_kernels: int
+    exposed_us: float | None
+    finalize_us: float | None
+    buffer_broadcast_us: float | None
+    collectives: tuple[RecordedCollective, ...] | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "exposed_us": real,
+        "finalize_us": real,
+        "buffer_broadcast_us": real,
+        "collectives": each(RecordedCollective._of),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class RecordedStep(Record):
+    """`steps` of a document."""
+
+    name: str
+    forward_us: float
+    backward_us: float
+    iteration_us: float | None
+    collectives: tuple[RecordedCollective, ...] | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "forward_us": real,
+        "backward_us": real,
+        "iteration_us": real,
+        "collectives": each(RecordedCollective._of),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class RankRecording(Record):
+    """`ranks` of a document."""
+
+    rank: int
+    offset_us: float
+    forward: Work
+    backward: Backward
+    optimizer: Work
+    iteration: Work | None
+    host: Host | None
+    gpu_busy: HostTimes | None
+    recorded_with: RecordedWith
+    steps: tuple[RecordedStep, ...] | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "offset_us": real,
+        "forward": Work._of,
+        "backward": Backward._of,
+        "optimizer": Work._of,
+        "iteration": Work._of,
+        "host": Host._of,
+        "gpu_busy": HostTimes._of,
+        "recorded_with": RecordedWith._of,
+        "steps": each(RecordedStep._of),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Buffer(Record):
+    """`buffers` of a document."""
+
+    dtype: str
+    bytes: int
+    tensors: int
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Activations(Record):
+    """`activations` of a document."""
+
+    bytes: int
+    from_: str
+    held_bytes: tuple[int, ...]
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "held_bytes": each(same),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Workload(File):
+    """What one rank, or several, computed in a step. Fields: docs/formats.md, *workload*."""
+
+    _table: ClassVar[str] = "parameters"
+
+    schema: str
+    name: str
+    gpu: str
+    torch_at_least: str | None
+    parameter_order: str
+    parameters: tuple[Parameter, ...]
+    forward: Work
+    backward: Backward
+    optimizer: Work | None
+    iteration: Work | None
+    host: Host | None
+    gpu_busy: HostTimes | None
+    recorded_with: RecordedWith
+    steps: tuple[RecordedStep, ...] | None
+    provenance: Mapping[str, Any]
+    ranks: tuple[RankRecording, ...] | None
+    buffers: tuple[Buffer, ...] | None
+    precision: str | None
+    batch_per_gpu: int | None
+    samples_per_step: int | None
+    activations: Activations | None
+    torch: str | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "parameters": each(Parameter._of),
+        "forward": Work._of,
+        "backward": Backward._of,
+        "optimizer": Work._of,
+        "iteration": Work._of,
+        "host": Host._of,
+        "gpu_busy": HostTimes._of,
+        "recorded_with": RecordedWith._of,
+        "steps": each(RecordedStep._of),
+        "ranks": each(RankRecording._of),
+        "buffers": each(Buffer._of),
+        "activations": Activations._of,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Errors(Record):
+    """`uncalibrated` of a document."""
+
+    median_abs_error_percent: float
+    p90_abs_error_percent: float
+    times: int | None
+    sizes: int | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "median_abs_error_percent": real,
+        "p90_abs_error_percent": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class ShapeLeftOut(Record):
+    """`shapes_left_out` of a document."""
+
+    nodes: int
+    gpus_per_node: int
+    predicted_from_others: Errors | None
+    predicted_by_specification: Errors | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "predicted_from_others": Errors._of,
+        "predicted_by_specification": Errors._of,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class LogLeftOut(Record):
+    """`left_out` of a document."""
+
+    source: str
+    reason: str
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Constant(Record):
+    """`constants` of a document."""
+
+    name: str
+    told_by_logs: bool | None
+    before: float
+    value: float
+    low: float | None
+    high: float | None
+    unit: str | None
+    element: str | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "before": real,
+        "value": real,
+        "low": real,
+        "high": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Residual(Record):
+    """`residuals` of a document."""
+
+    source: str
+    nodes: int
+    gpus_per_node: int
+    size_bytes: int
+    together: int | None
+    measured_us: float
+    uncalibrated_us: float | None
+    calibrated_us: float
+    left_out_us: float | None
+    algorithm: str | None
+    protocol: str | None
+    modelled_us: float | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "measured_us": real,
+        "uncalibrated_us": real,
+        "calibrated_us": real,
+        "left_out_us": real,
+        "modelled_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Log(Record):
+    """`logs` of a document."""
+
+    source: str
+    nodes: int
+    gpus_per_node: int
+    nccl: str
+    published: bool | None
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class CalibrateResult(File):
+    """What was fitted, and how well; `path`: the calibrated cluster. Fields: docs/formats.md, *results*."""
+
+    _table: ClassVar[str] = "residuals"
+
+    schema: str
+    backend: str | None
+    cluster: str
+    output: str
+    read: tuple[str, ...]
+    uncalibrated: Errors | None
+    calibrated: Errors
+    sizes_left_out: Errors | None
+    shapes_left_out: tuple[ShapeLeftOut, ...]
+    left_out: tuple[LogLeftOut, ...]
+    constants: tuple[Constant, ...]
+    residuals: tuple[Residual, ...]
+    warnings: tuple[str, ...]
+    model_alone: Errors | None
+    logs: tuple[Log, ...] | None
+    model_misses: tuple[str, ...] | None
+    notes: tuple[str, ...] | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "read": each(same),
+        "uncalibrated": Errors._of,
+        "calibrated": Errors._of,
+        "sizes_left_out": Errors._of,
+        "shapes_left_out": each(ShapeLeftOut._of),
+        "left_out": each(LogLeftOut._of),
+        "constants": each(Constant._of),
+        "residuals": each(Residual._of),
+        "warnings": each(same),
+        "model_alone": Errors._of,
+        "logs": each(Log._of),
+        "model_misses": each(same),
+        "notes": each(same),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class ValidateRow(Record):
+    """`rows` of a document."""
+
+    name: str
+    unit: str
+    measured: float
+    predicted: float
+    error_percent: float
+    within_interval: bool | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "measured": real,
+        "predicted": real,
+        "error_percent": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class IntervalsHeld(Record):
+    """`intervals` of a document."""
+
+    given: int
+    hold: int
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class CapsValidated(Record):
+    """`caps` of a document."""
+
+    chosen: str
+    measured_best: str
+    regret_percent: None
+    differing_pairs: int
+    right_sign: int
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class ErrorLimit(Record):
+    """`limit` of a document."""
+
+    max_error_percent: float
+    statistic: str
+    exceeded: bool
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "max_error_percent": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class ValidateResult(Answer):
+    """Predicted beside measured. Fields: docs/formats.md, *validate --json*."""
+
+    _table: ClassVar[str] = "rows"
+
+    schema: str
+    predicted: str
+    measured: str
+    rows: tuple[ValidateRow, ...]
+    median_abs_error_percent: float
+    p90_abs_error_percent: float
+    worst_abs_error_percent: float
+    worst_name: str
+    intervals: IntervalsHeld
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+    caps: CapsValidated | None
+    limit: ErrorLimit | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "rows": each(ValidateRow._of),
+        "median_abs_error_percent": real,
+        "p90_abs_error_percent": real,
+        "worst_abs_error_percent": real,
+        "intervals": IntervalsHeld._of,
+        "notes": each(same),
+        "warnings": each(same),
+        "caps": CapsValidated._of,
+        "limit": ErrorLimit._of,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Bundled(Record):
+    """`workloads` of a document."""
+
+    name: str
+    summary: str
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class ListResult(Answer):
+    """What is bundled. Fields: docs/formats.md, *results*."""
+
+    schema: str
+    workloads: tuple[Bundled, ...]
+    models: tuple[Bundled, ...]
+    clusters: tuple[Bundled, ...]
+    gpus: tuple[Bundled, ...]
+    torch: tuple[Bundled, ...]
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "workloads": each(Bundled._of),
+        "models": each(Bundled._of),
+        "clusters": each(Bundled._of),
+        "gpus": each(Bundled._of),
+        "torch": each(Bundled._of),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Positional(Record):
+    """`positionals` of a document."""
+
+    name: str
+    summary: str
+    required: bool
+    repeated: bool
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Option(Record):
+    """`options` of a document."""
+
+    name: str
+    short: str | None
+    group: str
+    summary: str
+    value: str | None
+    choices: tuple[str, ...] | None
+    required: bool
+    repeated: bool
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "choices": each(same),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Command(Record):
+    """`commands` of a document."""
+
+    name: str
+    summary: str
+    example: str
+    positionals: tuple[Positional, ...]
+    options: tuple[Option, ...]
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "positionals": each(Positional._of),
+        "options": each(Option._of),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class CommandsResult(Answer):
+    """What the program offers. Fields: docs/formats.md, *list --commands --json*."""
+
+    _table: ClassVar[str] = "commands"
+
+    schema: str
+    version: str
+    commands: tuple[Command, ...]
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "commands": each(Command._of),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Span(Record):
+    """`spans` of a document."""
+
+    track: str
+    name: str
+    bucket: int | None
+    start_us: float
+    end_us: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "start_us": real,
+        "end_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class RankTimeline(Record):
+    """`ranks` of a document."""
+
+    rank: int
+    spans: tuple[Span, ...]
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "spans": each(Span._of),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Timeline(Answer):
+    """Spans of streams, rank by rank. Fields: docs/formats.md, *timeline*."""
+
+    schema: str
+    ranks: tuple[RankTimeline, ...]
+    clock: str
+    provenance: Mapping[str, Any] | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "ranks": each(RankTimeline._of),
+    }
+
+
+BY_SCHEMA: Mapping[str, type[Answer]] = {
+    "ddpsim.result/1": SimulateResult,
+    "ddpsim.tune/1": TuneResult,
+    "ddpsim.advice/1": AdviseResult,
+    "ddpsim.compare/1": CompareResult,
+    "ddpsim.sweep/1": SweepResult,
+    "ddpsim.buckets/1": BucketsResult,
+    "ddpsim.allreduce/1": AllreduceResult,
+    "ddpsim.topo/1": TopoResult,
+    "ddpsim.workload/1": Workload,
+    "ddpsim.calibration/1": CalibrateResult,
+    "ddpsim.validation/1": ValidateResult,
+    "ddpsim.list/1": ListResult,
+    "ddpsim.commands/1": CommandsResult,
+    "ddpsim.timeline/1": Timeline,
+}
+
+__all__ = ["AdviseResult", "AllreduceResult", "BucketsResult", "CalibrateResult", "CommandsResult", "CompareResult", "ListResult", "SimulateResult", "SweepResult", "Timeline", "TopoResult", "TuneResult", "ValidateResult", "Workload"]

@@ -1,0 +1,26 @@
+"""Types of traces/recorder/ddpsim_recorder.py, which is one file without any, to be copied beside a script."""
+
+import os
+from types import TracebackType
+from typing import Any
+
+class Recorder:
+    finished: bool
+    problem: str | None
+    def __init__(
+        self,
+        model: Any,  # a torch.nn.Module, plain or wrapped in DDP
+        path: str | os.PathLike[str],
+        *,
+        warmup: int = 10,
+        steps: int = 10,
+        batch_size: int | None = None,
+        name: str | None = None,
+        collectives: bool = False,
+    ) -> None: ...
+    def step(self) -> None: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Recorder: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...

@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+"""Makes python/ddpsim/_commands.py, a function for each command, of what `ddpsim list --commands --json` says.
+
+    scripts/python_commands.py --program build/release/cli/ddpsim
+
+tests/python/test_commands.py makes it once more and compares: no option can be missing or spelled otherwise.
+"""
+
+import argparse
+import json
+import keyword
+import pathlib
+import re
+import subprocess
+import textwrap
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+WIDTH = 120
+
+# The class of the answer, and the function of _answer.py that gets it.
+ANSWERS = {
+    "simulate": ("SimulateResult", "answer"), "tune": ("TuneResult", "answer"), "advise": ("AdviseResult", "answer"),
+    "compare": ("CompareResult", "answer"), "sweep": ("SweepResult", "sweep"), "buckets": ("BucketsResult", "answer"),
+    "allreduce": ("AllreduceResult", "answer"), "topo": ("TopoResult", "answer"), "import": ("Workload", "saved"),
+    "calibrate": ("CalibrateResult", "saved"), "validate": ("ValidateResult", "answer"), "list": ("ListResult", "answer"),
+}
+NAMES = {"import": "import_trace"}  # a word of Python's
+IMPLIED = ("--help", "--json")
+INPUTS = ("--background", "--study", "--measured", "--cluster", "--workload")  # may be a document, too
+VERSIONS = ("--torch", "--nccl")  # 2.10 is no number
+LISTS = re.compile(r"[A-Z],[A-Z],|allow only these")  # what the summary of an option that takes X,X,… says
+OWN_OUTPUT = ("import", "calibrate")  # without --output a temporary file
+
+EXAMPLES = {
+    "simulate": """
+        >>> step = ddpsim.simulate("resnet50-v100-b32", "dgx1v", bucket_cap_mb=25)
+        >>> step.ranks, len(step.buckets), step.confidence.grade
+        (8, 4, 'B')
+        >>> step.exposed_communication_us < step.iteration_us
+        True""",
+    "tune": """
+        >>> answer = ddpsim.tune("resnet50-v100-b32", "p3dn@2", torch="2.8")
+        >>> answer.recommended.python
+        'DistributedDataParallel(model, bucket_cap_mb=8)'""",
+    "advise": """
+        >>> ddpsim.advise("resnet50-v100-b32", "p3dn@2", torch="2.8").rows[0].worth
+        True""",
+    "compare": """
+        >>> answer = ddpsim.compare("resnet50-v100-b32", "p3dn@2", "dgxa100@2", gpu="A100")
+        >>> answer.rows[answer.by_speed[0]].label
+        'dgxa100@2'""",
+    "sweep": """
+        >>> study = {"schema": "ddpsim.study/1", "workload": "resnet50-v100-b32", "candidates": ["dgx1v"],
+        ...          "grid": {"bucket-cap-mb": [5, 25]}}
+        >>> [point.grid["bucket-cap-mb"] for point in ddpsim.sweep(study).points]
+        [5, 25]""",
+    "buckets": """
+        >>> [bucket.bytes for bucket in ddpsim.buckets("resnet18", torch="1.7").buckets][:2]
+        [2052000, 29900800]""",
+    "allreduce": """
+        >>> [row.size_bytes for row in ddpsim.allreduce("dgxa100@4", begin="1M", end="4M").rows]
+        [1048576, 2097152, 4194304]""",
+    "topo": """
+        >>> ddpsim.topo("dgx1v").cluster.ranks
+        8""",
+    "import": """
+        >>> workload = ddpsim.import_trace("resnet50@A100:b32:amp")
+        >>> ddpsim.simulate(workload, "dgxa100").workload
+        'estimate resnet50@A100:b32:amp'""",
+    "list": """
+        >>> "dgx1v" in [cluster.name for cluster in ddpsim.list().clusters]
+        True""",
+}
+
+
+def attribute(name):
+    name = name.lstrip("-").replace("-", "_").lower()
+    return name + "_" if keyword.iskeyword(name) else name
+
+
+def type_of(option):
+    if option["value"] is None:
+        return "bool"
+    if option["choices"]:
+        kind = f"Literal[{', '.join(json.dumps(choice) for choice in option['choices'])}]"
+    elif option["name"] in INPUTS:
+        kind = "Inputs" if option["repeated"] else "Input"
+    elif option["name"] in VERSIONS:
+        kind = "str"
+    else:
+        kind = {"INT": "int", "UINT": "int", "FLOAT": "float", "FILE": "File"}.get(option["value"], "Text")
+    if option["repeated"] and option["name"] not in INPUTS:
+        kind = f"{kind}s" if kind in ("Text", "File") else f"{kind} | Sequence[{kind}]"
+    elif kind == "Text" and LISTS.search(option["summary"]):
+        kind = "Texts"
+    return kind
+
+
+def wrapped(text, indent, rest=None):
+    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent if rest is None else rest,
+                         break_long_words=False, break_on_hyphens=False)
+
+
+def sentence(text):
+    return text[0].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+
+
+def docstring(command, options):
+    """Summary, arguments and options by heading, an example."""
+    usage = "".join(f" {one['name']}{'...' if one['repeated'] else ''}" for one in command["positionals"])
+    lines = wrapped(sentence(command["summary"]), "    ") + [""]
+    lines[0] = '    """' + lines[0].lstrip()
+    lines += [f"    As `ddpsim {command['name']}{usage}`.", ""]
+    for one in command["positionals"]:
+        lines += wrapped(f"{one['name']}: {one['summary']}", "    ", "        ")
+    heading = None
+    for option in options:
+        if option["group"] != heading:
+            heading = option["group"]
+            lines += ["", f"    {heading}:"]
+        value = "" if option["value"] is None else f" ({option['value']})" if not option["choices"] else ""
+        lines += wrapped(f"{attribute(option['name'])}{value}: {option['summary']}", "        ", "            ")
+    if command["name"] in EXAMPLES:
+        lines += [""] + textwrap.indent(textwrap.dedent(EXAMPLES[command["name"]]).strip("\n"), "    ").splitlines()
+    text = "\n".join(lines).replace("\\", "\\\\")
+    return text + '\n    """'
+
+
+def parameters(command, options):
+    """Of the signature, and the names of the arguments in it."""
+    taken = {attribute(option["name"]) for option in options}
+    lines, names, only_by_place, several = [], [], 0, False
+    for one in command["positionals"]:
+        name = attribute(one["name"])
+        if name in taken:  # of an option, which is given by its name: this one by its place
+            name, only_by_place = "_" + name, len(lines) + 1
+        if one["repeated"]:
+            lines.append(f"*{name}s: Input")
+            names.append(f"*{name}s")
+            several = True
+        else:
+            lines.append(f"{name}: Input" if one["required"] else f"{name}: Input | None = None")
+            names.append(name)
+    if only_by_place:
+        lines.insert(only_by_place, "/")
+    if not several:
+        lines.append("*")
+    for option in options:
+        lines.append(f"{attribute(option['name'])}: {type_of(option)}{default(command, option)}")
+    return lines, names
+
+
+def default(command, option):
+    if option["value"] is None:
+        return " = False"
+    if option["required"] and not (command["name"] in OWN_OUTPUT and option["name"] == "--output"):
+        return ""
+    return " | None = None"
+
+
+def value_of(option):
+    name = attribute(option["name"])
+    return f"repeated({name})" if option["repeated"] else name
+
+
+def function(command):
+    options = [option for option in command["options"] if option["name"] not in IMPLIED]
+    lines, names = parameters(command, options)
+    kind, getter = ANSWERS[command["name"]]
+    name = NAMES.get(command["name"], command["name"])
+    signature = "".join(f"    {line},\n" for line in lines)
+    inputs = ", ".join(names) + ("," if len(names) == 1 else "")
+    given = "".join(f'        "{option["name"]}": {value_of(option)},\n' for option in options)
+    result = f"_results.{kind}"
+    returns = kind
+    head = ""
+    if command["name"] == "list":
+        result = "_results.CommandsResult if commands else _results.ListResult"
+        returns = "ListResult | CommandsResult"
+        head = ('@overload\ndef list(*, commands: Literal[False] = False) -> ListResult: ...\n'
+                '@overload\ndef list(*, commands: Literal[True]) -> CommandsResult: ...\n')
+        return head + (f"def {name}(\n{signature}) -> {returns}:\n{docstring(command, options)}\n"
+                       f"    from . import _answer, _results\n\n"
+                       f"    options = {{\n{given}    }}\n"
+                       f"    if commands:\n"
+                       f'        return _answer.{getter}(_results.CommandsResult, "list", (), options)\n'
+                       f'    return _answer.{getter}(_results.ListResult, "list", (), options)\n')
+    imports = "    from . import _answer, _results\n"
+    if any(option["repeated"] for option in options):
+        imports += "    from ._arguments import repeated\n"
+    return (f"def {name}(\n{signature}) -> {returns}:\n{docstring(command, options)}\n{imports}\n"
+            f'    return _answer.{getter}({result}, "{command["name"]}", ({inputs}), {{\n{given}    }})\n')
+
+
+def module(document):
+    commands = document["commands"]
+    kinds = sorted({ANSWERS[command["name"]][0] for command in commands} | {"CommandsResult"})
+    names = sorted(NAMES.get(command["name"], command["name"]) for command in commands)
+    return ('''"""A function for each command of the program: made by scripts/python_commands.py, not by hand.
+
+Options keep their names, `--bucket-cap-mb` as `bucket_cap_mb`; None leaves one out, and a sequence stands for X,X,… or for an
+option given several times. What an option takes is text as on the command line, with its unit: "104ms", "40GB".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Sequence, overload
+
+if TYPE_CHECKING:
+    from ._arguments import File, Files, Input, Inputs, Text, Texts
+    from ._results import (
+''' + "".join(f"        {kind},\n" for kind in kinds) + f'''    )
+
+VERSION = {json.dumps(document["version"])}
+''' + "".join(f"\n\n{function(command)}" for command in commands) +
+            "\n\n__all__ = [\n" + "".join(f'    "{name}",\n' for name in names) + "]\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--program", required=True, help="the program whose commands they are")
+    parser.add_argument("-o", "--output", default=ROOT / "python" / "ddpsim" / "_commands.py", type=pathlib.Path)
+    arguments = parser.parse_args()
+    listed = subprocess.run([arguments.program, "list", "--commands", "--json"], stdout=subprocess.PIPE, check=True).stdout
+    arguments.output.write_text(module(json.loads(listed)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,286 @@
+#!/usr/bin/env python3
+"""Makes python/ddpsim/_results.py, a dataclass for each part of each document, of what the program prints.
+
+    scripts/python_results.py --program build/release/cli/ddpsim
+
+The documents are those of the corpus of commands (tests/golden) and the few below, which it lacks. A key is a field; what
+some documents lack, or have null, may be None. tests/python/test_results.py says when a key is missing here.
+"""
+
+import argparse
+import json
+import keyword
+import pathlib
+import re
+import sys
+import textwrap
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "python"))
+
+import documents  # noqa: E402
+
+# Class of a document; its section in docs/formats.md; what it is; the key of its rows.
+ANSWERS = {
+    "ddpsim.result/1": ("SimulateResult", "simulate --json", "One step: its parts, its buckets, where the efficiency goes", "buckets"),
+    "ddpsim.tune/1": ("TuneResult", "tune --json", "Whether another cap is worth it, and the step by cap", "curve"),
+    "ddpsim.advice/1": ("AdviseResult", "advise --json", "Every lever of DDP and NCCL, best first", "rows"),
+    "ddpsim.compare/1": ("CompareResult", "compare --json", "Clusters side by side", "rows"),
+    "ddpsim.sweep/1": ("SweepResult", "sweep", "A grid of settings, a point each", "points"),
+    "ddpsim.buckets/1": ("BucketsResult", "buckets --json", "Which gradients travel together", "buckets"),
+    "ddpsim.allreduce/1": ("AllreduceResult", "allreduce --json", "The predicted table of nccl-tests", "rows"),
+    "ddpsim.topo/1": ("TopoResult", "results", "A cluster: links, channels, what binds", ""),
+    "ddpsim.workload/1": ("Workload", "workload", "What one rank, or several, computed in a step", "parameters"),
+    "ddpsim.calibration/1": ("CalibrateResult", "results", "What was fitted, and how well; `path`: the calibrated cluster", "residuals"),
+    "ddpsim.validation/1": ("ValidateResult", "validate --json", "Predicted beside measured", "rows"),
+    "ddpsim.list/1": ("ListResult", "results", "What is bundled", ""),
+    "ddpsim.commands/1": ("CommandsResult", "list --commands --json", "What the program offers", "commands"),
+    "ddpsim.timeline/1": ("Timeline", "timeline", "Spans of streams, rank by rank", ""),
+}
+
+# Attributes of every answer (python/ddpsim/_answer.py).
+ANSWERS_OWN = {"document", "arguments", "messages", "path", "command", "text", "verdict", "report", "page", "timeline", "to_frame",
+               "plot", "has_page"}
+
+# Class of what stands under a key: "Parent.key", else of the key in any document.
+PARTS = {
+    "BucketsResult.buckets": "AssignedBucket", "Recorded.buckets": "RecordedBucket", "buckets": "Bucket",
+    "default": "CurvePoint", "best": "CurvePoint", "curve": "CurvePoint", "today": "Today",
+    "recommended": "Recommendation", "best_cap": "Recommendation", "next_worse": "NextWorse",
+    "recommended_by_version": "VersionRecommendation", "recommended_by_cause": "CauseRecommendation",
+    "better_lever": "AdviceRow", "AdviseResult.rows": "AdviceRow", "best_partition": "Partition",
+    "gain_us": "Interval", "most_robust_gain_us": "Interval", "behind_percent": "Interval", "dearer_percent": "Interval",
+    "usd_per_1000_steps": "Interval", "usd_per_million_samples": "Interval", "usd": "Interval", "seconds": "Interval",
+    "usd_per_hour_of_reference": "Interval", "time": "Interval",
+    "recorded": "Recorded", "Recorded.iteration_us": "RecordedSteps", "RecordedBucket.duration_us": "Durations",
+    "confidence": "Confidence", "measure_next": "NextMeasurement", "sensitivities": "Sensitivity", "replay": "Replay",
+    "explained_by": "Explanation", "variation": "Variation", "stragglers": "Straggler", "rank_waits": "RankWaits",
+    "SimulateResult.measured": "MeasuredStep", "MeasuredStep.spans": "MeasuredSpan", "SimulateResult.launch_cost": "LaunchCost",
+    "iterations": "Iteration", "iteration_statistics": "IterationStatistics", "model_averaging": "ModelAveraging",
+    "loss": "Loss", "memory": "Memory", "Memory.parts": "MemoryParts",
+    "CompareResult.rows": "CompareRow", "Comparison.rows": "CompareRow", "workloads": "Comparison", "mix": "Mix", "Mix.rows": "MixRow",
+    "behind_sources": "BehindSource", "other_choice": "OtherChoice", "here": "Choice", "on_fastest": "Choice", "cost": "Cost",
+    "price": "Price", "prices": "Price", "until": "Until", "predicted": "Stretch", "possible": "Stretch", "certain": "Stretch",
+    "points": "SweepPoint", "shard": "Shard", "AllreduceResult.rows": "AllreduceRow", "ValidateResult.rows": "ValidateRow",
+    "TopoResult.cluster": "TopoCluster", "intra": "Intra", "network": "Network", "ring": "Channels", "tree": "Channels",
+    "node_types": "NodeType", "vertices": "Vertex", "NodeType.links": "Link", "matrix": "Matrix", "NodeType.channels": "Channel",
+    "bottleneck": "Bottleneck", "bounds": "Bounds", "logged": "LoggedBuckets",
+    "uncalibrated": "Errors", "calibrated": "Errors", "sizes_left_out": "Errors", "predicted_from_others": "Errors",
+    "predicted_by_specification": "Errors", "model_alone": "Errors", "shapes_left_out": "ShapeLeftOut",
+    "CalibrateResult.left_out": "LogLeftOut", "constants": "Constant", "residuals": "Residual", "logs": "Log",
+    "intervals": "IntervalsHeld", "caps": "CapsValidated", "limit": "ErrorLimit",
+    "ListResult.workloads": "Bundled", "models": "Bundled", "clusters": "Bundled", "gpus": "Bundled", "ListResult.torch": "Bundled",
+    "commands": "Command", "positionals": "Positional", "options": "Option",
+    "parameters": "Parameter", "forward": "Work", "backward": "Backward", "optimizer": "Work", "iteration": "Work", "ready": "Ready",
+    "host": "Host", "launch_waits": "HostTimes", "Host.launch_cost": "HostTimes", "gpu_busy": "HostTimes", "launches": "Launches",
+    "recorded_with": "RecordedWith", "collectives": "RecordedCollective", "steps": "RecordedStep", "ranks": "RankRecording",
+    "Timeline.ranks": "RankTimeline", "RankTimeline.spans": "Span", "activations": "Activations", "buffers": "Buffer",
+}
+# Keys of these are the user's own.
+FREE = {"SweepPoint.grid", "Workload.provenance", "Timeline.provenance", "RankRecording.provenance"}
+
+# Numbers that may have a fraction, though the corpus shows none.
+REAL = re.compile(r"us|.*_(us|mb|percent|gbps|scale|slowdown|share|factor|rate|second|hour|s)|share|slowdown|jitter|goodput|"
+                  r"value|low|high|min|median|max|mean|usd.*|oversubscription|from|to|before|measured|predicted|next_.*|mean_error|"
+                  r"min_compression_rate|overlap|interval_percent|cap_range_mb")
+COUNTED = {"samples_per_step"}  # of these names, whole numbers
+
+# What the corpus has no command for: it needs larger recordings.
+FURTHER = [
+    ("ddpsim.result/1", {"recorded": {"nccl": "2.17.1", "iteration_us": {
+        "steps": 5, "median": 1.5, "low": 1.5, "high": 1.5, "low_high": "least and most", "next_low": 1.5, "next_high": 1.5,
+        "mean_error": 1.5}, "buckets": [{"transfer_us": None}]}}),
+    ("ddpsim.sweep/1", {"points": [{"corrected_by": "dgx1v", "per_nic_gbps": 12.5}]}),
+    ("ddpsim.compare/1", {"mix": {"until": [{"workload": "bert", "candidate": "new"}], "rows": [{"behind_sources": [{"workload": 0}]}]},
+                          "workloads": [{"recorded_row": 0, "samples": 1, "recorded": {"ranks": 1}}]}),
+    ("ddpsim.workload/1", {"parameters": [{"sparse_gradient": True, "device": "cuda:0", "ignored": False, "batch_norm": True}],
+                           "buffers": [{"dtype": "float32", "bytes": 1, "tensors": 1}]}),
+    ("ddpsim.timeline/1", {"ranks": [{"spans": [{"bucket": None}]}]}),
+]
+
+
+class Kind:
+    """What was seen under a key."""
+
+    def __init__(self):
+        self.kinds = set()  # "object", "list", "text", "integer", "real", "truth"
+        self.none = False
+        self.items = None  # of a list
+        self.part = None   # the class of an object
+
+
+class Class:
+    def __init__(self, name, key):
+        self.name, self.under = name, key  # the key it was first seen under
+        self.fields, self.answer = {}, None
+        self.seen = 0
+        self.count = {}
+
+
+class Classes:
+    def __init__(self):
+        self.named = {}
+
+    def document(self, value, whole=True):
+        name = ANSWERS[value["schema"]][0]
+        self.object(name, value, whole, "")
+        self.named[name].answer = value["schema"]
+
+    def object(self, name, value, whole, under):
+        found = self.named.setdefault(name, Class(name, under))
+        found.seen += whole
+        for key, inner in value.items():
+            kind = found.fields.setdefault(key, Kind())
+            found.count[key] = found.count.get(key, 0) + whole
+            self.add(kind, inner, name, key, whole)
+
+    def add(self, kind, value, parent, key, whole):
+        if value is None:
+            kind.none = True
+        elif isinstance(value, dict):
+            kind.kinds.add("object")
+            if f"{parent}.{key}" not in FREE and value:
+                kind.part = part(parent, key)
+                self.object(kind.part, value, whole, key)
+        elif isinstance(value, list):
+            kind.kinds.add("list")
+            kind.items = kind.items or Kind()
+            for inner in value:
+                self.add(kind.items, inner, parent, key, whole)
+        else:
+            kind.kinds.add({bool: "truth", int: "integer", float: "real", str: "text"}[type(value)])
+
+
+def part(parent, key):
+    name = PARTS.get(f"{parent}.{key}") or PARTS.get(key)
+    if name is None:
+        raise SystemExit(f"python_results: an object under \"{key}\" of {parent}: which class is it? Name it in PARTS")
+    return name
+
+
+def is_real(key):
+    return key not in COUNTED and REAL.fullmatch(key) is not None
+
+
+def type_of(kind, key):
+    names = set()
+    for one in kind.kinds:
+        if one == "object":
+            names.add(kind.part or "Mapping[str, Any]")
+        elif one == "list":
+            inner = kind.items if kind.items.kinds or kind.items.none else None
+            names.add(f"tuple[{type_of(inner, key) if inner else 'str'}, ...]")
+        else:
+            names.add({"text": "str", "truth": "bool", "integer": "float" if is_real(key) else "int", "real": "float"}[one])
+    if "float" in names:
+        names.discard("int")
+    if kind.none:
+        names.add("None")
+    return " | ".join(sorted(names, key=lambda name: (name == "None", name))) if names else "None"
+
+
+def read_of(kind, key):
+    """How a value is read; None: as it is."""
+    if kind.kinds == {"list"}:
+        inner = read_of(kind.items, key)
+        return f"each({inner or 'same'})"
+    if kind.kinds == {"object"}:
+        return f"{kind.part}._of" if kind.part else None
+    if "real" in kind.kinds or (kind.kinds == {"integer"} and is_real(key)):
+        if kind.kinds <= {"integer", "real"}:
+            return "real"
+    return None
+
+
+def attribute(key):
+    return key + "_" if keyword.iskeyword(key) else key
+
+
+def source(one):
+    schema = one.answer
+    base = {"Workload": "File", "CalibrateResult": "File"}.get(one.name, "Answer") if schema else "Record"
+    lines = ["@dataclass(frozen=True, init=False, eq=False, repr=False)", f"class {one.name}({base}):"]
+    if not schema:  # where there is none, dataclass looks long for one to make
+        lines += [f'    """`{one.under}` of a document."""', ""]
+    else:
+        _, section, summary, table = ANSWERS[schema]
+        lines += [f'    """{summary}. Fields: docs/formats.md, *{section}*."""', ""]
+        if table:
+            lines += [f'    _table: ClassVar[str] = "{table}"', ""]
+    reads = []
+    for key, kind in one.fields.items():
+        kind.none = kind.none or one.count[key] < one.seen
+        lines.append(f"    {attribute(key)}: {type_of(kind, key)}")
+        reads.append((key, read_of(kind, key)))
+    reads = [f'        "{key}": {read},' for key, read in reads if read]
+    if reads:
+        lines += ["", "    _reads: ClassVar[Mapping[str, Read]] = {", *reads, "    }"]
+    return "\n".join(lines)
+
+
+def in_order(classes):
+    """Each behind those it is made of."""
+    done, ordered = set(), []
+
+    def visit(one):
+        if one.name in done:
+            return
+        done.add(one.name)
+        for kind in one.fields.values():
+            while kind:
+                if kind.part:
+                    visit(classes[kind.part])
+                kind = kind.items
+        ordered.append(one)
+
+    for one in sorted(classes.values(), key=lambda one: list(a[0] for a in ANSWERS.values()).index(one.name) if one.answer else 99):
+        visit(one)
+    return ordered
+
+
+def module(program):
+    classes = Classes()
+    for _, document in documents.printed(program):
+        classes.document(document)
+    for path in ("measured.json", "measured-one-bucket.json"):  # as ddpsim-real writes timelines
+        document = json.loads((documents.GOLDEN / "inputs" / path).read_text())
+        classes.document(document)
+    for schema, document in FURTHER:
+        classes.document({"schema": schema, **document}, whole=False)
+    ordered = in_order(classes.named)
+    hidden = {key for one in ordered if one.answer for key in one.fields} & ANSWERS_OWN
+    if hidden:
+        raise SystemExit(f"python_results: keys {sorted(hidden)} are attributes of every answer already")
+    answers = sorted(one.name for one in ordered if one.answer)
+    return textwrap.dedent('''\
+        """Documents of the program as dataclasses: made by scripts/python_results.py, not by hand.
+
+        A name ends with its unit where it has one: `_us` microseconds, `_bytes` bytes, `_mb` MiB, `_percent` percent, `_s` seconds,
+        `usd` US dollars; `algbw_gbps` and `busbw_gbps` are GB/s as nccl-tests prints them. docs/formats.md says what each means.
+        """
+
+        from __future__ import annotations
+
+        from dataclasses import dataclass
+        from typing import Any, ClassVar, Mapping
+
+        from ._answer import Answer, File
+        from ._record import Read, Record, each, real, same
+
+
+        ''') + "\n\n\n".join(source(one) for one in ordered) + \
+        "\n\n\nBY_SCHEMA: Mapping[str, type[Answer]] = {\n" + \
+        "".join(f'    "{one.answer}": {one.name},\n' for one in ordered if one.answer) + "}\n" + \
+        f"\n__all__ = {json.dumps(answers)}\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--program", required=True, help="the program whose documents they are")
+    parser.add_argument("-o", "--output", default=ROOT / "python" / "ddpsim" / "_results.py", type=pathlib.Path)
+    arguments = parser.parse_args()
+    arguments.output.write_text(module(str(pathlib.Path(arguments.program).resolve())), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

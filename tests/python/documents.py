@@ -1,0 +1,55 @@
+"""Every kind of document the program prints: what the corpus of commands (tests/golden) gives with --json."""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "cli"))
+
+from golden import FIXTURES, GOLDEN, cases  # noqa: E402
+
+WITHOUT_JSON = ("sweep", "import")  # they print documents anyway
+
+
+def printed(program):
+    """Of each command that gives one: its arguments and the document; of a sweep its lines, the points under "points"."""
+    lines = {}
+    for case in cases():
+        words = [word for word in case.command if word != "--json"]
+        if words[0] not in WITHOUT_JSON:
+            words.append("--json")
+        lines.setdefault(tuple(words), words)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:
+        for words, text in zip(lines.values(), threads.map(lambda words: output(program, words), lines.values())):
+            document = parsed(text)
+            if document is not None:
+                yield words, document
+
+
+def output(program, words):
+    """What it prints in a folder of the corpus' files; of what it writes there the documents alone, where it prints none."""
+    with tempfile.TemporaryDirectory() as temporary:
+        here = pathlib.Path(temporary, "here")
+        shutil.copytree(GOLDEN / "inputs", here)
+        shutil.copytree(FIXTURES, here / "fixtures")
+        before = set(here.glob("*.json*"))
+        run = subprocess.run([program, *words], cwd=here, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8",
+                             timeout=300)
+        written = sorted(set(here.glob("*.json*")) - before)
+        return run.stdout or "".join(path.read_text(encoding="utf-8") for path in written[:1])
+
+
+def parsed(text):
+    if not text.startswith("{"):
+        return None
+    try:
+        return json.loads(text)
+    except ValueError:
+        head, *points = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+        return {**head, "points": points} if head.get("schema") == "ddpsim.sweep/1" else None
