@@ -1,5 +1,5 @@
-# What a Python wheel carries (pyproject.toml, by scikit-build-core): the program on PATH, as ninja's, and beside the package's own
-# modules the recorder. DDPSIM_PREBUILT names a program that is there already: nothing is compiled. DDPSIM_NOTICES is a
+# What a Python wheel carries (pyproject.toml, by scikit-build-core): the program on PATH, as ninja's, and beside the package's
+# own modules the recorder. DDPSIM_PREBUILT names a program that is there already: nothing is compiled. DDPSIM_NOTICES is a
 # folder for the wheel's metadata: bill of materials and licences of what is linked into that program (scripts/release.sh).
 if(DDPSIM_PREBUILT)
   add_custom_target(ddpsim_cli)

@@ -4,7 +4,8 @@
     scripts/bill_of_materials.py VERSION -o FOLDER
 
 FOLDER gets sboms/ddpsim.cdx.json and licenses/PART.txt. Versions and licence texts are those of what the build used: headers of
-the machine's packages, sources in build/sources, the compiler's libraries in build/portable-tools. The date is SOURCE_DATE_EPOCH's."""
+the machine's packages, sources in build/sources, the compiler's libraries in build/portable-tools. The date is
+SOURCE_DATE_EPOCH's."""
 
 import argparse
 import datetime
@@ -90,7 +91,7 @@ def licence_entry(licence):
 def licence_text(name, path):
     text = path.read_text(encoding="utf-8")
     if name == "Boost":  # two megabytes of whose file is whose, of all its libraries
-        [text] = [paragraph for paragraph in text.split("\n\n") if paragraph.startswith("License: BSL-1.0\n Boost Software License")]
+        [text] = [paragraph + "\n" for paragraph in text.split("\n\n") if paragraph.startswith("License: BSL-1.0\n Boost Software")]
     return text
 
 

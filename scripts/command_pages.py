@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes manual pages and completions of bash, zsh and fish, of what the program says of itself (`ddpsim list --commands --json`, and
-`ddpsim list --json` for the bundled names that completions offer).
+"""Writes manual pages and completions of bash, zsh and fish, of what the program says of itself: `ddpsim list --commands --json`,
+and `ddpsim list --json` for the bundled names that completions offer.
 
     scripts/command_pages.py PROGRAM... -o FOLDER
 
 They lie in FOLDER as below a prefix: share/man/man1, share/bash-completion/completions, share/zsh/site-functions,
-share/fish/vendor_completions.d. PROGRAM may be several words, as where an emulator runs it. The manual's date is SOURCE_DATE_EPOCH's;
-without it there is none."""
+share/fish/vendor_completions.d. PROGRAM may be several words, as where an emulator runs it. The manual's date is
+SOURCE_DATE_EPOCH's; without it there is none."""
 
 import argparse
 import json

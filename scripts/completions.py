@@ -1,4 +1,4 @@
-"""Completions of bash, zsh and fish. Each is a table of what the program says of its commands and options, in the shell's own words.
+"""Completions of bash, zsh and fish. Each is a table of what the program says of its commands and options, in the shell's words.
 
 What completes a value is one of: a list of words; files; words and files; nothing."""
 
@@ -182,7 +182,8 @@ complete -c ddpsim -n __fish_use_subcommand -l version -d 'print the version and
 
 
 def fish_completion(commands, bundled):
-    lines = [f"complete -c ddpsim -n __fish_use_subcommand -a {command['name']} -d {fish_quoted(command['summary'])}" for command in commands]
+    lines = [f"complete -c ddpsim -n __fish_use_subcommand -a {command['name']} -d {fish_quoted(command['summary'])}"
+             for command in commands]
     for command in commands:
         begin = f"complete -c ddpsim -n '__fish_seen_subcommand_from {command['name']}'"
         for option in command["options"]:

@@ -6,8 +6,8 @@ import re
 
 EXIT_STATUS = [("0", "done"), ("1", "a failure of the program or of the machine"), ("2", "wrong usage"), ("3", "bad input"),
                ("4", "a check found a regression"), ("130", "interrupted")]
-DESCRIPTION = ["Replays one training step of PyTorch DistributedDataParallel from a recording of one rank, and predicts that step on another "
-               "cluster, or with another bucket_cap_mb, without a GPU at hand.",
+DESCRIPTION = ["Replays one training step of PyTorch DistributedDataParallel from a recording of one rank, and predicts that "
+               "step on another cluster, or with another bucket_cap_mb, without a GPU at hand.",
                "Every answer says how sure it is, and what to measure to be surer."]
 
 
@@ -38,8 +38,8 @@ def program_page(commands, version):
 
 
 def command_page(command, version):
-    lines = [*head(f"ddpsim-{command['name']}", command["summary"], version),
-             ".SH SYNOPSIS", rf".B ddpsim {text(command['name'])}", " ".join(["[\\fIOPTION\\fR ...]", *map(placed, command["positionals"])])]
+    lines = [*head(f"ddpsim-{command['name']}", command["summary"], version), ".SH SYNOPSIS", rf".B ddpsim {text(command['name'])}",
+             " ".join([r"[\fIOPTION\fR ...]", *map(placed, command["positionals"])])]
     if command["positionals"]:
         lines.append(".SH ARGUMENTS")
     for positional in command["positionals"]:

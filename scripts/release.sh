@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes what is given to people, for x86-64 and ARM: the portable program as wheel, tarball and .deb (with manual and completions), its
-# bill of materials with licences, and SHA256SUMS.
+# Makes what is given to people, for x86-64 and ARM: the portable program as wheel, tarball and .deb (with manual and
+# completions), its bill of materials with licences, and SHA256SUMS.
 #
 #   scripts/release.sh [-o FOLDER] [x86_64] [aarch64]        default: out/release, both
 #
@@ -38,7 +38,8 @@ program_of() {  # program_of TARGET: where its preset puts it
   local preset=portable
   [[ $1 == x86_64 ]] || preset=portable-$1
   cmake --preset "$preset" >/dev/null
-  cmake --build --preset "$preset" --parallel "$(nproc)" --target ddpsim_cli >"$stage/build.log" || { cat "$stage/build.log"; return 1; } >&2
+  cmake --build --preset "$preset" --parallel "$(nproc)" --target ddpsim_cli >"$stage/build.log" ||
+    { cat "$stage/build.log"; return 1; } >&2
   echo "$PWD/build/$preset/cli/ddpsim"
 }
 # Runs the program of TARGET here.

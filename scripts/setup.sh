@@ -5,8 +5,9 @@
 # of shaped links needs, a launcher (mpirun), and where nvcc is but no NCCL, NCCL in build/nccl (300 MB); --page: what makes the
 # page of --report (esbuild, TypeScript) and what looks at it: Chromium, and in build/page playwright and axe (50 MB);
 # --wasm: Emscripten (500 MB), and the sources of the libraries that must be compiled for it, Debian's, in build/sources
-# (3 MB to download); --portable: the same and SQLite's (8 MB), and in build/portable-tools, where pip finds them, zig (a compiler for
-# any Linux, 170 MB) and what makes wheels; --release: the same, and what looks at what scripts/release.sh makes (emulator, shells).
+# (3 MB to download); --portable: the same and SQLite's (8 MB), and in build/portable-tools, where pip finds them, zig (a compiler
+# for any Linux, 170 MB) and what makes wheels; --release: the same, and what looks at what scripts/release.sh makes (emulator,
+# shells).
 set -euo pipefail
 
 # package, and the command that shows it is there even when it came by another road ("-": ask dpkg)
@@ -27,7 +28,8 @@ for option; do
             needed+=(emscripten em++  libfast-float-dev -  nodejs node  dpkg-dev dpkg-source) ;;
     --portable) portable=true; needed+=(tcl tclsh  dpkg-dev dpkg-source) ;;
     --release) portable=true
-               needed+=(tcl tclsh  dpkg-dev dpkg-source  qemu-user qemu-aarch64  libc6-arm64-cross -  zsh zsh  fish fish  groff groff  lintian lintian) ;;
+               needed+=(tcl tclsh  dpkg-dev dpkg-source  qemu-user qemu-aarch64  libc6-arm64-cross -  zsh zsh  fish fish  groff groff
+                        lintian lintian) ;;
     *) echo "usage: scripts/setup.sh [--tests] [--torch] [--real] [--page] [--wasm] [--portable] [--release]" >&2; exit 2 ;;
   esac
 done

@@ -1,5 +1,5 @@
-"""The manual and the completions that scripts/command_pages.py makes: the manual is shown without complaint and names every option,
-and each shell that is here completes what is typed."""
+"""The manual and the completions that scripts/command_pages.py makes: the manual is shown without complaint and names every
+option, and each shell that is here completes what is typed."""
 
 import json
 import os
@@ -27,7 +27,8 @@ def setUpModule():
 
 
 def offered():
-    return json.loads(subprocess.run([BINARY, "list", "--commands", "--json"], check=True, capture_output=True).stdout)["commands"]
+    listed = subprocess.run([BINARY, "list", "--commands", "--json"], check=True, capture_output=True)
+    return json.loads(listed.stdout)["commands"]
 
 
 def needs(program):
@@ -128,8 +129,8 @@ class Zsh(Completion):
         if process == 0:
             os.chdir(self.folder)
             os.execvpe("zsh", ["zsh", "-f", "-i"], self.environment())
-        begin = (f"fpath=({PAGES}/share/zsh/site-functions $fpath); autoload -Uz compinit; compinit -u -D; bindkey '^I' complete-word; "
-                 "unsetopt automenu autolist beep; ddpsim() { print -r -- \"called: $*\" }; print rea''dy\n")
+        begin = (f"fpath=({PAGES}/share/zsh/site-functions $fpath); autoload -Uz compinit; compinit -u -D; "
+                 "bindkey '^I' complete-word; unsetopt automenu autolist beep; ddpsim() { print -r -- \"called: $*\" }; print rea''dy\n")
         try:
             os.write(terminal, begin.encode())
             read_to(terminal, b"ready\r\n")

@@ -1,5 +1,5 @@
-"""The wheel, made around the program of this build: installed without a network into a fresh environment it answers, from Python and on the
-command line, and uninstalled it leaves nothing."""
+"""The wheel, made around the program of this build: installed without a network into a fresh environment it answers, from
+Python and on the command line, and uninstalled it leaves nothing."""
 
 import os
 import pathlib
