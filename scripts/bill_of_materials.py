@@ -91,7 +91,8 @@ def licence_entry(licence):
 def licence_text(name, path):
     text = path.read_text(encoding="utf-8")
     if name == "Boost":  # two megabytes of whose file is whose, of all its libraries
-        [text] = [paragraph + "\n" for paragraph in text.split("\n\n") if paragraph.startswith("License: BSL-1.0\n Boost Software")]
+        [text] = [paragraph + "\n" for paragraph in text.split("\n\n")
+                  if paragraph.startswith("License: BSL-1.0\n Boost Software")]
     return text
 
 

@@ -38,8 +38,8 @@ def program_page(commands, version):
 
 
 def command_page(command, version):
-    lines = [*head(f"ddpsim-{command['name']}", command["summary"], version), ".SH SYNOPSIS", rf".B ddpsim {text(command['name'])}",
-             " ".join([r"[\fIOPTION\fR ...]", *map(placed, command["positionals"])])]
+    lines = [*head(f"ddpsim-{command['name']}", command["summary"], version), ".SH SYNOPSIS",
+             rf".B ddpsim {text(command['name'])}", " ".join([r"[\fIOPTION\fR ...]", *map(placed, command["positionals"])])]
     if command["positionals"]:
         lines.append(".SH ARGUMENTS")
     for positional in command["positionals"]:

@@ -1,5 +1,5 @@
-# Clang with a C library of any age and libc++ linked in, as PyPI's package ziglang has them: scripts/setup.sh --portable installs it
-# in build/portable-tools. DDPSIM_TARGET is x86_64 or aarch64; what comes out runs with glibc 2.17 and newer.
+# Clang with a C library of any age and libc++ linked in, as PyPI's package ziglang has them: scripts/setup.sh --portable installs
+# it in build/portable-tools. DDPSIM_TARGET is x86_64 or aarch64; what comes out runs with glibc 2.17 and newer.
 set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES DDPSIM_TARGET)
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR ${DDPSIM_TARGET})

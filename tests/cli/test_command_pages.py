@@ -130,7 +130,8 @@ class Zsh(Completion):
             os.chdir(self.folder)
             os.execvpe("zsh", ["zsh", "-f", "-i"], self.environment())
         begin = (f"fpath=({PAGES}/share/zsh/site-functions $fpath); autoload -Uz compinit; compinit -u -D; "
-                 "bindkey '^I' complete-word; unsetopt automenu autolist beep; ddpsim() { print -r -- \"called: $*\" }; print rea''dy\n")
+                 "bindkey '^I' complete-word; unsetopt automenu autolist beep; "
+                 "ddpsim() { print -r -- \"called: $*\" }; print rea''dy\n")
         try:
             os.write(terminal, begin.encode())
             read_to(terminal, b"ready\r\n")

@@ -75,7 +75,8 @@ class Release(unittest.TestCase):
         for target in self.each_target():
             prefix = self.unpacked(target)
             for place in ("share/man/man1/ddpsim-tune.1", "share/bash-completion/completions/ddpsim",
-                          "share/zsh/site-functions/_ddpsim", "share/fish/vendor_completions.d/ddpsim.fish", "share/doc/ddpsim/licenses/simdjson.txt"):
+                          "share/zsh/site-functions/_ddpsim", "share/fish/vendor_completions.d/ddpsim.fish",
+                          "share/doc/ddpsim/licenses/simdjson.txt"):
                 self.assertTrue((prefix / place).is_file(), place)
             self.answers(target, prefix / "bin/ddpsim")
 
@@ -122,8 +123,8 @@ class Release(unittest.TestCase):
     def test_the_bill_of_materials_names_each_part_and_its_licence(self):
         bill = json.loads(the_one("ddpsim-*.cdx.json").read_text())
         parts = {part["name"]: part for part in bill["components"]}
-        self.assertEqual(set(parts), {"fmt", "nlohmann-json", "CLI11", "protozero", "Boost", "Eigen", "zlib", "simdjson", "pugixml",
-                                      "SQLite", "libc++", "libc++abi", "libunwind", "zig-compiler-rt"})
+        self.assertEqual(set(parts), {"fmt", "nlohmann-json", "CLI11", "protozero", "Boost", "Eigen", "zlib", "simdjson",
+                                      "pugixml", "SQLite", "libc++", "libc++abi", "libunwind", "zig-compiler-rt"})
         texts = self.unpacked(TARGETS[0]) / "share/doc/ddpsim/licenses"
         self.assertEqual({path.stem for path in texts.iterdir()}, set(parts))
         for part in parts.values():
