@@ -1,6 +1,6 @@
 # The libraries for a target that the machine's own packages are not for: the same versions, Debian's, found otherwise. Headers
-# lie in a folder of their own, for beside another C library /usr/include must not be seen; what must be compiled comes from Debian's
-# source packages, which scripts/setup.sh (--wasm, --portable) unpacks into build/sources.
+# lie in a folder of their own, for beside another C library /usr/include must not be seen; what must be compiled comes from
+# Debian's source packages, which scripts/setup.sh (--wasm, --portable) unpacks into build/sources.
 set(sources ${PROJECT_SOURCE_DIR}/build/sources)
 set(headers ${PROJECT_BINARY_DIR}/headers)
 file(MAKE_DIRECTORY ${headers})

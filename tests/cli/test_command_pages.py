@@ -140,7 +140,7 @@ class Zsh(Completion):
         finally:
             os.close(terminal)
             os.waitpid(process, 0)
-        return shown.rpartition(b"called: ")[2].decode().strip()
+        return shown.rpartition(b"called: ")[2].partition(b"\r\n")[0].decode()
 
     def test_commands_options_arguments_and_values(self):
         self.assertEqual(self.typed("ddpsim si\t resnet50-v100-b32-p\t dgx1v-1\t --backe\t g\t"),
