@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What is inside the portable program: a bill of materials (CycloneDX 1.5) and the licence of each part.
+"""What is inside the portable program: a bill of materials (CycloneDX 1.5), and the licences of its parts in one text.
 
     scripts/bill_of_materials.py VERSION -o FOLDER
 
-FOLDER gets sboms/ddpsim.cdx.json and licenses/PART.txt. Versions and licence texts are those of what the build used: headers of
+FOLDER gets sboms/ddpsim.cdx.json and licenses/libraries.txt. Versions and licence texts are those of what the build used: headers of
 the machine's packages, sources in build/sources, the compiler's libraries in build/portable-tools. The date is
 SOURCE_DATE_EPOCH's."""
 
@@ -39,6 +39,9 @@ COMPILER = [
     ("libunwind", "Apache-2.0 WITH LLVM-exception", "unwinding", "lib/libunwind/LICENSE.TXT"),
     ("zig-compiler-rt", "MIT", "what the compiler calls", "LICENSE"),
 ]
+
+
+LICENCES = "Linked into ddpsim are these libraries, under the licences below. No licence was chosen for ddpsim itself.\n"
 
 
 def printed(*command):
@@ -106,8 +109,8 @@ def main():
     (arguments.output / "licenses").mkdir(exist_ok=True)
     document = json.dumps(bill(arguments.version, inside), indent=2) + "\n"
     (arguments.output / "sboms" / "ddpsim.cdx.json").write_text(document, encoding="utf-8")
-    for name, *_, text in inside:
-        (arguments.output / "licenses" / f"{name}.txt").write_text(licence_text(name, text), encoding="utf-8")
+    texts = [f"== {name} {version}\n\n{licence_text(name, text)}" for name, version, *_, text in inside]
+    (arguments.output / "licenses" / "libraries.txt").write_text("\n".join([LICENCES, *texts]), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ prefix_of() {  # prefix_of TARGET PROGRAM: what lies below a prefix, in $stage/T
   cp -r "$stage/pages/share" "$prefix/share"
   if [[ -f build/wasm/ddpsim.html ]]; then install -D -m 644 build/wasm/ddpsim.html "$prefix/share/ddpsim/ddpsim.html"; fi
   mkdir -p "$prefix/share/doc/ddpsim"
-  cp -r "$stage/notices/licenses" "$stage/notices/sboms/ddpsim.cdx.json" "$prefix/share/doc/ddpsim/"
+  cp "$stage"/notices/{licenses/libraries.txt,sboms/ddpsim.cdx.json} "$prefix/share/doc/ddpsim/"
 }
 
 tarball() {  # tarball TARGET
@@ -71,12 +71,10 @@ deb() {  # deb TARGET
   mkdir -p "$root/usr/share/zsh/vendor-completions"
   mv "$root"/usr/share/zsh/{site-functions/_ddpsim,vendor-completions/}
   rmdir "$root/usr/share/zsh/site-functions"
-  { printf 'No licence was chosen for ddpsim itself. Linked into it are these, under the licences below.\n'
-    for text in "$doc"/licenses/*; do
-      printf '\n%s\n\n' "== $(basename "$text" .txt)"
-      cat "$text"
-    done; } >"$doc/copyright"
-  rm -r "$doc/licenses"
+  cat >"$doc/copyright" <<END
+No licence was chosen for ddpsim itself. libraries.txt in this folder has the licences and copyrights of the libraries that are linked
+into it, ddpsim.cdx.json their versions. Of those under the Apache License 2.0, its text is in /usr/share/common-licenses/Apache-2.0.
+END
   printf 'ddpsim (%s) unstable; urgency=medium\n\n  * As of the commit of this date.\n\n -- %s  %s\n' "$version" "$maintainer" \
     "$(date -u -R -d "@$SOURCE_DATE_EPOCH")" >"$doc/changelog"
   gzip -9n "$doc/changelog" "$root"/usr/share/man/man1/*.1
