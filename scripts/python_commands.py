@@ -35,7 +35,7 @@ EXAMPLES = {
     "simulate": """
         >>> step = ddpsim.simulate("resnet50-v100-b32", "dgx1v", bucket_cap_mb=25)
         >>> step.ranks, len(step.buckets), step.confidence.grade
-        (8, 4, 'B')
+        (8, 4, 'C')
         >>> step.exposed_communication_us < step.iteration_us
         True""",
     "tune": """
@@ -56,7 +56,7 @@ EXAMPLES = {
         [5, 25]""",
     "buckets": """
         >>> [bucket.bytes for bucket in ddpsim.buckets("resnet18", torch="1.7").buckets][:2]
-        [2052000, 29900800]""",
+        [2052000, 28852224]""",
     "allreduce": """
         >>> [row.size_bytes for row in ddpsim.allreduce("dgxa100@4", begin="1M", end="4M").rows]
         [1048576, 2097152, 4194304]""",
@@ -90,7 +90,7 @@ def type_of(option):
     else:
         kind = {"INT": "int", "UINT": "int", "FLOAT": "float", "FILE": "File"}.get(option["value"], "Text")
     if option["repeated"] and option["name"] not in INPUTS:
-        kind = f"{kind}s" if kind in ("Text", "File") else f"{kind} | Sequence[{kind}]"
+        kind = {"Text": "Texts", "File": "Files"}[kind]  # no others yet
     elif kind == "Text" and LISTS.search(option["summary"]):
         kind = "Texts"
     return kind
@@ -171,25 +171,22 @@ def function(command):
     signature = "".join(f"    {line},\n" for line in lines)
     inputs = ", ".join(names) + ("," if len(names) == 1 else "")
     given = "".join(f'        "{option["name"]}": {value_of(option)},\n' for option in options)
-    result = f"_results.{kind}"
-    returns = kind
-    head = ""
     if command["name"] == "list":
-        result = "_results.CommandsResult if commands else _results.ListResult"
         returns = "ListResult | CommandsResult"
         head = ('@overload\ndef list(*, commands: Literal[False] = False) -> ListResult: ...\n'
                 '@overload\ndef list(*, commands: Literal[True]) -> CommandsResult: ...\n')
         return head + (f"def {name}(\n{signature}) -> {returns}:\n{docstring(command, options)}\n"
-                       f"    from . import _answer, _results\n\n"
+                       f"    from ._answer import {getter}\n"
+                       f"    from ._results import CommandsResult, ListResult\n\n"
                        f"    options = {{\n{given}    }}\n"
-                       f"    if commands:\n"
-                       f'        return _answer.{getter}(_results.CommandsResult, "list", (), options)\n'
-                       f'    return _answer.{getter}(_results.ListResult, "list", (), options)\n')
-    imports = "    from . import _answer, _results\n"
+                       f'    return {getter}(CommandsResult, "list", (), options) if commands else '
+                       f'{getter}(ListResult, "list", (), options)\n')
+    imports = f"    from ._answer import {getter}\n"
     if any(option["repeated"] for option in options):
         imports += "    from ._arguments import repeated\n"
-    return (f"def {name}(\n{signature}) -> {returns}:\n{docstring(command, options)}\n{imports}\n"
-            f'    return _answer.{getter}({result}, "{command["name"]}", ({inputs}), {{\n{given}    }})\n')
+    imports += f"    from ._results import {kind}\n"
+    return (f"def {name}(\n{signature}) -> {kind}:\n{docstring(command, options)}\n{imports}\n"
+            f'    return {getter}({kind}, "{command["name"]}", ({inputs}), {{\n{given}    }})\n')
 
 
 def module(document):
@@ -204,7 +201,7 @@ option given several times. What an option takes is text as on the command line,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Sequence, overload
+from typing import TYPE_CHECKING, Literal, overload
 
 if TYPE_CHECKING:
     from ._arguments import File, Files, Input, Inputs, Text, Texts

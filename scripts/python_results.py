@@ -185,7 +185,7 @@ def read_of(kind, key):
         inner = read_of(kind.items, key)
         return f"each({inner or 'same'})"
     if kind.kinds == {"object"}:
-        return f"{kind.part}._of" if kind.part else None
+        return f"{kind.part}.from_document" if kind.part else None
     if "real" in kind.kinds or (kind.kinds == {"integer"} and is_real(key)):
         if kind.kinds <= {"integer", "real"}:
             return "real"

@@ -62,7 +62,7 @@ class Answer(Record):
     @property
     def verdict(self) -> str:
         """The first line of `text`."""
-        return self.text.partition("\n")[0]
+        return self.text.partition("\n")[0].lstrip("# ")  # nccl-tests' tables begin so
 
     def report(self) -> dict[str, Any]:
         """All that the page of `--report` draws: `ddpsim.report/1` (docs/formats.md)."""
@@ -78,7 +78,7 @@ class Answer(Record):
         from ._results import Timeline
 
         document = json.loads(self._written("--timeline", "timeline.json"))
-        return Timeline._of(document, arguments=self.arguments, messages=())
+        return Timeline.from_document(document, arguments=self.arguments, messages=())
 
     def to_frame(self) -> pandas.DataFrame:
         """The answer's rows as a pandas.DataFrame, columns named as keys: buckets, points of the curve, sizes, …"""
@@ -132,9 +132,9 @@ def answer(kind: type[AnyAnswer], command: str, positionals: Iterable[Any], opti
     arguments = Arguments(command, positionals, options)
     done = run(arguments.words(extra=("--json",)))
     if done.returncode == _REGRESSION and done.stdout:
-        raise _error(done, arguments, kind._of(_document(done, arguments), arguments=arguments, messages=_said(done, arguments)))
+        raise _error(done, arguments, kind.from_document(_document(done, arguments), arguments=arguments, messages=_said(done, arguments)))
     _require(done, arguments)
-    return kind._of(_document(done, arguments), arguments=arguments, messages=_said(done, arguments))
+    return kind.from_document(_document(done, arguments), arguments=arguments, messages=_said(done, arguments))
 
 
 def sweep(kind: type[AnyAnswer], command: str, positionals: Iterable[Any], options: Mapping[str, Any]) -> AnyAnswer:
@@ -148,7 +148,7 @@ def sweep(kind: type[AnyAnswer], command: str, positionals: Iterable[Any], optio
         with open(written[0], encoding="utf-8") as file:
             lines = file.read()
     head, *points = [json.loads(line) for line in arguments.shown(lines).splitlines() if line]
-    return kind._of({**head, "points": points}, arguments=arguments, messages=_said(done, arguments))
+    return kind.from_document({**head, "points": points}, arguments=arguments, messages=_said(done, arguments))
 
 
 def saved(kind: type[AnyFile], command: str, positionals: Iterable[Any], options: Mapping[str, Any]) -> AnyFile:
@@ -163,7 +163,7 @@ def saved(kind: type[AnyFile], command: str, positionals: Iterable[Any], options
     else:
         with open(path, encoding="utf-8") as file:
             document = json.load(file)
-    return kind._of(document, arguments=arguments, messages=_said(done, arguments), path=path)
+    return kind.from_document(document, arguments=arguments, messages=_said(done, arguments), path=path)
 
 
 def _once_more(asked: Answer, extra: Sequence[str], folder: str) -> subprocess.CompletedProcess[str]:

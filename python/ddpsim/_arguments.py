@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import numbers
 import os
+import shutil
 import tempfile
-from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence, Union
+import weakref
+from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence, Union, cast
 
 from ._record import Record
 
@@ -28,7 +30,7 @@ class Arguments:
     """The words of one run. Documents lie in a folder that lives as long as this does."""
 
     def __init__(self, command: str, positionals: Iterable[Any], options: Mapping[str, Any]) -> None:
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder = ""
         self._files = 0
         positionals = tuple(positionals)
         self._given = (positionals, options)  # answers among them own the files they lie in
@@ -60,18 +62,14 @@ class Arguments:
 
     def shown(self, text: str) -> str:
         """What the program said, with documents under their names instead of where they lie."""
-        return text.replace(self._folder.name + os.sep, "") if self._folder else text
+        return text.replace(self._folder + os.sep, "") if self._folder else text
 
     def _values(self, name: str, value: Any) -> list[str]:
         if name in _VERSIONS and not isinstance(value, str):
             raise TypeError(f"{name[2:]}={value!r}: a version is text, such as \"2.10\" (2.10 as a number is 2.1)")
         if isinstance(value, Repeated):
-            given = value.values
-            several = isinstance(given, Sequence) and not isinstance(given, str)
-            return [self._value(one) for one in (given if several else [given])]
-        if isinstance(value, Sequence) and not isinstance(value, str):  # X,X,… as the command line takes lists
-            return [",".join(self._value(one) for one in value)]
-        return [self._value(value)]
+            return [self._value(one) for one in value.values]
+        return [",".join(self._value(one) for one in several(value))]  # X,X,… as the command line takes lists
 
     def _value(self, value: Any) -> str:
         if isinstance(value, (Mapping, Record)):
@@ -81,19 +79,19 @@ class Arguments:
         if isinstance(value, numbers.Real):
             text = repr(float(value))
             return text[:-2] if text.endswith(".0") else text
-        return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+        return str(value)  # of a path, too
 
     def _input(self, value: Any) -> str:
         if isinstance(value, (str, os.PathLike)):
-            text = os.fspath(value)
+            text = os.fspath(cast("str | os.PathLike[str]", value))
             return os.path.join(".", text) if text.startswith("-") else text  # a file, not an option
-        document = value.document if isinstance(value, Record) else value
+        document: Any = value.document if isinstance(value, Record) else value
         if not isinstance(document, Mapping):
             raise TypeError(f"{type(value).__name__} is no input: a name, a path, a document or a result is")
-        return self._written(document)
+        return self._written(cast("Mapping[str, Any]", document))
 
     def _written(self, document: Mapping[str, Any]) -> str:
-        kind = str(document.get("schema", "ddpsim.document/1")).partition(".")[2].partition("/")[0] or "document"
+        kind = str(document.get("schema", "")).partition(".")[2].partition("/")[0] or "document"
         self._files += 1
         number = "" if self._files == 1 else f"-{self._files}"
         path = os.path.join(self._place(), f"{kind}{number}.json")
@@ -102,18 +100,25 @@ class Arguments:
         return path
 
     def _place(self) -> str:
-        if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="ddpsim-")
-        return self._folder.name
+        if not self._folder:
+            self._folder = tempfile.mkdtemp(prefix="ddpsim-")
+            weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        return self._folder
 
 
 class Repeated:
     """Values of an option that may be given several times, each by itself."""
 
-    def __init__(self, values: Any) -> None:
+    def __init__(self, values: Sequence[Any]) -> None:
         self.values = values
 
 
-def repeated(values: Any) -> Any:
-    """`values` of a repeatable option, where there are any."""
-    return None if values is None else Repeated(values)
+def repeated(values: Any) -> Repeated | None:
+    """`values`, one or several, of a repeatable option, where there are any."""
+    return None if values is None else Repeated(several(values))
+
+
+def several(values: Any) -> Sequence[Any]:
+    if isinstance(values, Sequence) and not isinstance(values, str):
+        return values  # pyright: ignore[reportUnknownVariableType] (of any things)
+    return (values,)

@@ -6,7 +6,7 @@ option given several times. What an option takes is text as on the command line,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Sequence, overload
+from typing import TYPE_CHECKING, Literal, overload
 
 if TYPE_CHECKING:
     from ._arguments import File, Files, Input, Inputs, Text, Texts
@@ -202,14 +202,15 @@ def simulate(
 
     >>> step = ddpsim.simulate("resnet50-v100-b32", "dgx1v", bucket_cap_mb=25)
     >>> step.ranks, len(step.buckets), step.confidence.grade
-    (8, 4, 'B')
+    (8, 4, 'C')
     >>> step.exposed_communication_us < step.iteration_us
     True
     """
-    from . import _answer, _results
+    from ._answer import answer
     from ._arguments import repeated
+    from ._results import SimulateResult
 
-    return _answer.answer(_results.SimulateResult, "simulate", (workload, cluster), {
+    return answer(SimulateResult, "simulate", (workload, cluster), {
         "--iterations": iterations,
         "--measured": measured,
         "--bucket-cap-mb": bucket_cap_mb,
@@ -441,10 +442,11 @@ def tune(
     >>> answer.recommended.python
     'DistributedDataParallel(model, bucket_cap_mb=8)'
     """
-    from . import _answer, _results
+    from ._answer import answer
     from ._arguments import repeated
+    from ._results import TuneResult
 
-    return _answer.answer(_results.TuneResult, "tune", (workload, cluster), {
+    return answer(TuneResult, "tune", (workload, cluster), {
         "--caps": caps,
         "--bucket-cap-mb": bucket_cap_mb,
         "--first-bucket-mb": first_bucket_mb,
@@ -669,10 +671,11 @@ def advise(
     >>> ddpsim.advise("resnet50-v100-b32", "p3dn@2", torch="2.8").rows[0].worth
     True
     """
-    from . import _answer, _results
+    from ._answer import answer
     from ._arguments import repeated
+    from ._results import AdviseResult
 
-    return _answer.answer(_results.AdviseResult, "advise", (workload, cluster), {
+    return answer(AdviseResult, "advise", (workload, cluster), {
         "--bucket-cap-mb": bucket_cap_mb,
         "--first-bucket-mb": first_bucket_mb,
         "--bucket-cap-mb-list": bucket_cap_mb_list,
@@ -935,10 +938,11 @@ def compare(
     >>> answer.rows[answer.by_speed[0]].label
     'dgxa100@2'
     """
-    from . import _answer, _results
+    from ._answer import answer
     from ._arguments import repeated
+    from ._results import CompareResult
 
-    return _answer.answer(_results.CompareResult, "compare", (_workload, *clusters), {
+    return answer(CompareResult, "compare", (_workload, *clusters), {
         "--workload": repeated(workload),
         "--until": repeated(until),
         "--no-tune": no_tune,
@@ -1048,10 +1052,11 @@ def sweep(
     >>> [point.grid["bucket-cap-mb"] for point in ddpsim.sweep(study).points]
     [5, 25]
     """
-    from . import _answer, _results
+    from ._answer import sweep
     from ._arguments import repeated
+    from ._results import SweepResult
 
-    return _answer.sweep(_results.SweepResult, "sweep", (study,), {
+    return sweep(SweepResult, "sweep", (study,), {
         "--no-intervals": no_intervals,
         "--shard": shard,
         "--no-mpi": no_mpi,
@@ -1103,11 +1108,12 @@ def buckets(
         csv (FILE): write a table to this file
 
     >>> [bucket.bytes for bucket in ddpsim.buckets("resnet18", torch="1.7").buckets][:2]
-    [2052000, 29900800]
+    [2052000, 28852224]
     """
-    from . import _answer, _results
+    from ._answer import answer
+    from ._results import BucketsResult
 
-    return _answer.answer(_results.BucketsResult, "buckets", (workload,), {
+    return answer(BucketsResult, "buckets", (workload,), {
         "--order": order,
         "--bucket-limits": bucket_limits,
         "--bucket-cap-mb": bucket_cap_mb,
@@ -1185,9 +1191,10 @@ def allreduce(
     >>> [row.size_bytes for row in ddpsim.allreduce("dgxa100@4", begin="1M", end="4M").rows]
     [1048576, 2097152, 4194304]
     """
-    from . import _answer, _results
+    from ._answer import answer
+    from ._results import AllreduceResult
 
-    return _answer.answer(_results.AllreduceResult, "allreduce", (cluster,), {
+    return answer(AllreduceResult, "allreduce", (cluster,), {
         "--begin": begin,
         "--end": end,
         "--factor": factor,
@@ -1231,9 +1238,10 @@ def topo(
     >>> ddpsim.topo("dgx1v").cluster.ranks
     8
     """
-    from . import _answer, _results
+    from ._answer import answer
+    from ._results import TopoResult
 
-    return _answer.answer(_results.TopoResult, "topo", (cluster,), {
+    return answer(TopoResult, "topo", (cluster,), {
         "--nodes": nodes,
         "--gpus-per-node": gpus_per_node,
     })
@@ -1267,9 +1275,10 @@ def import_trace(
     >>> ddpsim.simulate(workload, "dgxa100").workload
     'estimate resnet50@A100:b32:amp'
     """
-    from . import _answer, _results
+    from ._answer import saved
+    from ._results import Workload
 
-    return _answer.saved(_results.Workload, "import", (*inputs,), {
+    return saved(Workload, "import", (*inputs,), {
         "--iteration": iteration,
         "--model": model,
         "--timing": timing,
@@ -1311,9 +1320,10 @@ def calibrate(
             draws
         output (FILE): the calibrated cluster file
     """
-    from . import _answer, _results
+    from ._answer import saved
+    from ._results import CalibrateResult
 
-    return _answer.saved(_results.CalibrateResult, "calibrate", (*logs,), {
+    return saved(CalibrateResult, "calibrate", (*logs,), {
         "--keep-unhealthy": keep_unhealthy,
         "--published": published,
         "--cluster": cluster,
@@ -1352,10 +1362,11 @@ def validate(
         report (FILE): write all of the answer as one page to look at and to pass on: FILE.html; FILE.json for what it
             draws
     """
-    from . import _answer, _results
+    from ._answer import answer
     from ._arguments import repeated
+    from ._results import ValidateResult
 
-    return _answer.answer(_results.ValidateResult, "validate", (predicted, measured), {
+    return answer(ValidateResult, "validate", (predicted, measured), {
         "--max-error": max_error,
         "--statistic": statistic,
         "--only": repeated(only),
@@ -1383,14 +1394,13 @@ def list(
     >>> "dgx1v" in [cluster.name for cluster in ddpsim.list().clusters]
     True
     """
-    from . import _answer, _results
+    from ._answer import answer
+    from ._results import CommandsResult, ListResult
 
     options = {
         "--commands": commands,
     }
-    if commands:
-        return _answer.answer(_results.CommandsResult, "list", (), options)
-    return _answer.answer(_results.ListResult, "list", (), options)
+    return answer(CommandsResult, "list", (), options) if commands else answer(ListResult, "list", (), options)
 
 
 __all__ = [

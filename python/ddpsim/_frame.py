@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ._errors import Failure
 
@@ -20,7 +20,5 @@ def frame(answer: Answer, table: str) -> pandas.DataFrame:
         raise Failure.of("to_frame() needs pandas, which is not here. Install it: pip install pandas") from error
     if not table:
         raise Failure.of(f"{type(answer).__name__} has no rows of one kind. Its fields and `document` have all of it")
-    rows = answer.document.get(table, [])
-    if isinstance(rows, dict):
-        rows = [rows]
+    rows: list[dict[str, Any]] = answer.document.get(table, [])
     return pandas.json_normalize(rows)

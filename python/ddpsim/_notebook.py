@@ -1,4 +1,4 @@
-"""An answer in Jupyter: the report's page in a frame of its own, which may do nothing but run its script."""
+"""An answer in Jupyter: the report's page in a frame of its own, which runs its script, hands out its tables as files, and nothing else."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ def shown(answer: Answer) -> str:
     except Error as error:  # a file of the question is gone
         return f"<pre>{html.escape(repr(answer))}\n{html.escape(str(error))}</pre>"
     return (f"<p>{html.escape(text)}</p>\n"
-            f'<iframe title="{html.escape(answer.command, quote=True)}" sandbox="allow-scripts" '
+            f'<iframe title="{html.escape(answer.command, quote=True)}" sandbox="allow-scripts allow-downloads" '
             f'style="width:100%;height:{_HEIGHT_PX}px;border:1px solid #8884" srcdoc="{html.escape(page, quote=True)}"></iframe>')

@@ -1,5 +1,8 @@
 """An answer's figure, drawn with matplotlib: axes in units people read, the verdict above."""
 
+# matplotlib's keywords have no types.
+# pyright: reportUnknownMemberType=false
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Callable, Sequence
@@ -54,11 +57,12 @@ def _timeline(answer: Timeline, axes: Axes) -> None:
             spans = [span for span in rank.spans if span.track == track]
             row = len(rows)
             rows.append(track if len(answer.ranks) == 1 else f"rank {rank.rank}: {track}")
+            edge = "white" if track == "communication" else "none"  # buckets follow one another without a gap
             for span in spans:
                 # All spans of a name alike: forward, backward, all-reduce of whatever bucket.
                 colour = colours.setdefault(_kind(span.name), f"C{len(colours) % 10}")
                 axes.barh(row, (span.end_us - span.start_us) * _MS, left=span.start_us * _MS, height=0.7, color=colour,
-                          edgecolor="white", linewidth=0.4)
+                          edgecolor=edge, linewidth=0.8)
                 if span.bucket is not None and track == "communication":
                     axes.text((span.start_us + span.end_us) / 2 * _MS, row, str(span.bucket), ha="center", va="center",
                               fontsize="small", color="white", clip_on=True)
@@ -93,7 +97,8 @@ def _curve(answer: TuneResult, axes: Axes) -> None:
                       fmt="o", color="C3", capsize=4, label=f"recommended: {chosen.bucket_cap_mb:g} MiB, with its interval")
     axes.axhline(answer.lower_bound_us * _MS, color="C2", linestyle=":", label="collectives took no time")
     axes.set_xscale("log", base=2)
-    axes.set_xlim(left=max(0.25, min(edges, default=0.25)))
+    largest = max((point.cap_range_mb[0] for point in points), default=1.0)  # from there on one bucketing holds for any cap
+    axes.set_xlim(0.25, 2 * largest)
     axes.xaxis.set_major_formatter("{x:g}")
     axes.set_xlabel("bucket_cap_mb (MiB)")
     axes.set_ylabel("step (ms)")
@@ -105,10 +110,9 @@ def _stretches(points: Sequence[CurvePoint]) -> tuple[list[float], list[float]]:
     """Ends of each bucketing's caps, and its step at both."""
     edges: list[float] = []
     steps: list[float] = []
-    for point in sorted(points, key=lambda one: one.cap_range_mb or ()):
-        low, high = point.cap_range_mb or (point.bucket_cap_mb, point.bucket_cap_mb)
-        edges += [float(low or 0), float(high or 0)]
-        steps += [point.iteration_us * _MS] * 2
+    for point in sorted(points, key=lambda one: one.cap_range_mb):
+        edges += point.cap_range_mb
+        steps += [point.iteration_us * _MS] * len(point.cap_range_mb)
     return edges, steps
 
 

@@ -36,7 +36,7 @@ class Record:
     _beside: ClassVar[tuple[str, ...]] = ("document",)
 
     @classmethod
-    def _of(cls: type[Self], document: Mapping[str, Any], **beside: Any) -> Self:
+    def from_document(cls: type[Self], document: Mapping[str, Any], **beside: Any) -> Self:
         record = object.__new__(cls)
         values = record.__dict__  # the only place that sets what is frozen
         values.update(beside, document=document)
@@ -54,7 +54,7 @@ class Record:
         return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self._keys())})"
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and isinstance(other, Record) and other.document == self.document
+        return isinstance(other, Record) and type(other) is type(self) and other.document == self.document
 
     def __hash__(self) -> int:
         return hash(json.dumps(self.document, sort_keys=True))

@@ -93,7 +93,7 @@ class Memory(Record):
     master_weights: bool
 
     _reads: ClassVar[Mapping[str, Read]] = {
-        "parts": MemoryParts._of,
+        "parts": MemoryParts.from_document,
     }
 
 
@@ -146,7 +146,7 @@ class RecordedBucket(Record):
     inside: bool
 
     _reads: ClassVar[Mapping[str, Read]] = {
-        "duration_us": Durations._of,
+        "duration_us": Durations.from_document,
         "transfer_us": real,
         "predicted_us": real,
     }
@@ -172,8 +172,8 @@ class Recorded(Record):
     _reads: ClassVar[Mapping[str, Read]] = {
         "all_reduce_us": real,
         "predicted_us": real,
-        "iteration_us": RecordedSteps._of,
-        "buckets": each(RecordedBucket._of),
+        "iteration_us": RecordedSteps.from_document,
+        "buckets": each(RecordedBucket.from_document),
     }
 
 
@@ -198,7 +198,7 @@ class Confidence(Record):
     _reads: ClassVar[Mapping[str, Read]] = {
         "interval_percent": each(real),
         "because": each(same),
-        "measure_next": NextMeasurement._of,
+        "measure_next": NextMeasurement.from_document,
     }
 
 
@@ -260,7 +260,7 @@ class Replay(Record):
         "predicted_us": real,
         "residual_us": real,
         "residual_percent": real,
-        "explained_by": each(Explanation._of),
+        "explained_by": each(Explanation.from_document),
         "measured_low_us": real,
         "measured_high_us": real,
     }
@@ -288,7 +288,7 @@ class Variation(Record):
     seed: int
 
     _reads: ClassVar[Mapping[str, Read]] = {
-        "stragglers": each(Straggler._of),
+        "stragglers": each(Straggler.from_document),
         "jitter": real,
         "stagger_us": real,
     }
@@ -342,7 +342,7 @@ class MeasuredStep(Record):
     _reads: ClassVar[Mapping[str, Read]] = {
         "predicted_us": real,
         "measured_us": real,
-        "spans": each(MeasuredSpan._of),
+        "spans": each(MeasuredSpan.from_document),
     }
 
 
@@ -407,7 +407,7 @@ class Iteration(Record):
         "stall_us": real,
         "slowest_gpu_us": real,
         "unexplained_us": real,
-        "buckets": each(Bucket._of),
+        "buckets": each(Bucket.from_document),
         "launch_bound_us": real,
         "host_us": real,
     }
@@ -531,29 +531,29 @@ class SimulateResult(Answer):
         "stall_us": real,
         "slowest_gpu_us": real,
         "unexplained_us": real,
-        "buckets": each(Bucket._of),
+        "buckets": each(Bucket.from_document),
         "alone_us": real,
-        "loss": each(Loss._of),
-        "memory": Memory._of,
-        "recorded": Recorded._of,
-        "confidence": Confidence._of,
-        "sensitivities": each(Sensitivity._of),
+        "loss": each(Loss.from_document),
+        "memory": Memory.from_document,
+        "recorded": Recorded.from_document,
+        "confidence": Confidence.from_document,
+        "sensitivities": each(Sensitivity.from_document),
         "warnings": each(same),
-        "replay": Replay._of,
-        "variation": Variation._of,
+        "replay": Replay.from_document,
+        "variation": Variation.from_document,
         "iteration_if_alike_us": real,
-        "rank_waits": each(RankWaits._of),
-        "measured": MeasuredStep._of,
+        "rank_waits": each(RankWaits.from_document),
+        "measured": MeasuredStep.from_document,
         "launch_bound_us": real,
         "host_us": real,
-        "launch_cost": LaunchCost._of,
-        "iterations": each(Iteration._of),
+        "launch_cost": LaunchCost.from_document,
+        "iterations": each(Iteration.from_document),
         "sync_batchnorm_us": real,
         "comm_hook_min_mb": real,
         "min_compression_rate": real,
         "model_averaging_us": real,
-        "model_averaging": ModelAveraging._of,
-        "iteration_statistics": IterationStatistics._of,
+        "model_averaging": ModelAveraging.from_document,
+        "iteration_statistics": IterationStatistics.from_document,
         "forward_ahead_us": real,
     }
 
@@ -660,11 +660,11 @@ class Recommendation(Record):
         "bucket_cap_mb": real,
         "first_bucket_mb": real,
         "cap_range_mb": each(real),
-        "gain_us": Interval._of,
-        "most_robust_gain_us": Interval._of,
+        "gain_us": Interval.from_document,
+        "most_robust_gain_us": Interval.from_document,
         "expected_gain_us": real,
         "regret_us": real,
-        "next_worse": NextWorse._of,
+        "next_worse": NextWorse.from_document,
         "measurable_us": real,
     }
 
@@ -684,7 +684,7 @@ class VersionRecommendation(Record):
     _reads: ClassVar[Mapping[str, Read]] = {
         "nccl": each(same),
         "bucket_cap_mb": real,
-        "gain_us": Interval._of,
+        "gain_us": Interval.from_document,
     }
 
 
@@ -707,7 +707,7 @@ class AdviceRow(Record):
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "levers": each(same),
-        "gain_us": Interval._of,
+        "gain_us": Interval.from_document,
         "expected_gain_us": real,
         "regret_us": real,
         "iteration_us": real,
@@ -741,7 +741,7 @@ class CauseRecommendation(Record):
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "bucket_cap_mb": real,
-        "gain_us": Interval._of,
+        "gain_us": Interval.from_document,
     }
 
 
@@ -793,22 +793,22 @@ class TuneResult(Answer):
         "compute_scale": real,
         "rank_slowdown": real,
         "min_compression_rate": real,
-        "default": CurvePoint._of,
-        "today": Today._of,
-        "best": CurvePoint._of,
-        "recommended": Recommendation._of,
-        "recommended_by_version": each(VersionRecommendation._of),
-        "better_lever": AdviceRow._of,
-        "curve": each(CurvePoint._of),
+        "default": CurvePoint.from_document,
+        "today": Today.from_document,
+        "best": CurvePoint.from_document,
+        "recommended": Recommendation.from_document,
+        "recommended_by_version": each(VersionRecommendation.from_document),
+        "better_lever": AdviceRow.from_document,
+        "curve": each(CurvePoint.from_document),
         "lower_bound_us": real,
-        "best_partition": Partition._of,
-        "recorded": Recorded._of,
-        "confidence": Confidence._of,
-        "sensitivities": each(Sensitivity._of),
+        "best_partition": Partition.from_document,
+        "recorded": Recorded.from_document,
+        "confidence": Confidence.from_document,
+        "sensitivities": each(Sensitivity.from_document),
         "warnings": each(same),
-        "recommended_by_cause": each(CauseRecommendation._of),
-        "replay": Replay._of,
-        "variation": Variation._of,
+        "recommended_by_cause": each(CauseRecommendation.from_document),
+        "replay": Replay.from_document,
+        "variation": Variation.from_document,
         "comm_hook_min_mb": real,
     }
 
@@ -853,13 +853,13 @@ class AdviseResult(Answer):
         "min_compression_rate": real,
         "iteration_us": real,
         "measurable_us": real,
-        "rows": each(AdviceRow._of),
-        "confidence": Confidence._of,
-        "sensitivities": each(Sensitivity._of),
+        "rows": each(AdviceRow.from_document),
+        "confidence": Confidence.from_document,
+        "sensitivities": each(Sensitivity.from_document),
         "warnings": each(same),
-        "replay": Replay._of,
+        "replay": Replay.from_document,
         "comm_hook_min_mb": real,
-        "variation": Variation._of,
+        "variation": Variation.from_document,
     }
 
 
@@ -897,8 +897,8 @@ class OtherChoice(Record):
     on_fastest: Choice
 
     _reads: ClassVar[Mapping[str, Read]] = {
-        "here": Choice._of,
-        "on_fastest": Choice._of,
+        "here": Choice.from_document,
+        "on_fastest": Choice.from_document,
     }
 
 
@@ -934,16 +934,16 @@ class Cost(Record):
     usd_per_hour_of_reference: Interval | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
-        "price": Price._of,
+        "price": Price.from_document,
         "usd_per_hour": real,
         "goodput": real,
         "checkpoint_every_s": real,
-        "usd_per_1000_steps": Interval._of,
-        "usd_per_million_samples": Interval._of,
-        "usd": Interval._of,
-        "seconds": Interval._of,
-        "dearer_percent": Interval._of,
-        "usd_per_hour_of_reference": Interval._of,
+        "usd_per_1000_steps": Interval.from_document,
+        "usd_per_million_samples": Interval.from_document,
+        "usd": Interval.from_document,
+        "seconds": Interval.from_document,
+        "dearer_percent": Interval.from_document,
+        "usd_per_hour_of_reference": Interval.from_document,
     }
 
 
@@ -992,16 +992,16 @@ class CompareRow(Record):
         "exposed_share": real,
         "blocking_communication_us": real,
         "blocking_share": real,
-        "loss": each(Loss._of),
-        "best_cap": Recommendation._of,
-        "memory": Memory._of,
-        "confidence": Confidence._of,
-        "sensitivities": each(Sensitivity._of),
-        "behind_percent": Interval._of,
-        "behind_sources": each(BehindSource._of),
-        "other_choice": OtherChoice._of,
-        "cost": Cost._of,
-        "replay": Replay._of,
+        "loss": each(Loss.from_document),
+        "best_cap": Recommendation.from_document,
+        "memory": Memory.from_document,
+        "confidence": Confidence.from_document,
+        "sensitivities": each(Sensitivity.from_document),
+        "behind_percent": Interval.from_document,
+        "behind_sources": each(BehindSource.from_document),
+        "other_choice": OtherChoice.from_document,
+        "cost": Cost.from_document,
+        "replay": Replay.from_document,
     }
 
 
@@ -1033,9 +1033,9 @@ class Until(Record):
     candidate: str | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
-        "predicted": each(Stretch._of),
-        "possible": each(Stretch._of),
-        "certain": each(Stretch._of),
+        "predicted": each(Stretch.from_document),
+        "possible": each(Stretch.from_document),
+        "certain": each(Stretch.from_document),
     }
 
 
@@ -1062,9 +1062,9 @@ class Comparison(Record):
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "share": real,
-        "rows": each(CompareRow._of),
+        "rows": each(CompareRow.from_document),
         "by_speed": each(same),
-        "recorded": Recorded._of,
+        "recorded": Recorded.from_document,
         "warnings": each(same),
     }
 
@@ -1087,10 +1087,10 @@ class MixRow(Record):
     cost: Cost | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
-        "time": Interval._of,
-        "behind_percent": Interval._of,
-        "behind_sources": each(BehindSource._of),
-        "cost": Cost._of,
+        "time": Interval.from_document,
+        "behind_percent": Interval.from_document,
+        "behind_sources": each(BehindSource.from_document),
+        "cost": Cost.from_document,
     }
 
 
@@ -1106,10 +1106,10 @@ class Mix(Record):
     until: tuple[Until, ...] | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
-        "rows": each(MixRow._of),
+        "rows": each(MixRow.from_document),
         "by_speed": each(same),
         "by_cost": each(same),
-        "until": each(Until._of),
+        "until": each(Until.from_document),
     }
 
 
@@ -1141,14 +1141,14 @@ class CompareResult(Answer):
     mix: Mix | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
-        "rows": each(CompareRow._of),
+        "rows": each(CompareRow.from_document),
         "by_speed": each(same),
-        "recorded": Recorded._of,
+        "recorded": Recorded.from_document,
         "warnings": each(same),
         "by_cost": each(same),
-        "until": each(Until._of),
-        "workloads": each(Comparison._of),
-        "mix": Mix._of,
+        "until": each(Until.from_document),
+        "workloads": each(Comparison.from_document),
+        "mix": Mix.from_document,
     }
 
 
@@ -1227,9 +1227,9 @@ class SweepResult(Answer):
     shard: Shard | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
-        "points": each(SweepPoint._of),
+        "points": each(SweepPoint.from_document),
         "grid": each(same),
-        "shard": Shard._of,
+        "shard": Shard.from_document,
     }
 
 
@@ -1276,9 +1276,9 @@ class BucketsResult(Answer):
     logged: LoggedBuckets | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
-        "buckets": each(AssignedBucket._of),
+        "buckets": each(AssignedBucket.from_document),
         "warnings": each(same),
-        "logged": LoggedBuckets._of,
+        "logged": LoggedBuckets.from_document,
     }
 
 
@@ -1327,8 +1327,8 @@ class AllreduceResult(Answer):
     collective: str | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
-        "rows": each(AllreduceRow._of),
-        "confidence": Confidence._of,
+        "rows": each(AllreduceRow.from_document),
+        "confidence": Confidence.from_document,
         "warnings": each(same),
     }
 
@@ -1383,10 +1383,10 @@ class TopoCluster(Record):
     prices: tuple[Price, ...]
 
     _reads: ClassVar[Mapping[str, Read]] = {
-        "intra": Intra._of,
-        "network": Network._of,
+        "intra": Intra.from_document,
+        "network": Network.from_document,
         "sources": each(same),
-        "prices": each(Price._of),
+        "prices": each(Price.from_document),
     }
 
 
@@ -1475,10 +1475,10 @@ class NodeType(Record):
     channels: tuple[Channel, ...]
 
     _reads: ClassVar[Mapping[str, Read]] = {
-        "vertices": each(Vertex._of),
-        "links": each(Link._of),
-        "matrix": Matrix._of,
-        "channels": each(Channel._of),
+        "vertices": each(Vertex.from_document),
+        "links": each(Link.from_document),
+        "matrix": Matrix.from_document,
+        "channels": each(Channel.from_document),
     }
 
 
@@ -1531,13 +1531,13 @@ class TopoResult(Answer):
     warnings: tuple[str, ...]
 
     _reads: ClassVar[Mapping[str, Read]] = {
-        "cluster": TopoCluster._of,
-        "ring": Channels._of,
-        "tree": Channels._of,
-        "node_types": each(NodeType._of),
+        "cluster": TopoCluster.from_document,
+        "ring": Channels.from_document,
+        "tree": Channels.from_document,
+        "node_types": each(NodeType.from_document),
         "node_trees": each(each(same)),
-        "bottleneck": Bottleneck._of,
-        "bounds": Bounds._of,
+        "bottleneck": Bottleneck.from_document,
+        "bounds": Bounds.from_document,
         "warnings": each(same),
     }
 
@@ -1593,7 +1593,7 @@ class Backward(Record):
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "duration_us": real,
-        "ready": each(Ready._of),
+        "ready": each(Ready.from_document),
     }
 
 
@@ -1636,9 +1636,9 @@ class Host(Record):
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "ready_us": each(real),
-        "launch_waits": HostTimes._of,
-        "launches": Launches._of,
-        "launch_cost": HostTimes._of,
+        "launch_waits": HostTimes.from_document,
+        "launches": Launches.from_document,
+        "launch_cost": HostTimes.from_document,
     }
 
 
@@ -1675,7 +1675,7 @@ class RecordedWith(Record):
         "exposed_us": real,
         "finalize_us": real,
         "buffer_broadcast_us": real,
-        "collectives": each(RecordedCollective._of),
+        "collectives": each(RecordedCollective.from_document),
     }
 
 
@@ -1693,7 +1693,7 @@ class RecordedStep(Record):
         "forward_us": real,
         "backward_us": real,
         "iteration_us": real,
-        "collectives": each(RecordedCollective._of),
+        "collectives": each(RecordedCollective.from_document),
     }
 
 
@@ -1714,14 +1714,14 @@ class RankRecording(Record):
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "offset_us": real,
-        "forward": Work._of,
-        "backward": Backward._of,
-        "optimizer": Work._of,
-        "iteration": Work._of,
-        "host": Host._of,
-        "gpu_busy": HostTimes._of,
-        "recorded_with": RecordedWith._of,
-        "steps": each(RecordedStep._of),
+        "forward": Work.from_document,
+        "backward": Backward.from_document,
+        "optimizer": Work.from_document,
+        "iteration": Work.from_document,
+        "host": Host.from_document,
+        "gpu_busy": HostTimes.from_document,
+        "recorded_with": RecordedWith.from_document,
+        "steps": each(RecordedStep.from_document),
     }
 
 
@@ -1777,18 +1777,18 @@ class Workload(File):
     torch: str | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
-        "parameters": each(Parameter._of),
-        "forward": Work._of,
-        "backward": Backward._of,
-        "optimizer": Work._of,
-        "iteration": Work._of,
-        "host": Host._of,
-        "gpu_busy": HostTimes._of,
-        "recorded_with": RecordedWith._of,
-        "steps": each(RecordedStep._of),
-        "ranks": each(RankRecording._of),
-        "buffers": each(Buffer._of),
-        "activations": Activations._of,
+        "parameters": each(Parameter.from_document),
+        "forward": Work.from_document,
+        "backward": Backward.from_document,
+        "optimizer": Work.from_document,
+        "iteration": Work.from_document,
+        "host": Host.from_document,
+        "gpu_busy": HostTimes.from_document,
+        "recorded_with": RecordedWith.from_document,
+        "steps": each(RecordedStep.from_document),
+        "ranks": each(RankRecording.from_document),
+        "buffers": each(Buffer.from_document),
+        "activations": Activations.from_document,
     }
 
 
@@ -1817,8 +1817,8 @@ class ShapeLeftOut(Record):
     predicted_by_specification: Errors | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
-        "predicted_from_others": Errors._of,
-        "predicted_by_specification": Errors._of,
+        "predicted_from_others": Errors.from_document,
+        "predicted_by_specification": Errors.from_document,
     }
 
 
@@ -1914,16 +1914,16 @@ class CalibrateResult(File):
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "read": each(same),
-        "uncalibrated": Errors._of,
-        "calibrated": Errors._of,
-        "sizes_left_out": Errors._of,
-        "shapes_left_out": each(ShapeLeftOut._of),
-        "left_out": each(LogLeftOut._of),
-        "constants": each(Constant._of),
-        "residuals": each(Residual._of),
+        "uncalibrated": Errors.from_document,
+        "calibrated": Errors.from_document,
+        "sizes_left_out": Errors.from_document,
+        "shapes_left_out": each(ShapeLeftOut.from_document),
+        "left_out": each(LogLeftOut.from_document),
+        "constants": each(Constant.from_document),
+        "residuals": each(Residual.from_document),
         "warnings": each(same),
-        "model_alone": Errors._of,
-        "logs": each(Log._of),
+        "model_alone": Errors.from_document,
+        "logs": each(Log.from_document),
         "model_misses": each(same),
         "notes": each(same),
     }
@@ -2000,15 +2000,15 @@ class ValidateResult(Answer):
     limit: ErrorLimit | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
-        "rows": each(ValidateRow._of),
+        "rows": each(ValidateRow.from_document),
         "median_abs_error_percent": real,
         "p90_abs_error_percent": real,
         "worst_abs_error_percent": real,
-        "intervals": IntervalsHeld._of,
+        "intervals": IntervalsHeld.from_document,
         "notes": each(same),
         "warnings": each(same),
-        "caps": CapsValidated._of,
-        "limit": ErrorLimit._of,
+        "caps": CapsValidated.from_document,
+        "limit": ErrorLimit.from_document,
     }
 
 
@@ -2032,11 +2032,11 @@ class ListResult(Answer):
     torch: tuple[Bundled, ...]
 
     _reads: ClassVar[Mapping[str, Read]] = {
-        "workloads": each(Bundled._of),
-        "models": each(Bundled._of),
-        "clusters": each(Bundled._of),
-        "gpus": each(Bundled._of),
-        "torch": each(Bundled._of),
+        "workloads": each(Bundled.from_document),
+        "models": each(Bundled.from_document),
+        "clusters": each(Bundled.from_document),
+        "gpus": each(Bundled.from_document),
+        "torch": each(Bundled.from_document),
     }
 
 
@@ -2079,8 +2079,8 @@ class Command(Record):
     options: tuple[Option, ...]
 
     _reads: ClassVar[Mapping[str, Read]] = {
-        "positionals": each(Positional._of),
-        "options": each(Option._of),
+        "positionals": each(Positional.from_document),
+        "options": each(Option.from_document),
     }
 
 
@@ -2095,7 +2095,7 @@ class CommandsResult(Answer):
     commands: tuple[Command, ...]
 
     _reads: ClassVar[Mapping[str, Read]] = {
-        "commands": each(Command._of),
+        "commands": each(Command.from_document),
     }
 
 
@@ -2123,7 +2123,7 @@ class RankTimeline(Record):
     spans: tuple[Span, ...]
 
     _reads: ClassVar[Mapping[str, Read]] = {
-        "spans": each(Span._of),
+        "spans": each(Span.from_document),
     }
 
 
@@ -2137,7 +2137,7 @@ class Timeline(Answer):
     provenance: Mapping[str, Any] | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
-        "ranks": each(RankTimeline._of),
+        "ranks": each(RankTimeline.from_document),
     }
 
 

@@ -1,0 +1,227 @@
+"""Runs of the program: what goes in, what comes out, what goes wrong."""
+
+import concurrent.futures
+import gc
+import json
+import os
+import pathlib
+import pickle
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+import ddpsim
+import ddpsim._program
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+INPUTS = ROOT / "tests" / "golden" / "inputs"
+THREE_LAYERS = INPUTS / "three-layers.json"
+
+
+def pretender(folder, script):
+    """A program that is none."""
+    path = pathlib.Path(folder, "ddpsim")
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+class Inputs(unittest.TestCase):
+    def test_a_document_and_its_file_give_the_same_answer(self):
+        document = json.loads(THREE_LAYERS.read_text())
+        by_file = ddpsim.simulate(THREE_LAYERS, "2xv100-nvlink")
+        self.assertEqual(ddpsim.simulate(document, "2xv100-nvlink"), by_file)
+        self.assertEqual(ddpsim.simulate(str(THREE_LAYERS), "2xv100-nvlink").iteration_us, by_file.iteration_us)
+
+    def test_a_path_may_hold_spaces_and_any_letters(self):
+        with tempfile.TemporaryDirectory(prefix="drei Schichten – ü ") as folder:
+            path = pathlib.Path(folder, "größe \"1\" 模型.json")
+            path.write_bytes(THREE_LAYERS.read_bytes())
+            answer = ddpsim.simulate(path, "2xv100-nvlink", csv=pathlib.Path(folder, "ein schritt.csv"))
+            self.assertEqual(answer.workload, "three-layers")
+            self.assertIn("bucket,bytes", pathlib.Path(folder, "ein schritt.csv").read_text())
+            self.assertIn(str(path), answer.arguments.words())
+
+    def test_what_was_imported_is_a_workload_and_a_file(self):
+        workload = ddpsim.import_trace(THREE_LAYERS)
+        self.assertEqual(workload.name, "three-layers")
+        self.assertEqual(json.loads(pathlib.Path(workload.path).read_text()), workload.document)
+        self.assertTrue(workload.messages[0].startswith("a workload file"))
+        self.assertEqual(ddpsim.simulate(workload, "2xv100-nvlink").workload, "three-layers")
+        path = workload.path
+        del workload
+        gc.collect()
+        self.assertFalse(os.path.exists(path), "nobody needs it any more")
+
+    def test_an_answer_keeps_the_files_it_was_asked_with(self):
+        answer = ddpsim.simulate(ddpsim.import_trace(THREE_LAYERS), "2xv100-nvlink")
+        gc.collect()
+        self.assertTrue(answer.verdict.startswith("three-layers on 2xv100-nvlink"), answer.verdict)
+
+    def test_a_calibrated_cluster_is_a_cluster(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "lab.json")
+            lab = ddpsim.calibrate(f"{INPUTS / 'n1.txt'}@1x4", f"{INPUTS / 'n2.txt'}@2x4", cluster="abci-v100", output=path)
+            self.assertEqual(lab.path, str(path))
+            self.assertTrue(path.exists())
+            table = ddpsim.allreduce(lab, nodes=2, begin="1M", end="1M")
+            self.assertNotEqual(table.confidence.grade, "C")
+            validated = ddpsim.validate(table, f"{INPUTS / 'n2.txt'}@2x4")
+            self.assertEqual(validated.predicted, "allreduce.json")
+
+    def test_a_study_may_be_a_document(self):
+        study = {"schema": "ddpsim.study/1", "workload": json.loads(THREE_LAYERS.read_text())["name"], "candidates": ["dgx1v", "nosuch"],
+                 "grid": {"bucket-cap-mb": [5, 25]}}
+        study["workload"] = str(THREE_LAYERS)
+        swept = ddpsim.sweep(study)
+        self.assertEqual([point.error is None for point in swept.points], [True, True, False, False])
+        self.assertIn("2 of 4 points", swept.messages[-1])
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(ddpsim.sweep(study, output=pathlib.Path(folder, "s.jsonl")).points[0].grid, {"bucket-cap-mb": 5})
+
+
+class Answers(unittest.TestCase):
+    def test_nothing_is_printed(self):
+        code = "import ddpsim; ddpsim.tune('resnet50-v100-b32', 'p3dn@2'); ddpsim.import_trace('resnet50@V100')"
+        run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        self.assertEqual((run.returncode, run.stdout, run.stderr), (0, "", ""))
+
+    def test_text_report_page_and_timeline_are_the_programs(self):
+        answer = ddpsim.simulate(THREE_LAYERS, "2xv100-nvlink", measured_step="16ms")
+        command = [ddpsim.program(), "simulate", THREE_LAYERS, "2xv100-nvlink", "--measured-step=16ms"]
+        self.assertEqual(answer.text, subprocess.run(command, capture_output=True, text=True).stdout)
+        self.assertEqual(answer.report()["verdict"], answer.verdict)
+        self.assertIn(answer.verdict, answer.page())
+        self.assertEqual({span.track for span in answer.timeline().ranks[0].spans}, {"host", "compute", "communication"})
+        self.assertEqual(answer.command, " ".join(map(str, ["ddpsim", *command[1:]])))
+
+    def test_a_notebook_shows_the_page_in_a_frame_that_may_run_scripts_alone(self):
+        shown = ddpsim.tune(THREE_LAYERS, "2xv100-nvlink")._repr_html_()
+        self.assertIn('sandbox="allow-scripts allow-downloads"', shown)
+        self.assertNotIn("<script", shown)  # but in quotes
+        self.assertIn("&lt;script", shown)
+        self.assertTrue(ddpsim.topo("dgx1v")._repr_html_().startswith("<pre>"))
+
+    def test_a_notebook_shows_an_answer_whose_files_are_gone(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "w.json")
+            path.write_bytes(THREE_LAYERS.read_bytes())
+            answer = ddpsim.simulate(path, "2xv100-nvlink")
+        self.assertIn("no such file", answer._repr_html_())
+
+    def test_warnings_are_on_the_answer(self):
+        self.assertIn("no measurement stands behind cluster", ddpsim.simulate(THREE_LAYERS, "2xv100-nvlink").warnings[0])
+
+    def test_many_threads_may_ask_at_once(self):
+        document = ddpsim.import_trace("resnet50-v100-b32").document
+        caps = [1, 5, 100] * 4
+        with concurrent.futures.ThreadPoolExecutor(8) as threads:
+            steps = list(threads.map(lambda cap: ddpsim.simulate(document, "dgx1v", bucket_cap_mb=cap).iteration_us,
+                                     caps))
+        self.assertEqual(steps[:3] * 4, steps)
+        self.assertEqual(len(set(steps)), 3)
+
+
+class Errors(unittest.TestCase):
+    def test_of_usage(self):
+        with self.assertRaises(ddpsim.UsageError) as caught:
+            ddpsim.tune("resnet50-v100-b32", "dgx1v", network="flaw")
+        self.assertEqual(caught.exception.message, '--network: "flaw" is not one of analytic, flow')
+        self.assertEqual(caught.exception.remedy, 'Did you mean "flow"?')
+
+    def test_of_input_name_file_place_and_remedy(self):
+        path = str(INPUTS / "bad-dtype.json")
+        with self.assertRaises(ddpsim.InputError) as caught:
+            ddpsim.simulate(path, "dgx1v")
+        error = caught.exception
+        self.assertEqual((error.file, error.place, error.remedy), (path, "/parameters/0/dtype", 'Did you mean "float32"?'))
+        self.assertTrue(error.message.startswith('"flot32" is not known'))
+        self.assertEqual(str(error), f"{path}:{error.place}: {error.message}. {error.remedy}")
+
+    def test_of_a_document_name_it_and_not_where_it_lay(self):
+        with self.assertRaises(ddpsim.InputError) as caught:
+            ddpsim.simulate({"schema": "ddpsim.workload/1", "parameters": [{"name": "a"}]}, "dgx1v")
+        self.assertEqual((caught.exception.file, caught.exception.place), ("workload.json", "/parameters/0"))
+
+    def test_every_message_of_the_corpus_is_taken_apart(self):
+        places = {  # file, place, remedy
+            "bad-table.csv:line 3: forward_us is \"nan\". Expected microseconds": ("bad-table.csv", "line 3", "Expected microseconds"),
+            "command line:--gpus-per-node: 3 is out of range. 2 it has": ("command line", "--gpus-per-node", "2 it has"),
+            "command line: no cluster is called \"x\", and no file either. Did you mean \"y\"?":
+                ("command line", "", "Did you mean \"y\"?"),
+            "cluster:nvswitch:150: \"150\" has no unit; expected a rate": ("cluster", "nvswitch:150", "expected a rate"),
+            "bad.json:line 1, column 64: not valid JSON": ("bad.json", "line 1, column 64", ""),
+            "a b.json: nothing is left to fit: why": ("a b.json", "", ""),
+            "\"x\" is a cluster, where a workload is expected. ddpsim topo x shows it": ("", "", "ddpsim topo x shows it"),
+        }
+        for text, (file, place, remedy) in places.items():
+            error = ddpsim.InputError.of(text, ["a b.json"])
+            self.assertEqual((error.file, error.place, error.remedy), (file, place, remedy), text)
+
+    def test_of_a_check_that_found_a_regression_hold_what_was_checked(self):
+        with self.assertRaises(ddpsim.Regression) as caught:
+            ddpsim.validate(INPUTS / "predicted-table.json", INPUTS / "n2.txt", max_error=5)
+        self.assertTrue(caught.exception.result.limit.exceeded)
+
+    def test_of_the_machine(self):
+        with self.assertRaisesRegex(ddpsim.Failure, "cannot write"):
+            ddpsim.simulate(THREE_LAYERS, "2xv100-nvlink", csv="nowhere/at/all.csv")
+
+    def test_of_a_program_that_dies_or_prints_no_document(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for script, said in (("kill -9 $$", "signal 9"), ("exit 7", "exit code 7"), ("echo hello", "no document")):
+                with mock.patch.dict(os.environ, DDPSIM_PROGRAM=str(pretender(folder, script))):
+                    with self.assertRaisesRegex(ddpsim.Failure, said):
+                        ddpsim.topo("dgx1v")
+
+    def test_survive_pickling(self):
+        error = pickle.loads(pickle.dumps(ddpsim.InputError.of("a.json:/b: c. d")))
+        self.assertEqual((error.file, error.place, error.message, error.remedy), ("a.json", "/b", "c", "d"))
+
+    def test_an_interrupt_ends_the_program_too(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pretender(folder, f"echo $$ > {folder}/pid; exec sleep 60")
+            code = "import ddpsim; ddpsim.topo('dgx1v')"
+            run = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "DDPSIM_PROGRAM": str(path)},
+                                   stderr=subprocess.DEVNULL)
+            pid = pathlib.Path(folder, "pid")
+            while not pid.exists() or not pid.read_text().strip():
+                self.assertIsNone(run.poll())
+            run.send_signal(signal.SIGINT)
+            self.assertNotEqual(run.wait(30), 0)
+            state = pathlib.Path("/proc", pid.read_text().strip(), "stat")
+            self.assertTrue(not state.exists() or state.read_text().split()[2] == "Z", "it runs on")
+
+
+class Program(unittest.TestCase):
+    def setUp(self):
+        ddpsim._program._installed.cache_clear()
+        self.addCleanup(ddpsim._program._installed.cache_clear)
+
+    def test_is_the_one_the_environment_names_then_the_one_beside_python_then_on_path(self):
+        with tempfile.TemporaryDirectory() as beside, tempfile.TemporaryDirectory() as on_path:
+            named = os.environ["DDPSIM_PROGRAM"]
+            self.assertEqual(ddpsim.program(), named)
+            with mock.patch.dict(os.environ, {"PATH": on_path}), mock.patch.object(sys, "executable", os.path.join(beside, "python")), \
+                    mock.patch("sysconfig.get_path", return_value=beside):
+                del os.environ["DDPSIM_PROGRAM"]
+                with self.assertRaisesRegex(ddpsim.Failure, "pip install ddpsim"):
+                    ddpsim.program()
+                path = pretender(on_path, "exit 0")
+                self.assertEqual(ddpsim.program(), str(path))
+                ddpsim._program._installed.cache_clear()
+                own = pretender(beside, "exit 0")
+                self.assertEqual(ddpsim.program(), str(own))
+
+    def test_that_cannot_be_run_is_named(self):
+        with mock.patch.dict(os.environ, DDPSIM_PROGRAM="/nowhere/ddpsim"):
+            with self.assertRaisesRegex(ddpsim.Failure, "/nowhere/ddpsim cannot be run: No such file"):
+                ddpsim.topo("dgx1v")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,43 @@
+"""The package's types, strictly; and that they tell a caller's mistakes."""
+
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "python"
+TOOLS = pathlib.Path(sys.executable).parent
+
+CALLER = '''\
+import ddpsim
+ddpsim.simulate("a", "b", network="flow", bucket_cap_mb=5, straggler=["3:1.2"]).buckets[0].ready_us + 1.5
+ddpsim.list().clusters, ddpsim.list(commands=True).commands
+ddpsim.simulate("a", "b", network="flaw")
+ddpsim.simulate("a", "b", bucket_cap="5")
+ddpsim.tune("a", "b").curve[0].iteration_ms
+ddpsim.tune("a", "b", torch=2.1)
+'''
+MISTAKES = {4: "arg-type", 5: "call-arg", 6: "attr-defined", 7: "arg-type"}  # by line
+
+
+def run(*command):
+    done = subprocess.run(list(map(str, command)), cwd=PACKAGE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return done.returncode, done.stdout
+
+
+class Types(unittest.TestCase):
+    def test_hold_for_mypy_which_finds_a_callers_mistakes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            caller = pathlib.Path(folder, "caller.py")
+            caller.write_text(CALLER)
+            _, told = run(TOOLS / "mypy", "--strict", "--python-version", "3.10", "--cache-dir", "/dev/null", "ddpsim", caller)
+        found = re.findall(r"^(.*):(\d+): error: .*\[(.*)\]$", told, re.MULTILINE)
+        self.assertEqual({int(line): kind for path, line, kind in found}, MISTAKES, told)
+        self.assertEqual({path for path, *_ in found}, {str(caller)}, told)
+
+    def test_hold_for_basedpyright(self):
+        code, told = run(TOOLS / "basedpyright", "-p", PACKAGE, "--pythonpath", sys.executable)
+        self.assertEqual(code, 0, told)
+        self.assertIn("0 errors, 0 warnings", told)
