@@ -6,9 +6,8 @@
 # page of --report (esbuild, TypeScript) and what looks at it: Chromium, and in build/page playwright and axe (50 MB);
 # --python: what checks the Python package and makes its wheel, in build/python-tools: types, frames, figures, notebooks (@MB@ MB to
 # download); --wasm: Emscripten (500 MB), and the sources of the libraries that must be compiled for it, Debian's, in build/sources
-# (3 MB to download); --portable: the same and SQLite's (8 MB), and in build/portable-tools, where pip finds them, zig (a compiler
-# for any Linux, 170 MB) and what makes wheels; --release: the same, and what looks at what scripts/release.sh makes (emulator,
-# shells).
+# (3 MB to download); --portable: the same and SQLite's, and in build/portable-tools, where pip finds them, zig (a compiler for any
+# Linux, 101 MB) and what makes wheels; --release: the same, and what looks at what scripts/release.sh makes (emulator, shells).
 set -euo pipefail
 
 # package, and the command that shows it is there even when it came by another road ("-": ask dpkg)
