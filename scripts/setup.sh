@@ -4,17 +4,18 @@
 # newer one for CPUs in build/torch (192 MB); --real: gloo and libtorch, with which ddpsim-real runs real reducers on a CPU, what its lab
 # of shaped links needs, a launcher (mpirun), and where nvcc is but no NCCL, NCCL in build/nccl (300 MB); --page: what makes the
 # page of --report (esbuild, TypeScript) and what looks at it: Chromium, and in build/page playwright and axe (50 MB);
-# --python: what checks the Python package, in build/python-tools: types, frames, figures, notebooks (@MB@ MB to download);
-# --frameworks: PyTorch Lightning, transformers and Accelerate, with a PyTorch of their own, in build/frameworks (1.2 GB there);
-# --wasm: Emscripten (500 MB), and the sources of the libraries that must be compiled for it, Debian's, in build/wasm-sources
-# (3 MB to download).
+# --python: what checks the Python package and makes its wheel, in build/python-tools: types, frames, figures, notebooks;
+# --frameworks: PyTorch Lightning, transformers and Accelerate, with a PyTorch of their own, in build/frameworks (1.2 GB
+# there); --wasm: Emscripten (500 MB), and the sources of the libraries that must be compiled for it, Debian's, in build/sources
+# (3 MB to download); --portable: the same and SQLite's, and in build/portable-tools, where pip finds them, zig (a compiler for any
+# Linux, 101 MB) and what makes wheels; --release: the same, and what looks at what scripts/release.sh makes (emulator, shells).
 set -euo pipefail
 
 # package, and the command that shows it is there even when it came by another road ("-": ask dpkg)
 needed=(g++ g++  cmake cmake  ninja-build ninja  nlohmann-json3-dev -  libfmt-dev -  libcli11-dev -
         libsimdjson-dev -  zlib1g-dev -  libsqlite3-dev -  libprotozero-dev -  libboost-dev -
         libpugixml-dev -  libeigen3-dev -)
-newer_torch='' real=false page=false python=false frameworks=false wasm=false
+newer_torch='' real=false page=false python=false frameworks=false wasm=false portable=false
 for option; do
   case $option in
     --tests)
@@ -28,7 +29,12 @@ for option; do
     --frameworks) frameworks=true ;;
     --wasm) wasm=true
             needed+=(emscripten em++  libfast-float-dev -  nodejs node  dpkg-dev dpkg-source) ;;
-    *) echo "usage: scripts/setup.sh [--tests] [--torch] [--real] [--page] [--python] [--frameworks] [--wasm]" >&2; exit 2 ;;
+    --portable) portable=true; needed+=(tcl tclsh  dpkg-dev dpkg-source) ;;
+    --release) portable=true
+               needed+=(tcl tclsh  dpkg-dev dpkg-source  qemu-user qemu-aarch64  libc6-arm64-cross -
+                        zsh zsh  fish fish  groff groff  lintian lintian) ;;
+    *) echo "usage: scripts/setup.sh [--tests] [--torch] [--real] [--page] [--python] [--frameworks] [--wasm] [--portable] [--release]" >&2
+       exit 2 ;;
   esac
 done
 
@@ -150,12 +156,29 @@ fetch_sources() {  # fetch_sources PLACE PACKAGE…
   done
   rm -rf "$apt"
 }
-if $wasm; then
-  place=$(cd "$(dirname "$0")/.." && pwd)/build/wasm-sources
+if $wasm || $portable; then
+  place=$(cd "$(dirname "$0")/.." && pwd)/build/sources
   lacking=()
-  for name in zlib simdjson pugixml; do [[ -d $place/$name ]] || lacking+=("$name"); done
+  for name in zlib simdjson pugixml $($portable && echo sqlite3); do [[ -d $place/$name ]] || lacking+=("$name"); done
   if [[ ${#lacking[@]} -gt 0 ]]; then
     echo "setup: fetching the sources of ${lacking[*]}"
     fetch_sources "$place" "${lacking[@]}"
   fi
 fi
+# SQLite's sources as one, which they make themselves.
+if $portable && [[ -d $place/sqlite3 && ! -f $place/sqlite3/sqlite3.c ]]; then
+  (cd "$place/sqlite3" && ./configure --disable-tcl --disable-readline >/dev/null && make sqlite3.c >/dev/null)
+fi
+# Pinned: another compiler gives other bytes.
+install_portable_tools() {
+  local place=${place%/*}/portable-tools
+  [[ -f $place/installed ]] && return
+  echo "setup: installing zig and what makes wheels in $place"
+  rm -rf "$place"
+  python3 -m venv "$place" &&
+    "$place/bin/pip" install -qq --retries 1 ziglang==0.17.1 scikit-build-core==1.1.2 auditwheel==6.8.2 &&
+    touch "$place/installed" && return
+  rm -rf "$place"
+  echo "setup: zig could not be installed; there is no portable build"
+}
+if $portable; then install_portable_tools; fi

@@ -97,6 +97,31 @@ wasm() { build wasm && cd tests/cli && DDPSIM_WASM=$PWD/../../build/wasm/engine 
 workbench() {  # 77: its tools are missing, which was said
   DDPSIM_BIN=$PWD/build/release/cli/ddpsim python3 tests/page/in_browser.py test_workbench || [[ $? == 77 ]]
 }
+# What is given to people, made here; the portable programs do what the native one does, ARM's under qemu a sample of it.
+artefacts() {
+  scripts/release.sh -o build/release-files &&
+    DDPSIM_RELEASE=$PWD/build/release-files python3 -m unittest discover -v -s tests/release
+}
+portable() {
+  python3 tests/cli/portable_golden.py build/portable/cli/ddpsim &&
+    if command -v qemu-aarch64 >/dev/null; then
+      python3 tests/cli/portable_golden.py --of-each 6 \
+        qemu-aarch64 -L /usr/aarch64-linux-gnu "$PWD/build/portable-aarch64/cli/ddpsim"
+    else
+      echo "ARM's program did not run: qemu-aarch64 is not here"
+    fi
+}
+reproduced() {  # from a clone elsewhere
+  local elsewhere status=0
+  elsewhere=$(mktemp -d)
+  git clone -q . "$elsewhere/ddpsim" && mkdir "$elsewhere/ddpsim/build" &&
+    cp -r build/sources build/portable-tools "$elsewhere/ddpsim/build" &&
+    if [[ -f build/wasm/ddpsim.html ]]; then install -D build/wasm/ddpsim.html "$elsewhere/ddpsim/build/wasm/ddpsim.html"; fi &&
+    (sums=$PWD/build/release-files/SHA256SUMS; cd "$elsewhere/ddpsim" && scripts/release.sh x86_64 && cd out/release &&
+      grep -e x86_64 -e amd64 -e cdx "$sums" | sha256sum -c) || status=1
+  rm -rf "$elsewhere"
+  return $status
+}
 benchmarks() {  # they must run; how fast is a matter for a quiet machine
   build/release/tests/bench/ddpsim_bench --benchmark_min_time=0.01
 }
@@ -117,6 +142,7 @@ if $quick; then
   check "tests" tests quick --label-exclude slow
 else
   scripts/setup.sh --page || skip "page: in a browser" "its tools could not be installed"
+  scripts/setup.sh --python || skip "Python package: types, frames, notebook" "their tools could not be installed"
   scripts/setup.sh --torch || skip "recorder in real trainings" "PyTorch could not be installed"
   if $thorough; then scripts/setup.sh --frameworks; fi
   scripts/mutate.sh --install || skip "mutation: tool" "its packages could not be installed"
@@ -147,11 +173,18 @@ else
     skip "clang-tidy" "it is not here"
   fi
   if $thorough; then
-    if command -v em++ >/dev/null && [[ -d build/wasm-sources/zlib ]]; then
+    if command -v em++ >/dev/null && [[ -d build/sources/zlib ]]; then
       check "WebAssembly: as the native program" wasm
       check "ddpsim.html: in a browser" workbench
     else
       skip "WebAssembly" "Emscripten is not here (scripts/setup.sh --wasm)"
+    fi
+    if scripts/setup.sh --release && [[ -x build/portable-tools/bin/python ]]; then
+      check "release: what is given to people" artefacts
+      check "portable program: as the native one" portable
+      check "release: made elsewhere, the same bytes" reproduced
+    else
+      skip "release: what is given to people" "zig could not be installed"
     fi
     if command -v gcovr >/dev/null; then
       check coverage coverage

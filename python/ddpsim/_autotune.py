@@ -75,6 +75,26 @@ class Outcome:
         return self.chosen != self.today
 
 
+def autotune(model: DistributedDataParallel, *, cluster: Optional[str] = None, apply: str = "rewrap", horizon: int = 10_000,
+             record: int = 20, least_gain: float = 0.01, rebind: Optional[Callable[[DistributedDataParallel], None]] = None,
+             spell: Callable[[Setting], str] = Setting.line, lists: bool = True,
+             log: Optional[Callable[[str], None]] = None) -> Autotuner:
+    """A tuner whose `step()` is to be called by every rank after each training step; it returns the wrapper to train with.
+
+    model: the wrapper that trains. Over NCCL and over gloo.
+    cluster: as `ddpsim tune` takes one; by default what the job's own all-reduces tell, over NCCL beside `nvidia-smi topo -m`.
+    apply: "rewrap" sets what is found in this run; "restart" only says it.
+    horizon: steps this run is to take; a hundredth of their time may be spent.
+    record: steps to be recorded, every other one.
+    least_gain: of a step; what gains less is not worth a change.
+    rebind: called with each new wrapper, where another object than the caller holds it.
+    spell: what a setting is called where this job is started, `lists` whether bucket_cap_mb_list can be told there.
+    log: called with the line that says what came of it, on rank 0; by default it is printed to stderr.
+    """
+    return Autotuner(model, cluster=cluster, apply=apply, horizon=horizon, record=record, least_gain=least_gain, rebind=rebind,
+                     spell=spell, lists=lists, log=log)
+
+
 class Autotuner:
     """One job's. `model`: the wrapper to call; `finished`, and then `outcome`. `spell`: what a setting is called where this job is
     started; `lists`: whether bucket_cap_mb_list can be told there."""
@@ -220,11 +240,12 @@ class Autotuner:
             found[size] = statistics.median(times)
         return found
 
-    def _options(self) -> list[str]:
-        words = ["--torch", ".".join(torch.__version__.split(".")[:2])]
+    def _options(self) -> dict[str, Any]:
+        options: dict[str, Any] = {"torch": ".".join(torch.__version__.split(".")[:2])}
         for option in ddp_options(self.model):
-            words += option.split(" ")
-        return words
+            name, _, value = option.partition(" ")
+            options[name[2:].replace("-", "_")] = value or True
+        return options
 
     def _solved(self, evidence: Evidence) -> Generator[None, None, Optional[Proposal]]:
         """Rank 0 asks while the training goes on; for a second's steps nobody waits."""

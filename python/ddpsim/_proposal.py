@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import csv
 import dataclasses
-import json
 import math
 import pathlib
-import shutil
 import subprocess
 import tempfile
-from typing import Any, Sequence
+from typing import Any, Literal, Mapping, Sequence
 
-from . import _program
+from ._commands import calibrate, tune
 from ._wrapper import MIB, Setting
 
 MOST_CANDIDATES = 3
@@ -30,7 +28,7 @@ class Evidence:
     backend: str
     nodes: int
     ranks_per_node: int
-    options: list[str]                       # as ddpsim is told of the job: --torch, what DDP was told
+    options: dict[str, Any]                  # as `tune` is told of the job: torch, what DDP was told
     step_us: float                           # today's, unrecorded
     first_follows_cap: bool                  # 2.5 and later: a cap given is the first bucket's, too
     lists: bool                              # 2.11 and later
@@ -55,30 +53,23 @@ class Proposal:
 
 
 def propose(evidence: Evidence, least_gain: float) -> Proposal:
-    """Raises OSError, RuntimeError or ddpsim.Error where it cannot be asked or has no answer."""
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="ddpsim-"))
-    try:
-        return _proposal(_answer(evidence, folder), evidence, least_gain)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _answer(evidence: Evidence, folder: pathlib.Path) -> dict[str, Any]:
-    workload, cluster = folder / "workload.json", folder / "cluster.json"
-    workload.write_text(json.dumps(evidence.workload), encoding="utf-8")
-    log = folder / "all-reduces.csv"
-    with log.open("w", encoding="utf-8", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow(["nodes", "gpus_per_node", "size_bytes", "time_us"])
-        for size, taken in sorted(evidence.all_reduces.items()):
-            rows.writerow([evidence.nodes, evidence.ranks_per_node, size, f"{taken:.3f}"])
-    backend = ["--backend", "gloo"] if evidence.backend == "gloo" else []
-    _program.run(["calibrate", str(log), "--cluster", _specification(evidence, folder), *backend, "-o", str(cluster)])
-    return _program.run_json(
-        ["tune", str(workload), f"{cluster}@{evidence.nodes}", *backend, *(["--gloo", "tensors:host"] if backend else []),
-         *evidence.options, "--measured-step", f"{evidence.step_us:.3f}us",
-         # Recorded on the very ranks it is asked for.
-         "--compute-scale", "1", "--rank-slowdown", "0%"])
+    """Raises OSError or ddpsim.Error where it cannot be asked or has no answer."""
+    with tempfile.TemporaryDirectory(prefix="ddpsim-") as name:
+        folder = pathlib.Path(name)
+        log = folder / "all-reduces.csv"
+        with log.open("w", encoding="utf-8", newline="") as file:
+            rows = csv.writer(file)
+            rows.writerow(["nodes", "gpus_per_node", "size_bytes", "time_us"])
+            for size, taken in sorted(evidence.all_reduces.items()):
+                rows.writerow([evidence.nodes, evidence.ranks_per_node, size, f"{taken:.3f}"])
+        over_gloo = evidence.backend == "gloo"
+        backend: Literal["nccl", "gloo"] = "gloo" if over_gloo else "nccl"
+        cluster = calibrate(log, cluster=_specification(evidence, folder), backend=backend, output=folder / "cluster.json")
+        answer = tune(
+            evidence.workload, f"{cluster.path}@{evidence.nodes}", backend=backend, gloo="tensors:host" if over_gloo else None,
+            measured_step=f"{evidence.step_us:.3f}us", compute_scale="1", rank_slowdown="0%",  # recorded on the ranks it is asked for
+            **evidence.options)
+        return _proposal(answer.document, evidence, least_gain)
 
 
 def _specification(evidence: Evidence, folder: pathlib.Path) -> str:
@@ -95,7 +86,7 @@ def _specification(evidence: Evidence, folder: pathlib.Path) -> str:
     return f"{matrix} gpu:{evidence.workload.get('gpu', '')} node:{evidence.nodes}"
 
 
-def _proposal(answer: dict[str, Any], evidence: Evidence, least_gain: float) -> Proposal:
+def _proposal(answer: Mapping[str, Any], evidence: Evidence, least_gain: float) -> Proposal:
     today = answer["today"] or answer["default"]
     today_us, recommended = float(today["iteration_us"]), answer["recommended"]
     points = []
@@ -113,7 +104,7 @@ def _proposal(answer: dict[str, Any], evidence: Evidence, least_gain: float) -> 
     return Proposal(today_us, chosen(points, today_us, least_gain), answer["confidence"]["grade"])
 
 
-def _is_settable(point: dict[str, Any], default: dict[str, Any], first_follows_cap: bool) -> bool:
+def _is_settable(point: Mapping[str, Any], default: Mapping[str, Any], first_follows_cap: bool) -> bool:
     """By bucket_cap_mb alone: a process-wide first bucket is left as it is."""
     return bool(point["reachable"]) and point["bucket_cap_mb"] is not None and (
         first_follows_cap or point["first_bucket_mb"] == default["first_bucket_mb"])

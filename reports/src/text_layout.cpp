@@ -226,14 +226,14 @@ std::string wrapped(std::string_view text, int width, std::size_t indent) {
 }
 
 std::string bar(double share, int cells) {
-  static constexpr std::array kParts = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  static constexpr std::array kBlocks = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   constexpr int kEighths = 8;
   if (!(share > 0)) return "";
   const int eighths =
       std::max(1, static_cast<int>(std::lround(std::min(share, 1.0) * cells * kEighths)));
   std::string text;
   for (int i = 0; i < eighths / kEighths; ++i) text += "█";
-  return text + kParts[static_cast<std::size_t>(eighths % kEighths)];
+  return text + kBlocks[static_cast<std::size_t>(eighths % kEighths)];
 }
 
 std::string bold(std::string_view text, const TerminalStyle& style) {

@@ -16,6 +16,7 @@ from levers_job import WARMUP, Training  # noqa: E402
 from rank_of_job import begin_rank  # noqa: E402
 
 import ddpsim  # noqa: E402
+from ddpsim import _proposal  # noqa: E402
 from ddpsim._ranks import Ranks  # noqa: E402
 
 CAPS = (0.1, 0.25, 0.5, 1, 2, 4, 8, 16)  # MiB, and PyTorch's default
@@ -51,20 +52,20 @@ def setting_of(chosen):
 def tuned(setup, horizon):
     """Of one run from PyTorch's default: what it ended with."""
     training, proposals = Training(setup, {}), []
-    propose = ddpsim._proposal.propose
+    propose = _proposal.propose
 
     def noting(*arguments):
         proposals.append(propose(*arguments))
         return proposals[-1]
 
-    ddpsim._proposal.propose = noting
+    _proposal.propose = noting
     try:
         tuner = ddpsim.autotune(training.called, horizon=horizon, rebind=training.rebind, log=lambda line: print(line, file=sys.stderr))
         while not tuner.finished:
             training.step()
             tuner.step()
     finally:
-        ddpsim._proposal.propose = propose
+        _proposal.propose = propose
     outcome = tuner.outcome
     told = lambda setting: setting.arguments()  # noqa: E731
     first = proposals[0].candidates if proposals else []

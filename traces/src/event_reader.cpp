@@ -235,7 +235,6 @@ EventReader::~EventReader() = default;
 
 void EventReader::read(const EventBatch& batch,
                        const std::function<void(const TraceEvent&)>& accept) {
-  std::size_t index = 0;
   const char* event_at = batch.text.data();
   const auto offset = [&] {
     return batch.offset + static_cast<std::uint64_t>(event_at - batch.text.data());
@@ -252,7 +251,6 @@ void EventReader::read(const EventBatch& batch,
     }
     ondemand::document document = std::move(begun).take_value();
     for (auto element : document.get_array()) {
-      ++index;
       ondemand::object object = element.get_object();
       event_at = document.current_location();
       Fields fields = read_fields(object);

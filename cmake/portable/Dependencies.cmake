@@ -1,0 +1,10 @@
+# The portable program: all libraries inside.
+include(${CMAKE_CURRENT_LIST_DIR}/../sources/Dependencies.cmake)
+if(NOT EXISTS ${sources}/sqlite3/sqlite3.c)
+  message(FATAL_ERROR "${sources}/sqlite3/sqlite3.c is missing: scripts/setup.sh --portable makes it")
+endif()
+ddpsim_compile(simdjson simdjson::simdjson ${sources}/simdjson/singleheader ${sources}/simdjson/singleheader/simdjson.cpp)
+ddpsim_compile(sqlite3 SQLite::SQLite3 ${sources}/sqlite3 ${sources}/sqlite3/sqlite3.c)
+target_compile_definitions(sqlite3 PRIVATE SQLITE_OMIT_LOAD_EXTENSION)
+# Boost 1.74 derives from std::unary_function, which C++17 removed.
+target_compile_definitions(boost_headers INTERFACE _LIBCPP_ENABLE_CXX17_REMOVED_UNARY_BINARY_FUNCTION)

@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""Writes manual pages and completions of bash, zsh and fish, of what the program says of itself: `ddpsim list --commands --json`,
+and `ddpsim list --json` for the bundled names that completions offer.
+
+    scripts/command_pages.py PROGRAM... -o FOLDER
+
+They lie in FOLDER as below a prefix: share/man/man1, share/bash-completion/completions, share/zsh/site-functions,
+share/fish/vendor_completions.d. PROGRAM may be several words, as where an emulator runs it. The manual's date is
+SOURCE_DATE_EPOCH's; without it there is none."""
+
+import argparse
+import json
+import pathlib
+import subprocess
+
+from completions import bash_completion, fish_completion, zsh_completion
+from man_page import man_pages
+
+
+def asked(program, *arguments):
+    answer = subprocess.run([*program, "list", *arguments, "--json"], check=True, capture_output=True, text=True)
+    return json.loads(answer.stdout)
+
+
+def command_pages(offered, bundled):
+    """Text by path below a prefix."""
+    pages = {f"share/man/man1/{name}": page for name, page in man_pages(offered).items()}
+    pages["share/bash-completion/completions/ddpsim"] = bash_completion(offered["commands"], bundled)
+    pages["share/zsh/site-functions/_ddpsim"] = zsh_completion(offered["commands"], bundled)
+    pages["share/fish/vendor_completions.d/ddpsim.fish"] = fish_completion(offered["commands"], bundled)
+    return pages
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", nargs="+")
+    parser.add_argument("-o", "--output", type=pathlib.Path, required=True, metavar="FOLDER")
+    arguments = parser.parse_args()
+    names = asked(arguments.program)
+    bundled = {kind: [entry["name"] for entry in names[kind]] for kind in ("workloads", "clusters", "models", "gpus", "torch")}
+    for name, page in command_pages(asked(arguments.program, "--commands"), bundled).items():
+        place = arguments.output / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""A portable program does what the native one does: commands of the corpus print, write and end with what is kept, byte for byte.
+
+    tests/cli/portable_golden.py PROGRAM...  [--of-each N]
+
+PROGRAM may be several words, as where an emulator runs it. --of-each: N commands of each group;
+without it all. Exit code 1 where one differs."""
+
+import argparse
+import collections
+import concurrent.futures
+import os
+import pathlib
+import shlex
+import sys
+import tempfile
+
+from golden import cases, check
+
+
+def spread(group, most):
+    """`most` of them, as far apart in the table as they may be."""
+    if len(group) <= most:
+        return group
+    return [group[place * (len(group) - 1) // max(1, most - 1)] for place in range(most)]
+
+
+def chosen(of_each):
+    if of_each is None:
+        return cases()
+    groups = collections.defaultdict(list)
+    for case in cases():
+        groups[case.name.partition("/")[0]].append(case)
+    return [case for group in groups.values() for case in spread(group, of_each)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", nargs="+")
+    parser.add_argument("--of-each", type=int, metavar="N")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        program = pathlib.Path(folder, "ddpsim")
+        program.write_text(f'#!/bin/sh\nexec {shlex.join(arguments.program)} "$@"\n')
+        program.chmod(0o755)
+        corpus = chosen(arguments.of_each)
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:
+            differences = list(filter(None, threads.map(lambda case: check(case, program, seconds=1200), corpus)))
+    print("\n".join(differences), end="")
+    print(f"{len(corpus) - len(differences)} of {len(corpus)} commands do what is kept")
+    return 1 if differences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
