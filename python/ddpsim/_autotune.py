@@ -152,6 +152,7 @@ class Autotuner:
         """Training ends, for all ranks or this one alone: what was not found by now is not."""
         if self._protocol is not None:
             self._protocol.close()
+            self._setting = self._today  # whichever was being tried
             self._end(f"training ended after {self._steps} steps, before a cap was found")
 
     # What all ranks do, in steps of training: each `yield` is one.
