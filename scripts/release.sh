@@ -106,7 +106,7 @@ wheel() {  # wheel TARGET PROGRAM
 python3 scripts/bill_of_materials.py "$version" -o "$stage/notices"
 for target in "${targets[@]}"; do
   program=$(program_of "$target")
-  if [[ ! -d $stage/pages ]]; then python3 scripts/command_pages.py $(runs "$target" "$program") -o "$stage/pages"; fi
+  if [[ ! -d $stage/pages ]]; then python3 scripts/command_pages.py -o "$stage/pages" $(runs "$target" "$program"); fi
   prefix_of "$target" "$program"
   tarball "$target"
   deb "$target"
