@@ -198,7 +198,7 @@ def attribute(key):
 
 def source(one):
     schema = one.answer
-    base = {"Workload": "File", "CalibrateResult": "File"}.get(one.name, "Answer") if schema else "Record"
+    base = {"Workload": "Imported", "CalibrateResult": "File"}.get(one.name, "Answer") if schema else "Record"
     lines = ["@dataclass(frozen=True, init=False, eq=False, repr=False)", f"class {one.name}({base}):"]
     if not schema:  # where there is none, dataclass looks long for one to make
         lines += [f'    """`{one.under}` of a document."""', ""]
@@ -264,7 +264,7 @@ def module(program):
         from dataclasses import dataclass
         from typing import Any, ClassVar, Mapping
 
-        from ._answer import Answer, File
+        from ._answer import Answer, File, Imported
         from ._record import Read, Record, each, real, same
 
 

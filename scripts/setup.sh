@@ -4,8 +4,9 @@
 # newer one for CPUs in build/torch (192 MB); --real: gloo and libtorch, with which ddpsim-real runs real reducers on a CPU, what its lab
 # of shaped links needs, a launcher (mpirun), and where nvcc is but no NCCL, NCCL in build/nccl (300 MB); --page: what makes the
 # page of --report (esbuild, TypeScript) and what looks at it: Chromium, and in build/page playwright and axe (50 MB);
-# --python: what checks the Python package and makes its wheel, in build/python-tools: types, frames, figures, notebooks (@MB@ MB to
-# download); --wasm: Emscripten (500 MB), and the sources of the libraries that must be compiled for it, Debian's, in build/sources
+# --python: what checks the Python package and makes its wheel, in build/python-tools: types, frames, figures, notebooks (155 MB);
+# --frameworks: PyTorch Lightning, transformers and Accelerate, with a PyTorch of their own, in build/frameworks (1.2 GB
+# there); --wasm: Emscripten (500 MB), and the sources of the libraries that must be compiled for it, Debian's, in build/sources
 # (3 MB to download); --portable: the same and SQLite's, and in build/portable-tools, where pip finds them, zig (a compiler for any
 # Linux, 101 MB) and what makes wheels; --release: the same, and what looks at what scripts/release.sh makes (emulator, shells).
 set -euo pipefail
@@ -14,7 +15,7 @@ set -euo pipefail
 needed=(g++ g++  cmake cmake  ninja-build ninja  nlohmann-json3-dev -  libfmt-dev -  libcli11-dev -
         libsimdjson-dev -  zlib1g-dev -  libsqlite3-dev -  libprotozero-dev -  libboost-dev -
         libpugixml-dev -  libeigen3-dev -)
-newer_torch='' real=false page=false python=false wasm=false portable=false
+newer_torch='' real=false page=false python=false frameworks=false wasm=false portable=false
 for option; do
   case $option in
     --tests)
@@ -25,13 +26,14 @@ for option; do
             needed+=(libgloo-dev -  libtorch-dev -  iproute2 -  util-linux unshare  openmpi-bin mpirun) ;;
     --page) page=true; needed+=(esbuild esbuild  node-typescript tsc  chromium chromium) ;;
     --python) python=true ;;
+    --frameworks) frameworks=true ;;
     --wasm) wasm=true
             needed+=(emscripten em++  libfast-float-dev -  nodejs node  dpkg-dev dpkg-source) ;;
     --portable) portable=true; needed+=(tcl tclsh  dpkg-dev dpkg-source) ;;
     --release) portable=true
                needed+=(tcl tclsh  dpkg-dev dpkg-source  qemu-user qemu-aarch64  libc6-arm64-cross -
                         zsh zsh  fish fish  groff groff  lintian lintian) ;;
-    *) echo "usage: scripts/setup.sh [--tests] [--torch] [--real] [--page] [--python] [--wasm] [--portable] [--release]" >&2
+    *) echo "usage: scripts/setup.sh [--tests] [--torch] [--real] [--page] [--python] [--frameworks] [--wasm] [--portable] [--release]" >&2
        exit 2 ;;
   esac
 done
@@ -73,6 +75,20 @@ install_python_tools() {
   echo "setup: they could not be installed; types, frames, figures and the notebook are not checked"
 }
 if $python; then install_python_tools; fi
+
+# Pinned: callbacks reach into what these packages do not promise. PyTorch first, or they bring another.
+install_frameworks() {
+  local root place; root=$(cd "$(dirname "$0")/.." && pwd); place=$root/build/frameworks
+  cmp -s "$root/scripts/frameworks.txt" "$place/installed.txt" && return
+  echo "setup: installing PyTorch Lightning, transformers and Accelerate in $place"
+  python3 -m venv --clear "$place" &&
+    "$place/bin/pip" install -qq --retries 1 "$(grep '^torch==' "$root/scripts/frameworks.txt")" &&
+    "$place/bin/pip" install -qq --retries 1 -r "$root/scripts/frameworks.txt" &&
+    cp "$root/scripts/frameworks.txt" "$place/installed.txt" && return
+  rm -rf "$place"
+  echo "setup: they could not be installed; autotune is not tested inside them"
+}
+if $frameworks; then install_frameworks; fi
 
 # NVIDIA's own wheel, which knows no Python: a header and a library, for the toolkit's major version.
 install_nccl() {

@@ -142,7 +142,9 @@ if $quick; then
   check "tests" tests quick --label-exclude slow
 else
   scripts/setup.sh --page || skip "page: in a browser" "its tools could not be installed"
+  scripts/setup.sh --python || skip "Python package: types, frames, notebook" "their tools could not be installed"
   scripts/setup.sh --torch || skip "recorder in real trainings" "PyTorch could not be installed"
+  if $thorough; then scripts/setup.sh --frameworks; fi
   scripts/mutate.sh --install || skip "mutation: tool" "its packages could not be installed"
   check "release: build" build release
   check "release: tests" tests release

@@ -47,10 +47,12 @@ if TYPE_CHECKING:
     from ._results import TuneResult as TuneResult
     from ._results import ValidateResult as ValidateResult
     from ._results import Workload as Workload
+    from ._autotune import Autotuner as Autotuner
+    from ._autotune import autotune as autotune
     from .ddpsim_recorder import Recorder as Recorder
 
-# Loaded when first asked for: the recorder needs torch, results take longer to define than the rest to import.
-_LATER = {"Recorder": "ddpsim_recorder", "program": "_program"}
+# Loaded when first asked for: recorder and autotune need torch, results take longer to define than the rest to import.
+_LATER = {"Autotuner": "_autotune", "Recorder": "ddpsim_recorder", "autotune": "_autotune", "program": "_program"}
 _RESULTS = ("AdviseResult", "AllreduceResult", "BucketsResult", "CalibrateResult", "CommandsResult", "CompareResult",
             "ListResult", "SimulateResult", "SweepResult", "Timeline", "TopoResult", "TuneResult", "ValidateResult", "Workload")
 
@@ -73,6 +75,7 @@ def __dir__() -> builtins.list[str]:
 __all__ = [
     "AdviseResult",
     "AllreduceResult",
+    "Autotuner",
     "BucketsResult",
     "CalibrateResult",
     "CommandsResult",
@@ -94,6 +97,7 @@ __all__ = [
     "__version__",
     "advise",
     "allreduce",
+    "autotune",
     "buckets",
     "calibrate",
     "compare",

@@ -27,6 +27,7 @@ _OUTPUT = ("--csv", "--timeline", "--report", "--interactive", "--plot", "--plot
            "--quiet", "--verbose")
 _REPORTS = ("simulate", "tune", "advise", "compare", "allreduce", "calibrate", "validate")  # what has --report
 _REGRESSION = 4
+_WARNING = "warning: "
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -123,6 +124,20 @@ class File(Answer):
         return self.path
 
 
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Imported(File):
+    """A workload, and what was seen of it."""
+
+    @property
+    def recognised(self) -> tuple[str, ...]:
+        """What it was read from, what was recognised in it."""
+        return tuple(one for one in self.messages if not one.startswith(_WARNING))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return tuple(one[len(_WARNING):] for one in self.messages if one.startswith(_WARNING))
+
+
 AnyAnswer = TypeVar("AnyAnswer", bound=Answer)
 AnyFile = TypeVar("AnyFile", bound=File)
 
@@ -163,7 +178,8 @@ def saved(kind: type[AnyFile], command: str, positionals: Iterable[Any], options
     else:
         with open(path, encoding="utf-8") as file:
             document = json.load(file)
-    return kind.from_document(document, arguments=arguments, messages=_said(done, arguments), path=path)
+    said = tuple(line for line in _said(done, arguments) if not line.startswith("wrote "))  # that is `path`
+    return kind.from_document(document, arguments=arguments, messages=said, path=path)
 
 
 def _once_more(asked: Answer, extra: Sequence[str], folder: str) -> subprocess.CompletedProcess[str]:

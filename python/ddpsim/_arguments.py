@@ -33,7 +33,7 @@ class Arguments:
         self._folder = ""
         self._files = 0
         positionals = tuple(positionals)
-        self._given = (positionals, options)  # answers among them own the files they lie in
+        self._given = (*positionals, *options.values())  # answers among them own the files they lie in
         self.inputs = [self._input(value) for value in positionals if value is not None]
         self.options: dict[str, list[str] | None] = {}  # None: a switch
         for name, value in options.items():
@@ -62,6 +62,9 @@ class Arguments:
 
     def shown(self, text: str) -> str:
         """What the program said, with documents under their names instead of where they lie."""
+        for value in self._given:
+            owner: Any = getattr(value, "arguments", None)
+            text = owner.shown(text) if isinstance(owner, Arguments) else text
         return text.replace(self._folder + os.sep, "") if self._folder else text
 
     def _values(self, name: str, value: Any) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Mapping
 
-from ._answer import Answer, File
+from ._answer import Answer, File, Imported
 from ._record import Read, Record, each, real, same
 
 
@@ -1748,7 +1748,7 @@ class Activations(Record):
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class Workload(File):
+class Workload(Imported):
     """What one rank, or several, computed in a step. Fields: docs/formats.md, *workload*."""
 
     _table: ClassVar[str] = "parameters"

@@ -74,6 +74,9 @@ class Training:
                 self.called = torch.nn.parallel.DistributedDataParallel(self.model, **setting.get("arguments", {}))
             register(self.called, setting)
 
+    def rebind(self, wrapper):
+        self.called = wrapper
+
     def step(self):
         for parameter in self.parameters:
             parameter.grad = None

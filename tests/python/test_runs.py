@@ -6,11 +6,11 @@ import json
 import os
 import pathlib
 import pickle
-import signal
 import stat
 import subprocess
 import sys
 import tempfile
+import textwrap
 import unittest
 from unittest import mock
 
@@ -50,7 +50,9 @@ class Inputs(unittest.TestCase):
         workload = ddpsim.import_trace(THREE_LAYERS)
         self.assertEqual(workload.name, "three-layers")
         self.assertEqual(json.loads(pathlib.Path(workload.path).read_text()), workload.document)
-        self.assertTrue(workload.messages[0].startswith("a workload file"))
+        self.assertEqual(workload.recognised, ("a workload file: 5 parameters",))
+        self.assertEqual(workload.warnings, ())
+        self.assertIn("shapes are not recorded", ddpsim.import_trace(ROOT / "tests/fixtures/tiny-ddp-trace.json").warnings[0])
         self.assertEqual(ddpsim.simulate(workload, "2xv100-nvlink").workload, "three-layers")
         path = workload.path
         del workload
@@ -183,18 +185,24 @@ class Errors(unittest.TestCase):
         self.assertEqual((error.file, error.place, error.message, error.remedy), ("a.json", "/b", "c", "d"))
 
     def test_an_interrupt_ends_the_program_too(self):
+        code = textwrap.dedent("""\
+            import os, signal, subprocess, ddpsim
+            waits = subprocess.Popen.communicate
+            def interrupted(program, *arguments, **keywords):
+                print(program.pid, flush=True)
+                os.kill(os.getpid(), signal.SIGINT)
+                return waits(program, *arguments, **keywords)
+            subprocess.Popen.communicate = interrupted
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            ddpsim.topo('dgx1v')
+            """)
         with tempfile.TemporaryDirectory() as folder:
-            path = pretender(folder, f"echo $$ > {folder}/pid; exec sleep 60")
-            code = "import ddpsim; ddpsim.topo('dgx1v')"
-            run = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "DDPSIM_PROGRAM": str(path)},
-                                   stderr=subprocess.DEVNULL)
-            pid = pathlib.Path(folder, "pid")
-            while not pid.exists() or not pid.read_text().strip():
-                self.assertIsNone(run.poll())
-            run.send_signal(signal.SIGINT)
-            self.assertNotEqual(run.wait(30), 0)
-            state = pathlib.Path("/proc", pid.read_text().strip(), "stat")
-            self.assertTrue(not state.exists() or state.read_text().split()[2] == "Z", "it runs on")
+            path = pretender(folder, "exec sleep 60")
+            run = subprocess.run([sys.executable, "-c", code], env={**os.environ, "DDPSIM_PROGRAM": str(path)}, timeout=50,
+                                 capture_output=True, text=True)
+        self.assertIn("KeyboardInterrupt", run.stderr)
+        state = pathlib.Path("/proc", run.stdout.strip(), "stat")
+        self.assertTrue(not state.exists() or state.read_text().split()[2] == "Z", "it runs on")
 
 
 class Program(unittest.TestCase):

@@ -604,12 +604,12 @@ class Job:
         self.device = self.model.device()
         self.on_gpu = self.device.type == "cuda"
         self.clock = CudaClock(self.device) if self.on_gpu else HostClock()
-        self.rank, self.world, self.path = 0, 1, path
+        self.rank, self.world, self.path = 0, 1, path  # None: nothing is written
         distributed = torch.distributed
         if distributed.is_available() and distributed.is_initialized():
             group = self.model.ddp.process_group if self.model.ddp is not None else None
             self.rank, self.world = distributed.get_rank(group), distributed.get_world_size(group)
-        if self.world > 1:
+        if self.world > 1 and path is not None:
             stem, ending = os.path.splitext(path)
             self.path = f"{stem}-rank{self.rank}{ending}"
         self.name = name or type(without_compile(self.model.inside)).__name__
@@ -705,7 +705,8 @@ class Job:
 
 
 class Recorder:
-    """Writes `path` (with several ranks, one file each: the rank is added to its name).
+    """Writes `path` (with several ranks, one file each: the rank is added to its name); where that is None it only leaves in
+    `document` what it would have written.
 
     warmup, steps: 2 * `steps` steps are measured after `warmup` ones, every other one recorded.
     batch_size: samples of one forward on this rank; by default dimension 0 of the model's first tensor.
@@ -716,7 +717,8 @@ class Recorder:
     def __init__(self, model, path, *, warmup=10, steps=10, batch_size=None, name=None, collectives=False):
         self.finished = False
         self.problem = None  # why it gave up, if it did
-        self._given = (model, str(path), name, batch_size, bool(collectives))
+        self.document = None  # what was written
+        self._given = (model, None if path is None else str(path), name, batch_size, bool(collectives))
         self._warmup, self._steps = max(2, int(warmup)), max(1, int(steps))
         self._job = self._clock = None
         self._calls = 0
@@ -797,9 +799,11 @@ class Recorder:
     def _finish(self):
         self._clock.anchor()
         report = Report(self._job, self._measured)
-        write_document(self._job.path, report.document())
-        for line in report.lines():
-            say(self._job, line)
+        self.document = report.document()
+        if self._job.path is not None:
+            write_document(self._job.path, self.document)
+            for line in report.lines():
+                say(self._job, line)
         self._leave()
 
     def _finish_early(self):

@@ -1,0 +1,279 @@
+"""One rank of a training with ddpsim.autotune, for test_autotune.py.
+
+    autotune_trainings.py FOLDER RANK CASE…
+
+Prints a line of JSON a case. What is proposed, and how long a step takes, is made up: a machine that tests has neither a network worth
+tuning for nor quiet."""
+
+import json
+import os
+import pathlib
+import signal
+import sys
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+import ddpsim
+from ddpsim import _autotune, _proposal, _wrapper
+from ddpsim._wrapper import Setting
+
+HALF = Setting(bucket_cap_mb=0.03)  # MiB: several buckets of this model
+
+
+def network():
+    torch.manual_seed(3)
+    return nn.Sequential(nn.Linear(32, 96), nn.BatchNorm1d(96), nn.ReLU(), nn.Linear(96, 96), nn.ReLU(), nn.Linear(96, 8))
+
+
+class Job:
+    """Rank 1's batches are others than rank 0's. `count`: batches accumulated a step."""
+
+    def __init__(self, rank, count=1, hook=None, **options):
+        self.rank, self.count, self.module = rank, count, network()
+        self.ddp = DistributedDataParallel(self.module, **options)
+        if hook is not None:
+            self.ddp.register_comm_hook(*hook)
+        self.optimizer = torch.optim.SGD(self.ddp.parameters(), 0.05, momentum=0.9)
+        self.done = 0
+
+    def step(self, model):
+        for k in range(self.count):
+            torch.manual_seed(1000 * self.rank + 10 * self.done + k)
+            model.require_backward_grad_sync = k + 1 == self.count
+            model(torch.rand(16, 32)).square().mean().backward()
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        self.done += 1
+
+    def weights(self):
+        return [parameter.detach().clone() for parameter in self.module.parameters()]
+
+
+TOLD = {}  # by the case that runs
+
+
+def tell(**facts):
+    TOLD.update(facts)
+
+
+def proposed(*settings, gain=0.3):
+    """In place of the simulator's answer."""
+    def propose(evidence, least_gain):
+        step = evidence.step_us
+        return _proposal.Proposal(step, [_proposal.Candidate(setting, 3, (1 - gain) * step) for setting in settings], "C")
+    _proposal.propose = propose
+
+
+def gains(share):
+    """In place of what is measured: of today's step, `share` for every candidate."""
+    def trial(candidate, series, proposal):
+        step = proposal.today_us / 1e6
+        return _autotune.Trial(candidate.setting, 0.3 * step, share * step, share * step * 0.9, share * step * 1.1)
+    _autotune._trial = trial
+
+
+def run(job, most=400, after=10, **options):
+    """Trains until the tuner has finished, and `after` steps more. Returns it, and how many steps there were."""
+    lines = []
+    model, job.ddp = job.ddp, None  # held by this function alone
+    tuner = ddpsim.autotune(model, record=4, log=lines.append, **options)
+    while not tuner.finished:
+        job.step(model)
+        model = tuner.step()
+        assert job.done < most, "it never ends"
+    for _ in range(after):
+        job.step(model)
+        assert tuner.step() is model
+    return tuner, lines
+
+
+def facts(tuner, lines):
+    outcome = tuner.outcome
+    return {"chosen": str(outcome.chosen), "said": outcome.said, "changed": outcome.changed, "steps": outcome.steps,
+            "lines": lines, "cap": _wrapper.setting_of(tuner.model).bucket_cap_mb}
+
+
+def plain(job, count):
+    for _ in range(count):
+        job.step(job.ddp)
+    return job
+
+
+def same_weights(job, other):
+    return all(torch.equal(one, two) for one, two in zip(job.weights(), other.weights()))
+
+
+def case_rewrap(rank, folder, count=1, share=0.3, **options):
+    """Set, and weights as without it, to the bit."""
+    proposed(HALF)
+    gains(share)
+    job = Job(rank, count, **options)
+    tuner, lines = run(job)
+    tell(**facts(tuner, lines), same=same_weights(job, plain(Job(rank, count, **options), job.done)),
+         buckets=len(_wrapper.bucket_bytes(tuner.model)))
+
+
+def case_not_faster(rank, folder):
+    case_rewrap(rank, folder, share=-0.05)
+
+
+def case_views(rank, folder):
+    case_rewrap(rank, folder, gradient_as_bucket_view=True, broadcast_buffers=False)
+
+
+def case_accumulating(rank, folder):
+    case_rewrap(rank, folder, count=3)
+
+
+def case_unused(rank, folder):
+    case_rewrap(rank, folder, find_unused_parameters=True)
+
+
+def case_static(rank, folder):
+    case_rewrap(rank, folder, static_graph=True)
+
+
+def case_hook(rank, folder):
+    """A communication hook goes over, and each bucket is reduced once."""
+    seen = []
+    proposed(HALF)
+    gains(0.3)
+    job = Job(rank, hook=(None, counted(seen)))
+    job.ddp.register_forward_hook(lambda *_: seen.append("forward"))
+    tuner, lines = run(job, after=0)
+    model = tuner.model
+    job.step(model)
+    job.step(model)
+    seen.clear()
+    job.step(model)
+    tell(**facts(tuner, lines), seen=seen, buckets=len(_wrapper.bucket_bytes(model)))
+
+
+def counted(seen):
+    def hook(state, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
+        seen.append("bucket")
+        tensor = bucket.buffer().div_(2)
+        return dist.all_reduce(tensor, async_op=True).get_future().then(lambda future: future.value()[0])
+    return hook
+
+
+def case_held(rank, folder):
+    """Another object holds the wrapper: said, not set; by rebind it would be."""
+    proposed(HALF)
+    gains(0.3)
+    job = Job(rank)
+    trainer = type("Trainer", (), {})()
+    trainer.model = job.ddp
+    tuner, lines = run(job)
+    job.ddp = trainer.model
+    other, more = run(job, rebind=lambda model: setattr(trainer, "model", model))
+    tell(**facts(tuner, lines), again=facts(other, more), renewed=trainer.model is other.model)
+
+
+def case_old_wrapper(rank, folder):
+    """Whoever still calls a wrapper that was replaced trains the same."""
+    job, other = Job(rank), Job(rank)
+    plain(job, 3)
+    old = job.ddp
+    new = _wrapper.rewrapped(old, HALF)
+    newer = _wrapper.rewrapped(new, Setting(bucket_cap_mb=0.01))
+    for model in (old, new, newer, old):
+        job.step(model)
+    tell(same=same_weights(job, plain(other, job.done)), keys=list(newer.state_dict()) == list(other.ddp.state_dict()))
+
+
+def case_one_rank_fails(rank, folder):
+    """Its recorder gave up: nothing changes anywhere, and nobody waits for it."""
+    proposed(HALF)
+    gains(0.3)
+    if rank == 1:
+        class Failing(_autotune.Recorder):
+            def step(self):
+                super().step()
+                self._safely(lambda: 1 / 0)
+        _autotune.Recorder = Failing
+    job = Job(rank)
+    tuner, lines = run(job)
+    tell(**facts(tuner, lines), same=same_weights(job, plain(Job(rank), job.done)))
+
+
+def case_no_answer(rank, folder):
+    def propose(*_):
+        raise RuntimeError("no program here\nand more")
+    _proposal.propose = propose
+    tuner, lines = run(Job(rank))
+    tell(**facts(tuner, lines))
+
+
+def case_short(rank, folder):
+    proposed(HALF)
+    tuner, lines = run(Job(rank), horizon=1)
+    tell(**facts(tuner, lines))
+
+
+def case_restart(rank, folder):
+    proposed(HALF)
+    tuner, lines = run(Job(rank), apply="restart")
+    tell(**facts(tuner, lines))
+
+
+def case_keep(rank, folder):
+    proposed()
+    tuner, lines = run(Job(rank))
+    tell(**facts(tuner, lines))
+
+
+def case_real(rank, folder):
+    """The program itself is asked."""
+    told = []
+    propose = _proposal.propose
+
+    def noting(*arguments):
+        told.append((arguments[0], propose(*arguments)))
+        return told[-1][1]
+    _proposal.propose = noting
+    tuner, lines = run(Job(rank), least_gain=1e-6)
+    evidence, proposal = told[0] if told else (None, None)
+    tell(**facts(tuner, lines), sizes=sorted(evidence.all_reduces) if evidence else [],
+         candidates=len(proposal.candidates) if proposal else None, step_us=evidence.step_us if evidence else None,
+         predicted_us=proposal.today_us if proposal else None)
+
+
+def case_killed(rank, folder):
+    """Rank 1 is gone in the middle; the other one's training says so, as without autotune."""
+    proposed(HALF)
+    gains(0.3)
+    job = Job(rank)
+    tuner = ddpsim.autotune(job.ddp, record=4, log=lambda line: None)
+    when = int((folder / "when").read_text())
+    try:
+        model, job.ddp = job.ddp, None
+        for step in range(200):
+            if rank == 1 and step == when:
+                os.kill(os.getpid(), signal.SIGKILL)
+            job.step(model)
+            model = tuner.step()
+    except RuntimeError as error:
+        print(json.dumps({"killed": {"error": str(error).splitlines()[0], "where": step}}), flush=True)
+        os._exit(0)  # the store of a group that lost a rank may wait
+    tell(error="", where=step)
+
+
+def main():
+    folder, rank, cases = pathlib.Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=2)
+    real = _proposal.propose, _autotune._trial, _autotune.Recorder
+    for case in cases:
+        globals()[f"case_{case}"](rank, folder)
+        _proposal.propose, _autotune._trial, _autotune.Recorder = real
+        print(json.dumps({case: TOLD}), flush=True)
+        TOLD.clear()
+        dist.barrier()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""A tuner that rewraps, whatever a machine measures that has neither a network worth tuning for nor quiet; and how a training
+with it is told beside the same one without."""
+
+import json
+import sys
+
+import torch
+import torch.distributed as dist
+
+from ddpsim import _autotune, _proposal, _wrapper
+from ddpsim._wrapper import Setting
+
+CAPS = (0.02, 0.004)  # MiB: several buckets of a model of a few thousand parameters
+OPTIONS = {"record": 4, "horizon": 10_000_000}
+
+
+def begin():
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo")
+
+
+def force(share):
+    """Every candidate is said to gain `share` of a step, as predicted and as measured, after a short look."""
+    _autotune.MOST_STEPS = _autotune.FEWEST_STEPS
+    _proposal.propose = lambda evidence, _: _proposal.Proposal(
+        evidence.step_us, [_proposal.Candidate(Setting(bucket_cap_mb=cap), 3, 0.7 * evidence.step_us) for cap in CAPS], "C")
+
+    def trial(candidate, series, proposal):
+        gain = share * proposal.today_us / 1e6
+        return _autotune.Trial(candidate.setting, 0.3 * proposal.today_us / 1e6, gain, gain - abs(gain) / 2, gain + abs(gain) / 2)
+    _autotune._trial = trial
+    _count_wrappers()
+
+
+BUILT = []
+
+
+def _count_wrappers():
+    built = _wrapper.rewrapped
+
+    def counted(*arguments):
+        BUILT.append(built(*arguments))
+        return BUILT[-1]
+    if built.__name__ == "rewrapped":
+        _wrapper.rewrapped = counted
+
+
+def copied(module):
+    return {name: value.detach().clone() for name, value in module.state_dict().items()}
+
+
+def told(case, plain, tuned, tuner, **more):
+    """plain, tuned: state dictionaries of the model without a wrapper."""
+    same = list(plain) == list(tuned) and all(torch.equal(plain[name], tuned[name]) for name in plain)
+    outcome = tuner.outcome if tuner is not None else None
+    facts = {"same": same, "built": len(BUILT), "said": outcome and outcome.said, "changed": outcome and outcome.changed,
+             "cap": outcome and outcome.chosen.bucket_cap_mb, **more}
+    BUILT.clear()
+    print(json.dumps({case: facts}), flush=True)
+
+
+def run(cases):
+    """Those named on the command line."""
+    begin()
+    for name in sys.argv[1:]:
+        cases[f"case_{name}"](name)
+        dist.barrier()
+    dist.destroy_process_group()

@@ -1,0 +1,174 @@
+"""ddpsim.autotune inside real trainings: two ranks over gloo, under every PyTorch here (autotune_trainings.py)."""
+
+import functools
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+from torch_python import ENVIRONMENT, pythons_with_torch, under_every_torch  # noqa: E402
+
+SCRIPT = pathlib.Path(__file__).resolve().with_name("autotune_trainings.py")
+
+
+def trained(python, folder, cases, expected=(0, 0)):
+    """What each rank told, by case."""
+    running, told = [], []
+    for rank in range(2):
+        with open(folder / f"said-{rank}", "w") as errors:
+            running.append(subprocess.Popen([python, "-W", "ignore", str(SCRIPT), str(folder), str(rank), *cases], env=ENVIRONMENT,
+                                            stdout=subprocess.PIPE, stderr=errors, text=True))
+    for rank, process in enumerate(running):
+        out, _ = process.communicate(timeout=300)
+        assert process.returncode == expected[rank], \
+            f"rank {rank}: exit {process.returncode}: {out[-300:]} {(folder / f'said-{rank}').read_text()[-3000:]}"
+        told.append({name: facts for line in out.splitlines() for name, facts in json.loads(line).items()})
+    return told
+
+
+CASES = []
+
+
+@functools.lru_cache(maxsize=None)
+def all_trained(python):
+    """What ranks told, or why they did not."""
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            return trained(python, pathlib.Path(folder), CASES), None
+    except (AssertionError, subprocess.TimeoutExpired) as error:
+        return [], error
+
+
+def case(name):
+    """A test of one case, given what both ranks told. All run in one job."""
+    CASES.append(name)
+
+    def decorate(test):
+        @under_every_torch
+        def run(self, version, python, folder):
+            told, error = all_trained(python)
+            if error is not None:
+                raise error
+            test(self, [rank[name] for rank in told], version)
+        run.__name__, run.__doc__ = test.__name__, test.__doc__
+        return run
+    return decorate
+
+
+class Autotune(unittest.TestCase):
+    def both(self, told):
+        """Ranks agree; the first one's facts."""
+        for key in ("chosen", "said", "changed", "steps", "cap", "buckets"):
+            self.assertEqual(told[0].get(key), told[1].get(key), key)
+        if "lines" in told[0]:
+            self.assertEqual([len(one["lines"]) for one in told], [1, 0], "rank 0 alone speaks, once")
+        return told[0]
+
+    def set_and_same(self, told):
+        facts = self.both(told)
+        self.assertTrue(facts["changed"], facts["said"])
+        self.assertAlmostEqual(facts["cap"], 0.03, 5)
+        self.assertGreater(facts["buckets"], 1)
+        self.assertIn("DistributedDataParallel(model, bucket_cap_mb=0.03)", facts["lines"][0])
+        self.assertTrue(all(one["same"] for one in told), "weights are not those of a training without autotune")
+
+    @case("rewrap")
+    def test_sets_what_is_faster(self, told, version):
+        self.set_and_same(told)
+
+    @case("views")
+    def test_gradients_that_are_views(self, told, version):
+        self.set_and_same(told)
+
+    @case("accumulating")
+    def test_accumulation(self, told, version):
+        self.set_and_same(told)
+
+    @case("unused")
+    def test_find_unused_parameters(self, told, version):
+        self.set_and_same(told)
+
+    @case("static")
+    def test_static_graph(self, told, version):
+        self.set_and_same(told)
+
+    @case("not_faster")
+    def test_goes_back_to_todays(self, told, version):
+        facts = self.both(told)
+        self.assertFalse(facts["changed"])
+        self.assertIsNone(facts["cap"])
+        self.assertIn("keep PyTorch's default: bucket_cap_mb=0.03 was predicted to save", facts["said"])
+        self.assertTrue(all(one["same"] for one in told))
+
+    @case("hook")
+    def test_hooks_go_over(self, told, version):
+        facts = self.both(told)
+        if version == "1.13":  # which does not tell a hook's state
+            self.assertIn("at restart", facts["said"])
+            self.assertIn("cannot be taken over", facts["said"])
+        else:
+            self.assertAlmostEqual(facts["cap"], 0.03, 5)
+            self.assertEqual(facts["seen"], ["forward"] + ["bucket"] * facts["buckets"])
+
+    @case("held")
+    def test_a_wrapper_held_by_another(self, told, version):
+        facts = self.both(told)
+        self.assertFalse(facts["changed"])
+        self.assertIn("at restart: DistributedDataParallel(model, bucket_cap_mb=0.03)", facts["said"])
+        self.assertIn("Trainer.model", facts["said"])
+        self.assertAlmostEqual(facts["again"]["cap"], 0.03, 5, facts["again"]["said"])
+        self.assertTrue(facts["renewed"])
+
+    @case("old_wrapper")
+    def test_an_old_wrapper_passes_on(self, told, version):
+        self.assertTrue(all(one["same"] and one["keys"] for one in told))
+
+    @case("one_rank_fails")
+    def test_one_rank_that_fails(self, told, version):
+        facts = self.both(told)
+        self.assertFalse(facts["changed"])
+        self.assertIn("division by zero", facts["said"])
+        self.assertTrue(all(one["same"] for one in told))
+
+    @case("no_answer")
+    def test_no_answer(self, told, version):
+        self.assertIn("keep PyTorch's default: RuntimeError: no program here", self.both(told)["said"])
+
+    @case("short")
+    def test_a_short_horizon(self, told, version):
+        facts = self.both(told)
+        self.assertIn("more than 1 % of 1 steps", facts["said"])
+        self.assertFalse(facts["changed"])
+
+    @case("restart")
+    def test_only_said(self, told, version):
+        self.assertIn("at restart: DistributedDataParallel(model, bucket_cap_mb=0.03): predicted to save", self.both(told)["said"])
+
+    @case("keep")
+    def test_nothing_predicted(self, told, version):
+        self.assertIn("no bucket cap is predicted to gain 1 %", self.both(told)["said"])
+
+    @case("real")
+    def test_the_simulator_is_asked(self, told, version):
+        facts = self.both(told)
+        self.assertEqual(told[0]["sizes"][0], 4096)
+        self.assertGreater(told[0]["predicted_us"], 0)
+        self.assertLess(abs(told[0]["predicted_us"] / told[0]["step_us"] - 1), 1e-3, "today's step is the measured one")
+        self.assertNotIn("gave up", facts["said"])
+
+    @under_every_torch
+    def test_a_killed_rank(self, version, python, folder):
+        for when in (3, 9, 14, 22, 33):  # before, while recording, while solving, in trials
+            with self.subTest(when), tempfile.TemporaryDirectory() as place:
+                place = pathlib.Path(place)
+                (place / "when").write_text(str(when))
+                told = trained(python, place, ["killed"], expected=(0, -9))[0]["killed"]
+                self.assertNotEqual(told["error"], "", "the other rank never noticed")
+                self.assertIn(told["where"], (when, when + 1))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,171 @@
+"""ddpsim.autotune inside PyTorch Lightning, transformers and Accelerate, as PyPI has them: two ranks over gloo. Each training's weights
+are, to the bit, those of the same one without; wrappers change, since it is made to find something (forced.py)."""
+
+import functools
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / "cli"), str(HERE.parent / "real")]
+from free_port import free_port  # noqa: E402
+from torch_python import ENVIRONMENT, ROOT  # noqa: E402
+
+PYTHON = ROOT / "build" / "frameworks" / "bin" / "python"
+RANKS = 2
+
+
+def environment(rank, port):
+    return {**ENVIRONMENT, "RANK": str(rank), "LOCAL_RANK": str(rank), "NODE_RANK": "0", "WORLD_SIZE": str(RANKS),
+            "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": "",
+            "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])}
+
+
+@functools.lru_cache(maxsize=None)
+def has(package):
+    return PYTHON.exists() and subprocess.run([str(PYTHON), "-W", "ignore", "-c", f"import torch, {package}"],
+                                              capture_output=True).returncode == 0
+
+
+@functools.lru_cache(maxsize=None)
+def trained(script):
+    """What each rank of this script told of each of its cases, and what went wrong."""
+    cases = [line.split("case_")[1].split("(")[0] for line in (HERE / script).read_text().splitlines() if line.startswith("def case_")]
+    port = free_port()
+    with tempfile.TemporaryDirectory() as folder:
+        running = []
+        for rank in range(RANKS):
+            files = [open(pathlib.Path(folder) / f"{name}-{rank}", "w+") for name in ("told", "said")]
+            running.append((subprocess.Popen([str(PYTHON), "-W", "ignore", str(HERE / script), *cases], env=environment(rank, port),
+                                             stdout=files[0], stderr=files[1], cwd=folder), files))
+        codes = [process.wait(timeout=600) for process, _ in running]
+        texts = []
+        for _, files in running:
+            for file in files:
+                file.seek(0)
+            texts.append([file.read() for file in files])
+            for file in files:
+                file.close()
+    told = [{name: facts for line in text.splitlines() if line.startswith("{\"") for name, facts in json.loads(line).items()}
+            for text, _ in texts]
+    wrong = f"exit codes {codes}: {texts[0][1][-3000:]} {texts[1][1][-3000:]}" if any(codes) else ""
+    return told, wrong
+
+
+class Framework:
+    package = script = line = ""
+
+    def setUp(self):
+        if not has(self.package):
+            self.skipTest(f"{self.package} is not in build/frameworks (scripts/setup.sh --frameworks)")
+
+    def told(self, case):
+        """What rank 0 told, having been held against rank 1's."""
+        told, wrong = trained(self.script)
+        self.assertEqual(wrong, "")
+        self.assertEqual(told[0][case], told[1][case], "ranks differ")
+        self.assertTrue(told[0][case]["same"], "weights are not those of a training without autotune")
+        return told[0][case]
+
+    def assert_set(self, case):
+        facts = self.told(case)
+        self.assertTrue(facts["changed"], facts["said"])
+        self.assertEqual(facts["cap"], 0.02)
+        self.assertGreaterEqual(facts["built"], 4)  # two caps, today's, the better one
+        self.assertIn(f"From the next start on: {self.line}", facts["said"])
+        self.assertTrue(facts.get("held", True), "the framework holds a wrapper that was replaced")
+        return facts
+
+    def assert_kept(self, case):
+        facts = self.told(case)
+        self.assertFalse(facts["changed"])
+        self.assertIsNone(facts["cap"])
+        self.assertGreaterEqual(facts["built"], 3)
+        self.assertIn("keep PyTorch's default", facts["said"])
+
+    def assert_early(self, case):
+        facts = self.told(case)
+        self.assertGreaterEqual(facts["built"], 1)
+        return facts
+
+    def test_set(self):
+        self.assert_set("set")
+
+    def test_kept(self):
+        self.assert_kept("kept")
+
+    def test_accumulated(self):
+        self.assert_set("accumulated")
+
+
+class Lightning(Framework, unittest.TestCase):
+    package, script, line = "pytorch_lightning", "lightning_trainings.py", "DDPStrategy(bucket_cap_mb=0.02)"
+
+    def test_manual_optimization(self):
+        self.assert_set("manual")
+
+    def test_manual_optimization_of_a_static_graph(self):
+        self.assert_set("static_manual")
+
+    def test_views_unused_parameters_and_half_precision(self):
+        self.assert_set("views")
+
+    def test_checkpoints(self):
+        self.assertTrue(self.assert_set("checkpoints")["saved_same"])
+
+    def test_ends_early(self):
+        self.assertIn("training ended after 25 steps, before a cap was found", self.assert_early("early")["said"])
+
+    def test_an_error_of_the_user(self):
+        facts = self.told("fails")
+        self.assertEqual(facts["error"], "of the user's own")
+        self.assertIn("training ended after 30 steps", facts["said"])
+
+
+class Transformers(Framework, unittest.TestCase):
+    package, script, line = "transformers", "transformers_trainings.py", "TrainingArguments(ddp_bucket_cap_mb=0.02)"
+
+    def test_half_precision(self):
+        self.assert_set("half")
+
+    def test_static_graph(self):
+        self.assert_set("static")
+
+    def test_trained_twice(self):
+        self.assert_set("twice")
+
+    def test_checkpoints(self):
+        self.assertTrue(self.assert_set("checkpoints")["saved_same"])
+
+    def test_ends_early(self):
+        self.assertIn("training ended after 25 steps", self.assert_early("early")["said"])
+
+
+class Accelerate(Framework, unittest.TestCase):
+    package, script, line = "accelerate", "accelerate_trainings.py", "DistributedDataParallelKwargs(bucket_cap_mb=0.02)"
+
+    def test_set(self):
+        self.assertTrue(self.assert_set("set")["again"], "preparing the new wrapper wraps it once more")
+
+    def test_half_precision_of_a_static_graph(self):
+        self.assert_set("half")
+
+    def test_states(self):
+        self.assert_set("states")
+
+    def test_ends_early(self):
+        self.assertIsNone(self.assert_early("early")["said"])
+
+    def test_the_line_makes_the_buckets_that_were_set(self):
+        for cap in (0.02, 0.004, 25, 8):
+            facts = self.told(f"spelled {cap}")
+            self.assertEqual(facts["bytes"], int(cap * 2**20))
+            self.assertTrue(facts["explicit"], "passed on as PyTorch's default")
+
+
+if __name__ == "__main__":
+    unittest.main()
