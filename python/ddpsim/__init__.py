@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from ._results import ValidateResult as ValidateResult
     from ._results import Workload as Workload
     from ._autotune import Autotuner as Autotuner
-    from ._autotune import autotune as autotune
+    from ._autotune import autotune as autotune  # pyright: ignore[reportUnknownVariableType] (of torch's model)
     from .ddpsim_recorder import Recorder as Recorder
 
 # Loaded when first asked for: recorder and autotune need torch, results take longer to define than the rest to import.

@@ -13,6 +13,9 @@ rank 0, and tries what that proposes against today's setting, in turns, some ste
 faster is not kept. All ranks change together, or none does.
 """
 
+# Seen without torch and its frameworks, whose types are incomplete.
+# pyright: basic, reportMissingImports=false, reportMissingModuleSource=false
+
 from __future__ import annotations
 
 import array
@@ -222,7 +225,7 @@ class Autotuner:
             periods = [step["iteration_us"] for step in document["steps"] if "iteration_us" in step]
             self._variation = _deviation(periods) / statistics.median(periods)
         self._problem = recorder.problem or ""
-        if not ranks.agree(document is not None):
+        if not ranks.agree(document is not None) or document is None:
             return None
         self._step_s = ranks.slowest([document["iteration"]["duration_us"] / 1e6])[0]
         compute = ranks.gathered(document["backward"]["duration_us"] + document.get("forward", {}).get("duration_us", 0))
@@ -269,6 +272,7 @@ class Autotuner:
             asking.join(SOLVE_S)
             if not answers and not self._problem:
                 self._problem = f"the simulator had no answer after {SOLVE_S:g} s"
+        proposal: Optional[Proposal]
         proposal, self._problem = self._ranks.told((answers[0] if answers else None, self._problem))
         return proposal
 

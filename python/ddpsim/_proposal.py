@@ -1,5 +1,8 @@
 """Which buckets a job might train faster with, by the simulator: rank 0 asks it, in a process of its own."""
 
+# Seen without torch and its frameworks, whose types are incomplete.
+# pyright: basic, reportMissingImports=false
+
 from __future__ import annotations
 
 import csv

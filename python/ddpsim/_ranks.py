@@ -2,6 +2,9 @@
 
 Every function is a collective: all ranks call the same ones in the same order, whatever befell one of them."""
 
+# Seen without torch and its frameworks, whose types are incomplete.
+# pyright: basic, reportMissingImports=false
+
 from __future__ import annotations
 
 import ctypes

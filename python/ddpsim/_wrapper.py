@@ -5,6 +5,9 @@ buffers alone; the other's reducer is let go of, which takes its hooks off the p
 ~Reducer). PyTorch 1.13 to 2.13.
 """
 
+# Seen without torch and its frameworks, whose types are incomplete.
+# pyright: basic, reportMissingImports=false
+
 from __future__ import annotations
 
 import dataclasses

@@ -7,10 +7,11 @@ from typing import Any
 class Recorder:
     finished: bool
     problem: str | None
+    document: dict[str, Any] | None
     def __init__(
         self,
         model: Any,  # a torch.nn.Module, plain or wrapped in DDP
-        path: str | os.PathLike[str],
+        path: str | os.PathLike[str] | None,
         *,
         warmup: int = 10,
         steps: int = 10,
@@ -20,7 +21,10 @@ class Recorder:
     ) -> None: ...
     def step(self) -> None: ...
     def close(self) -> None: ...
+    def _leave(self) -> None: ...
     def __enter__(self) -> Recorder: ...
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
+
+def ddp_options(ddp: Any) -> dict[str, Any]: ...
