@@ -24,6 +24,7 @@ def main():
                 optimizer.step()
                 optimizer.zero_grad()
             model = tuner.step()  # from the next step on, this is the wrapper to call
+    tuner.close()  # says so where the training was too short
     accelerator.end_training()
 
 

@@ -27,12 +27,12 @@ def main():
     dist.init_process_group("nccl" if on_gpu else "gloo")
     torch.manual_seed(dist.get_rank())
 
-    layers = [layer for _ in range(8) for layer in (nn.Linear(512, 512), nn.ReLU())]
-    model = DistributedDataParallel(nn.Sequential(*layers, nn.Linear(512, 10)).to(device), device_ids=[device.index] if on_gpu else None)
+    layers = [layer for _ in range(8) for layer in (nn.Linear(256, 256), nn.ReLU())]
+    model = DistributedDataParallel(nn.Sequential(*layers, nn.Linear(256, 10)).to(device), device_ids=[device.index] if on_gpu else None)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     tuner = ddpsim.autotune(model, horizon=arguments.horizon)
     for step in range(arguments.steps):
-        inputs, targets = torch.rand(64, 512, device=device), torch.randint(10, (64,), device=device)
+        inputs, targets = torch.rand(64, 256, device=device), torch.randint(10, (64,), device=device)
         loss = nn.functional.cross_entropy(model(inputs), targets)
         loss.backward()
         optimizer.step()
@@ -40,6 +40,7 @@ def main():
         model = tuner.step()  # from the next step on, this is the wrapper to call
         if step % 100 == 99 and dist.get_rank() == 0:
             print(f"step {step + 1}: loss {loss.item():.3f}", flush=True)
+    tuner.close()  # says so where the training was too short
     dist.destroy_process_group()
 
 

@@ -2,7 +2,7 @@
 """Writes manual pages and completions of bash, zsh and fish, of what the program says of itself: `ddpsim list --commands --json`,
 and `ddpsim list --json` for the bundled names that completions offer.
 
-    scripts/command_pages.py PROGRAM... -o FOLDER
+    scripts/command_pages.py -o FOLDER PROGRAM...
 
 They lie in FOLDER as below a prefix: share/man/man1, share/bash-completion/completions, share/zsh/site-functions,
 share/fish/vendor_completions.d. PROGRAM may be several words, as where an emulator runs it. The manual's date is
@@ -33,7 +33,7 @@ def command_pages(offered, bundled):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program", nargs="+")
+    parser.add_argument("program", nargs=argparse.REMAINDER)
     parser.add_argument("-o", "--output", type=pathlib.Path, required=True, metavar="FOLDER")
     arguments = parser.parse_args()
     names = asked(arguments.program)

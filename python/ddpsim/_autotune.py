@@ -18,6 +18,7 @@ faster is not kept. All ranks change together, or none does.
 
 from __future__ import annotations
 
+import array
 import dataclasses
 import math
 import statistics
@@ -43,6 +44,7 @@ FEWEST_SIZES = 3
 ALIKE = 1.02          # ranks whose compute takes at most that many times another's
 MEDIAN_ERROR = 1.2533  # of the median of normal values, times what the mean's is
 SHARE = 0.01          # of the horizon may be spent
+PAUSE = 10.0          # steps' time between two: there is more than a step, an evaluation or a checkpoint, which is not spent on this
 FEWEST_STEPS, MOST_STEPS = 5, 30  # of a block of A or B
 MOST_ROUNDS = 3
 SOLVE_S = 20.0        # after which an answer is no longer waited for
@@ -127,7 +129,9 @@ class Autotuner:
         self._variation = 0.0                   # standard deviation of today's steps, as a fraction
         self._wrap_s = 0.0
         self._trials: list[Trial] = []
-        self._began, self._steps = time.perf_counter(), 0
+        self._inside_s, self._between_s = 0.0, array.array("d")  # of step(), and of what lies between two calls
+        self._entered = self._left = time.perf_counter()
+        self._steps = 0
         self._protocol: Optional[Protocol] = self._run()
         next(self._protocol)
 
@@ -139,6 +143,8 @@ class Autotuner:
         if getattr(getattr(self.model, "_join_config", None), "enable", False):
             self._end("gave up: under join() ranks may end at different steps, and cannot agree")
             return self.model
+        self._entered = time.perf_counter()
+        self._between_s.append(self._entered - self._left)
         try:
             self._clock.tick()
             self._steps += 1
@@ -149,12 +155,15 @@ class Autotuner:
             self._end(f"gave up: {_first_line(error)}")
             if self.model.reducer is None:  # there is none: while a wrapper was built
                 raise
+        self._left = time.perf_counter()
+        self._inside_s += self._left - self._entered
         return self.model
 
     def close(self) -> None:
         """Training ends, for all ranks or this one alone: what was not found by now is not."""
         if self._protocol is not None:
             self._protocol.close()
+            self._setting = self._today  # whichever was being tried
             self._end(f"training ended after {self._steps} steps, before a cap was found")
 
     # What all ranks do, in steps of training: each `yield` is one.
@@ -348,7 +357,12 @@ class Autotuner:
 
     def _spent_s(self) -> float:
         """Beyond what as many of today's steps take, on the slowest rank."""
-        return self._ranks.slowest([time.perf_counter() - self._began - self._steps * self._step()])[0]
+        return self._ranks.slowest([self._spent_here_s()])[0]
+
+    def _spent_here_s(self) -> float:
+        step_s = self._step_s or 0.0
+        return (self._inside_s + time.perf_counter() - self._entered
+                + sum(between_s - step_s for between_s in self._between_s if between_s < PAUSE * step_s))
 
     def _cost_s(self, candidates: int, steps: int) -> float:
         """Of a round, what is known before: wrappers, and steps with buckets as after a start."""
@@ -375,7 +389,7 @@ class Autotuner:
 
     def _end(self, said: str) -> None:
         self.outcome = Outcome(self._today, self._setting, said, self._step_s, tuple(self._trials),
-                               time.perf_counter() - self._began - self._steps * (self._step_s or 0.0), self._steps)
+                               self._spent_here_s(), self._steps)
         self.finished, self._protocol = True, None
         if self._ranks.rank == 0:
             cost = f" ({self._steps} steps, {max(0.0, self.outcome.spent_s):.2g} s beyond what they take)" if self._step_s else ""

@@ -159,7 +159,7 @@ def _told(ddp: DistributedDataParallel) -> dict[str, Any]:
 
 def _buffers_to_keep(ddp: DistributedDataParallel, told: dict[str, Any]) -> list[tuple[torch.Tensor, torch.Tensor]]:
     """Where a constructor sends rank 0's buffers to all (before init_sync): those that may differ between ranks."""
-    if "init_sync" in told or getattr(ddp, "broadcast_buffers", True):
+    if "init_sync" in told or getattr(ddp, "broadcast_buffers", True) and ddp.require_forward_param_sync:
         return []
     return [(buffer, buffer.detach().clone()) for buffer in ddp.module.buffers()]
 

@@ -83,6 +83,7 @@ KNOWN = (2, 3, 5, 8, 12, 20)  # steps
 LAB = "The lab, one_gigabit: "
 HOOK = "The lab, fp16_hook: "
 LEVERS = "The lab: levers"
+TUNED = "The lab: autotune"
 
 TABLES = {
     "PyTorch's own rules, and reading traces": [
@@ -245,6 +246,16 @@ TABLES = {
             ((LEVERS, "top advice, numerics kept: right in <kept> of <jobs>; regret mean <kept_mean> %, worst <kept_worst> %"),
              (LEVERS, "top advice, numerics changed too: right in <all> of <_>; regret mean <all_mean> %, worst <all_worst> %"),
              (LEVERS, "always today, numerics kept: regret mean <today> %"))),
+        Row("`ddpsim.autotune` in a running job, from PyTorch's default (2 and 4 ranks, three link rates, PyTorch 1.13 and 2.13)",
+            "{runs} runs of {setups} set-ups, {worth} with more than 5 % to win",
+            "70 % of what the best cap of a grid wins in {gained} of {large} runs (where that is over 3 %), default kept in {kept} of {small} "
+            "(under 1 %); regret median {median} %, p90 {p90} %, worst {worst} %",
+            "the simulator's first: {sim}, {sim_p90}, {sim_worst} %; the default: {none}, {none_p90}, {none_worst} %",
+            ((TUNED, "autotune: <runs> runs of <setups> set-ups, <worth> with more than 5 % to win: gained <_> % of it in <gained> of <large> runs "
+              "where that is more than <_> %, kept the default in <kept> of <small> where"),
+             (TUNED, "regret, autotune: median <median> %, p90 <p90> %, worst <worst> %"),
+             (TUNED, "regret, always the default: median <none> %, p90 <none_p90> %, worst <none_worst> %"),
+             (TUNED, "regret, always the simulator's: median <sim> %, p90 <sim_p90> %, worst <sim_worst> %"))),
     ],
     "How steps vary: 80 % intervals for a further step": [
         Row("each step left out of its open trace", "{all} steps of five traces; four have 4 or 5: {few} steps",

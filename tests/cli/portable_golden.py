@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A portable program does what the native one does: commands of the corpus print, write and end with what is kept, byte for byte.
 
-    tests/cli/portable_golden.py PROGRAM...  [--of-each N]
+    tests/cli/portable_golden.py [--of-each N] PROGRAM...
 
 PROGRAM may be several words, as where an emulator runs it. --of-each: N commands of each group;
 without it all. Exit code 1 where one differs."""
@@ -36,7 +36,7 @@ def chosen(of_each):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program", nargs="+")
+    parser.add_argument("program", nargs=argparse.REMAINDER)
     parser.add_argument("--of-each", type=int, metavar="N")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

@@ -23,7 +23,7 @@ def setUpModule():
     temporary = tempfile.TemporaryDirectory()
     unittest.addModuleCleanup(temporary.cleanup)
     PAGES = pathlib.Path(temporary.name)
-    subprocess.run([sys.executable, ROOT / "scripts" / "command_pages.py", BINARY, "-o", PAGES], check=True)
+    subprocess.run([sys.executable, ROOT / "scripts" / "command_pages.py", "-o", PAGES, BINARY], check=True)
 
 
 def offered():

@@ -91,7 +91,7 @@ def percent(of, than):
 def report(records):
     """Prints a table; the bars that were missed."""
     gained, kept, regrets, worth = [], [], [], []
-    others = {"always default": [], "always the simulator's": []}
+    others = {"always the default": [], "always the simulator's": []}
     for record in records:
         medians = {name: statistics.median(blocks) for name, blocks in record["turns"].items()}
         default, best = medians["default"], min(medians["default"], medians["best"])
@@ -101,7 +101,7 @@ def report(records):
         for number, run in enumerate(record["runs"]):
             settled = medians[f"run {number}"]
             regrets.append(max(0.0, -percent(settled, best)))
-            others["always default"].append(max(0.0, -percent(default, best)))
+            others["always the default"].append(max(0.0, -percent(default, best)))
             others["always the simulator's"].append(max(0.0, -percent(medians[f"predicted {number}"], best)))
             if to_win > WORTH:
                 gained.append((percent(settled, default) / to_win * 100, record["setup"], record["torch"]))
@@ -113,16 +113,18 @@ def report(records):
               f"autotune {'; '.join(line)}; {statistics.median(run['steps'] for run in record['runs']):.0f} steps, "
               f"{statistics.median(run['spent_us'] for run in record['runs']) / 1e6:.1f} s")
     enough = [share >= GAINED for share, *_ in gained]
-    print(f"{len(records)} set-ups, {sum(one > 5 for one in worth)} of them with more than 5 % to win; {len(regrets)} runs")
-    for name, share in (("gains 70 % and more of what the best cap gains (where that is > 3 %)", enough), ("stays at the default (where < 1 %)", kept)):
-        print(f"{name}: {sum(share)} of {len(share)} runs")
+    print(f"autotune: {len(regrets)} runs of {len(records)} set-ups, {sum(one > 5 for one in worth)} with more than 5 % to win: gained "
+          f"{GAINED} % of it in {sum(enough)} of {len(enough)} runs where that is more than {WORTH} %, kept the default in {sum(kept)} of "
+          f"{len(kept)} where less than {NOTHING} %")
     if gained:
         print("least share gained: {0:.0f} % ({1}, torch {2})".format(*min(gained)))
     for name, values in (("autotune", regrets), *others.items()):
         ordered = sorted(values)
         print(f"regret, {name}: median {statistics.median(ordered):.2f} %, p90 {ordered[int(0.9 * (len(ordered) - 1))]:.2f} %, "
               f"worst {ordered[-1]:.2f} %")
-    print(f"spent: median {statistics.median(run['spent_us'] for record in records for run in record['runs']) / 1e6:.2f} s beyond its steps")
+    runs = [run for record in records for run in record["runs"]]
+    print(f"spent: median {statistics.median(run['spent_us'] for run in runs) / 1e6:.2f} s beyond its steps, of which there were "
+          f"{statistics.median(run['steps'] for run in runs):.0f}; most {max(run['spent_us'] for run in runs) / 1e6:.1f} s")
     missed = []
     if enough and 100 * sum(enough) < RUNS_GAINED * len(enough):
         missed.append("gains")

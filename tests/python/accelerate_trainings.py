@@ -14,7 +14,7 @@ from ddpsim._wrapper import Setting
 from ddpsim.integrations.accelerate import as_accelerate_takes, autotune, spelled
 
 
-def trained(*, tuned, steps=120, accumulate=1, precision="no", state=None, end=True, **options):
+def trained(*, tuned, steps=90, accumulate=1, precision="no", state=None, end=True, **options):
     """The accelerator, the wrapped model and its tuner, if any; `state`: a folder to save to, and to load from, in the middle."""
     set_seed(5)
     AcceleratorState._reset_state()  # else its first precision is that of all

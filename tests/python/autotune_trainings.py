@@ -10,6 +10,7 @@ import os
 import pathlib
 import signal
 import sys
+import time
 
 import torch
 import torch.distributed as dist
@@ -185,6 +186,88 @@ def case_old_wrapper(rank, folder):
     tell(same=same_weights(job, plain(other, job.done)), keys=list(newer.state_dict()) == list(other.ddp.state_dict()))
 
 
+def case_passed_on(rank, folder):
+    """no_sync() of the first wrapper reaches the third; what is frozen stays so."""
+    job = Job(rank)
+    job.module[1].eval()
+    newer = _wrapper.rewrapped(_wrapper.rewrapped(job.ddp, HALF), Setting(bucket_cap_mb=0.01))
+    with job.ddp.no_sync():
+        silent = not newer.require_backward_grad_sync
+    tell(silent=silent, again=newer.require_backward_grad_sync, modes=[module.training for module in newer.modules()][:4])
+
+
+def case_buffers(rank, folder):
+    """Ranks keep buffers of their own as long as nothing asks to send rank 0's."""
+    job = Job(rank)
+    plain(job, 2)
+    job.ddp.require_forward_param_sync = False
+    mean = job.module[1].running_mean
+    mean.fill_(rank)
+    _wrapper.rewrapped(job.ddp, HALF)(torch.rand(16, 32))
+    tell(mean=round(float(mean.mean())))
+
+
+def case_pauses(rank, folder):
+    """Evaluations between steps are not spent on tuning."""
+    proposed(HALF)
+    gains(0.3)
+    job = Job(rank)
+    step = job.step
+    job.step = lambda model: (step(model), time.sleep(0.5 if job.done % 8 == 0 else 0))
+    tuner, lines = run(job, after=0, horizon=100_000)
+    tell(**facts(tuner, lines), spent=tuner.outcome.spent_s, pauses=job.done // 8 * 0.5)
+
+
+def case_joined(rank, folder):
+    """Under join() ranks end at different steps."""
+    proposed(HALF)
+    gains(0.3)
+    job, lines = Job(rank), []
+    tuner = ddpsim.autotune(job.ddp, log=lines.append)
+    with job.ddp.join():
+        for _ in range(60 + 20 * rank):
+            job.step(job.ddp)
+            assert tuner.step() is job.ddp
+    tell(**facts(tuner, lines))
+
+
+def case_closed(rank, folder):
+    """Training ends while steps are recorded, and while a setting is tried: nothing stays on the model."""
+    proposed(HALF)
+    gains(0.3)
+    for name, ends in (("recording", lambda _, done: done == 6), ("trying", lambda tuner, _: _wrapper.setting_of(tuner.model) != Setting())):
+        job, lines = Job(rank), []
+        model, job.ddp = job.ddp, None
+        tuner = ddpsim.autotune(model, record=4, log=lines.append)
+        patched = False
+        while not ends(tuner, job.done):
+            job.step(model)
+            model = tuner.step()
+            patched |= hasattr(torch.autograd.backward, "__wrapped__")
+        tuner.close()
+        tuner.close()
+        tell(**{name: {**facts(tuner, lines), "patched": [patched, hasattr(torch.autograd.backward, "__wrapped__")]}})
+
+
+def case_no_wrapper(rank, folder):
+    """A wrapper cannot be built, on any rank: there is none to go on with, and the error says why."""
+    proposed(HALF)
+    gains(0.3)
+    job = Job(rank)
+    build = _wrapper.DistributedDataParallel.__init__
+
+    def refuse(*_, **__):
+        raise RuntimeError("connection closed by peer")
+    error = ""
+    try:
+        _wrapper.DistributedDataParallel.__init__ = refuse
+        run(job)
+    except RuntimeError as raised:
+        error = str(raised)
+    _wrapper.DistributedDataParallel.__init__ = build
+    tell(error=error)
+
+
 def case_one_rank_fails(rank, folder):
     """Its recorder gave up: nothing changes anywhere, and nobody waits for it."""
     proposed(HALF)
@@ -265,6 +348,7 @@ def case_killed(rank, folder):
 def main():
     folder, rank, cases = pathlib.Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
     torch.set_num_threads(1)
+    dist._DEFAULT_FIRST_BUCKET_BYTES = 4096  # else before 2.5 all of this model is in the first one
     dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=2)
     real = _proposal.propose, _autotune._trial, _autotune.Recorder
     for case in cases:

@@ -69,7 +69,7 @@ def batches(samples=206):
     return torch.utils.data.DataLoader(data, batch_size=8)
 
 
-def trained(model=Model, *, tuned, steps=120, resume=None, strategy=None, callbacks=(), **options):
+def trained(model=Model, *, tuned, steps=90, resume=None, strategy=None, callbacks=(), **options):
     """The trainer and its callback, if any, after so many steps."""
     pl.seed_everything(5, verbose=False)
     module = model()
@@ -138,7 +138,7 @@ def case_early(case):
 def case_fails(case):
     force(0.3)
     callback = AutotuneCallback(**OPTIONS)
-    trainer = pl.Trainer(accelerator="cpu", devices=2, strategy="ddp", max_steps=120, logger=False, enable_progress_bar=False,
+    trainer = pl.Trainer(accelerator="cpu", devices=2, strategy="ddp", max_steps=90, logger=False, enable_progress_bar=False,
                          enable_model_summary=False, enable_checkpointing=False, callbacks=[callback])
     try:
         trainer.fit(Failing(), batches())

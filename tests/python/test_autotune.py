@@ -126,6 +126,39 @@ class Autotune(unittest.TestCase):
     def test_an_old_wrapper_passes_on(self, told, version):
         self.assertTrue(all(one["same"] and one["keys"] for one in told))
 
+    @case("passed_on")
+    def test_what_a_replaced_wrapper_passes_on(self, told, version):
+        for facts in told:
+            self.assertTrue(facts["silent"] and facts["again"])
+            self.assertEqual(facts["modes"], [True, True, True, False], "wrapper, module, and a batch norm that is frozen")
+
+    @case("buffers")
+    def test_buffers_stay_as_they_are(self, told, version):
+        self.assertEqual([facts["mean"] for facts in told], [0, 1])
+
+    @case("pauses")
+    def test_pauses_are_not_spent(self, told, version):
+        self.assertTrue(self.both(told)["changed"])
+        self.assertLess(told[0]["spent"], told[0]["pauses"] / 2)
+
+    @case("joined")
+    def test_uneven_inputs(self, told, version):
+        self.assertIn("gave up: under join()", self.both(told)["said"])
+
+    @case("closed")
+    def test_training_ends_before_a_cap_is_found(self, told, version):
+        for name in ("recording", "trying"):
+            facts = self.both([one[name] for one in told])
+            self.assertIn("before a cap was found", facts["lines"][0])
+            self.assertFalse(facts["changed"])
+            self.assertEqual(facts["patched"], [True, False], "the recorder's hooks stay behind")
+        self.assertIsNone(told[0]["recording"]["cap"])
+        self.assertEqual(told[0]["trying"]["cap"], 0.03)
+
+    @case("no_wrapper")
+    def test_a_wrapper_that_cannot_be_built(self, told, version):
+        self.assertEqual([facts["error"] for facts in told], 2 * ["connection closed by peer"])
+
     @case("one_rank_fails")
     def test_one_rank_that_fails(self, told, version):
         facts = self.both(told)
@@ -156,12 +189,11 @@ class Autotune(unittest.TestCase):
         facts = self.both(told)
         self.assertEqual(told[0]["sizes"][0], 4096)
         self.assertGreater(told[0]["predicted_us"], 0)
-        self.assertLess(abs(told[0]["predicted_us"] / told[0]["step_us"] - 1), 1e-3, "today's step is the measured one")
-        self.assertNotIn("gave up", facts["said"])
+        self.assertRegex(facts["said"], "^(keep PyTorch's default: (no bucket cap|bucket_cap_mb)|set bucket_cap_mb)")
 
     @under_every_torch
     def test_a_killed_rank(self, version, python, folder):
-        for when in (3, 9, 14, 22, 33):  # before, while recording, while solving, in trials
+        for when in (9, 22, 34):  # while recording, while solving, in trials
             with self.subTest(when), tempfile.TemporaryDirectory() as place:
                 place = pathlib.Path(place)
                 (place / "when").write_text(str(when))

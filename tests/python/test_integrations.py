@@ -56,12 +56,37 @@ def trained(script):
     return told, wrong
 
 
+def example(name):
+    """What it says of autotune, the simulator being asked and steps measured as they are."""
+    done = subprocess.run([str(PYTHON), "-W", "ignore", "-m", "torch.distributed.run", "--nproc-per-node", str(RANKS), "--master-port",
+                           str(free_port()), str(ROOT / "examples" / name)], env=environment(0, free_port()), capture_output=True,
+                          text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return [line for line in done.stderr.splitlines() if line.startswith("ddpsim autotune: ")]
+
+
+class Asked(unittest.TestCase):
+    def setUp(self):
+        if not has("torch"):
+            self.skipTest("torch is not in build/frameworks (scripts/setup.sh --frameworks)")
+
+    def test_torchrun(self):
+        self.assertRegex("\n".join(example("torchrun_autotune.py")), SAID)
+
+
+# One line, of one rank: what was found, or that there was not enough time for it. Not: that something failed.
+SAID = r"^ddpsim autotune: (set bucket_cap_mb.*|keep PyTorch's default: (no bucket cap|bucket_cap_mb).*|at restart: .*|training ended after .*)$"
+
+
 class Framework:
-    package = script = line = ""
+    package = script = example = line = ""
 
     def setUp(self):
         if not has(self.package):
             self.skipTest(f"{self.package} is not in build/frameworks (scripts/setup.sh --frameworks)")
+
+    def test_example(self):
+        self.assertRegex("\n".join(example(self.example)), SAID)
 
     def told(self, case):
         """What rank 0 told, having been held against rank 1's."""
@@ -103,6 +128,7 @@ class Framework:
 
 
 class Lightning(Framework, unittest.TestCase):
+    example = "lightning_autotune.py"
     package, script, line = "pytorch_lightning", "lightning_trainings.py", "DDPStrategy(bucket_cap_mb=0.02)"
 
     def test_manual_optimization(self):
@@ -127,6 +153,7 @@ class Lightning(Framework, unittest.TestCase):
 
 
 class Transformers(Framework, unittest.TestCase):
+    example = "transformers_autotune.py"
     package, script, line = "transformers", "transformers_trainings.py", "TrainingArguments(ddp_bucket_cap_mb=0.02)"
 
     def test_half_precision(self):
@@ -136,7 +163,7 @@ class Transformers(Framework, unittest.TestCase):
         self.assert_set("static")
 
     def test_trained_twice(self):
-        self.assert_set("twice")
+        self.assertTrue(self.assert_early("twice")["held"])
 
     def test_checkpoints(self):
         self.assertTrue(self.assert_set("checkpoints")["saved_same"])
@@ -146,6 +173,7 @@ class Transformers(Framework, unittest.TestCase):
 
 
 class Accelerate(Framework, unittest.TestCase):
+    example = "accelerate_autotune.py"
     package, script, line = "accelerate", "accelerate_trainings.py", "DistributedDataParallelKwargs(bucket_cap_mb=0.02)"
 
     def test_set(self):

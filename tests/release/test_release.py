@@ -105,7 +105,7 @@ class Release(unittest.TestCase):
 
     def test_the_wheel_is_what_its_name_says_and_answers(self):
         for target in self.each_target():
-            wheel = the_one(f"ddpsim-*-py3-none-manylinux_2_17_{target}.whl")
+            wheel = the_one(f"ddpsim-*-py3-none-*.manylinux_2_17_{target}.whl")
             said = run(TOOLS, "-m", "auditwheel", "show", wheel)
             self.assertRegex(" ".join(said.split()), f'consistent with the following platform tag: "manylinux_2_17_{target}"')
             place = self.folder / f"environment-{target}"
