@@ -89,6 +89,20 @@ class Inputs(unittest.TestCase):
             self.assertEqual(ddpsim.sweep(study, output=pathlib.Path(folder, "s.jsonl")).points[0].grid, {"bucket-cap-mb": 5})
 
 
+    def test_shards_are_put_together(self):
+        study = {"schema": "ddpsim.study/1", "workload": str(THREE_LAYERS), "candidates": ["dgx1v"], "grid": {"bucket-cap-mb": [5, 25, 50]}}
+        with tempfile.TemporaryDirectory() as folder:
+            parts = [pathlib.Path(folder, f"{part}.jsonl") for part in (1, 2)]
+            for part, path in enumerate(parts, 1):
+                self.assertEqual(ddpsim.sweep(study, shard=f"{part}/2", output=path).shard.index, part)
+            self.assertEqual(ddpsim.sweep(join=parts).points, ddpsim.sweep(study).points)
+
+    def test_of_several_workloads_each_is_one_of_its_option(self):
+        mixed = ddpsim.compare("dgx1v", "dgx1v@2", workload=[f"{THREE_LAYERS}=40%", "resnet18@V100=60%"], no_tune=True)
+        self.assertEqual([one.share for one in mixed.workloads], [0.4, 0.6])
+        self.assertEqual([row.label for row in mixed.mix.rows], ["dgx1v", "dgx1v@2"])
+
+
 class Answers(unittest.TestCase):
     def test_nothing_is_printed(self):
         code = "import ddpsim; ddpsim.tune('resnet50-v100-b32', 'p3dn@2'); ddpsim.import_trace('resnet50@V100')"
