@@ -1,11 +1,14 @@
 """Runs of the program: what goes in, what comes out, what goes wrong."""
 
+import base64
 import concurrent.futures
 import gc
+import gzip
 import json
 import os
 import pathlib
 import pickle
+import re
 import stat
 import subprocess
 import sys
@@ -107,6 +110,18 @@ class Answers(unittest.TestCase):
         self.assertNotIn("<script", shown)  # but in quotes
         self.assertIn("&lt;script", shown)
         self.assertTrue(ddpsim.topo("dgx1v")._repr_html_().startswith("<pre>"))
+
+    def test_a_workbench_is_the_page_with_the_simulator_that_starts_from_the_answer(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = pathlib.Path(folder, "ddpsim.html")  # of the parts that are filled in alone
+            page.write_text("".join(f'<script id="{name}"></script>' for name in ("plain", "documents", "engine-program", "inputs")))
+            with mock.patch.dict(os.environ, DDPSIM_HTML=str(page)):
+                shown = ddpsim.tune(json.loads(THREE_LAYERS.read_text()), "dgx1v@2").workbench()
+        given = json.loads(gzip.decompress(base64.b64decode(re.search('id="inputs">([^<]+)<', shown.page)[1])))
+        self.assertEqual(given["given"], [["WORKLOAD", "workload.json"], ["CLUSTER", "dgx1v@2"]])
+        self.assertIn('sandbox="allow-scripts allow-downloads"', shown._repr_html_())
+        with self.assertRaisesRegex(ddpsim.InputError, "DDPSIM_HTML"), mock.patch.dict(os.environ, DDPSIM_HTML="/nowhere/ddpsim.html"):
+            ddpsim.tune(THREE_LAYERS, "dgx1v@2").workbench()
 
     def test_a_notebook_shows_an_answer_whose_files_are_gone(self):
         with tempfile.TemporaryDirectory() as folder:
