@@ -1,5 +1,10 @@
 # The portable program: all libraries inside.
 include(${CMAKE_CURRENT_LIST_DIR}/../sources/Dependencies.cmake)
+# What CMake overheard of zig's own linking, more or less of it from one configuring to the next, is not to be linked twice.
+foreach(language C CXX)
+  set(CMAKE_${language}_IMPLICIT_LINK_LIBRARIES "")
+  set(CMAKE_${language}_IMPLICIT_LINK_DIRECTORIES "")
+endforeach()
 if(NOT EXISTS ${sources}/sqlite3/sqlite3.c)
   message(FATAL_ERROR "${sources}/sqlite3/sqlite3.c is missing: scripts/setup.sh --portable makes it")
 endif()
