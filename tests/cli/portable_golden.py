@@ -39,9 +39,11 @@ def main():
     parser.add_argument("program", nargs=argparse.REMAINDER)
     parser.add_argument("--of-each", type=int, metavar="N")
     arguments = parser.parse_args()
+    # Each command runs in a folder of its own.
+    words = [os.path.abspath(word) if os.path.isfile(word) else word for word in arguments.program]
     with tempfile.TemporaryDirectory() as folder:
         program = pathlib.Path(folder, "ddpsim")
-        program.write_text(f'#!/bin/sh\nexec {shlex.join(arguments.program)} "$@"\n')
+        program.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
         program.chmod(0o755)
         corpus = chosen(arguments.of_each)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:
