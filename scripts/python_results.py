@@ -40,7 +40,7 @@ ANSWERS = {
 
 # Attributes of every answer (python/ddpsim/_answer.py).
 ANSWERS_OWN = {"document", "arguments", "messages", "path", "command", "text", "verdict", "report", "page", "timeline", "to_frame",
-               "plot", "has_page"}
+               "plot", "has_page", "workbench"}
 
 # Class of what stands under a key: "Parent.key", else of the key in any document.
 PARTS = {

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
 
+    from ._notebook import Workbench
     from ._results import Timeline
 
 # What is printed and written: no part of the question.
@@ -74,6 +75,16 @@ class Answer(Record):
         """The page of `--report FILE.html`: one file without any request."""
         return self._written("--report", "report.html")
 
+    def workbench(self) -> Workbench:
+        """In Jupyter: that page with the simulator inside (of `simulate` and `tune`), whose controls start from this answer.
+
+        It runs in the browser, whatever Python does meanwhile. The program looks for `ddpsim.html`, a product of its preset
+        wasm, where DDPSIM_HTML says, beside itself, and in share/ddpsim.
+        """
+        from ._notebook import Workbench
+
+        return Workbench(self.command, self._written("--report", "workbench.html", "--interactive"))
+
     def timeline(self) -> Timeline:
         """The step's spans (`simulate`)."""
         from ._results import Timeline
@@ -103,11 +114,11 @@ class Answer(Record):
         """Whether there is a `page` of this answer."""
         return self.arguments.command in _REPORTS
 
-    def _written(self, option: str, name: str) -> str:
+    def _written(self, option: str, name: str, *further: str) -> str:
         """The file that `option` has the program write."""
         with tempfile.TemporaryDirectory(prefix="ddpsim-") as folder:
             path = os.path.join(folder, name)
-            _once_more(self, (f"{option}={path}",), folder)
+            _once_more(self, (f"{option}={path}", *further), folder)
             with open(path, encoding="utf-8") as file:
                 return self.arguments.shown(file.read())
 

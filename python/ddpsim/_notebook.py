@@ -21,6 +21,20 @@ def shown(answer: Answer) -> str:
         text, page = answer.verdict, answer.page()
     except Error as error:  # a file of the question is gone
         return f"<pre>{html.escape(repr(answer))}\n{html.escape(str(error))}</pre>"
-    return (f"<p>{html.escape(text)}</p>\n"
-            f'<iframe title="{html.escape(answer.command, quote=True)}" sandbox="allow-scripts allow-downloads" '
+    return f"<p>{html.escape(text)}</p>\n{_frame(answer.command, page)}"
+
+
+class Workbench:
+    """A page with the simulator inside: `page` is all of it, one file."""
+
+    def __init__(self, command: str, page: str) -> None:
+        self.command = command
+        self.page = page
+
+    def _repr_html_(self) -> str:
+        return _frame(self.command, self.page)
+
+
+def _frame(title: str, page: str) -> str:
+    return (f'<iframe title="{html.escape(title, quote=True)}" sandbox="allow-scripts allow-downloads" '
             f'style="width:100%;height:{_HEIGHT_PX}px;border:1px solid #8884" srcdoc="{html.escape(page, quote=True)}"></iframe>')

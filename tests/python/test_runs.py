@@ -1,11 +1,14 @@
 """Runs of the program: what goes in, what comes out, what goes wrong."""
 
+import base64
 import concurrent.futures
 import gc
+import gzip
 import json
 import os
 import pathlib
 import pickle
+import re
 import stat
 import subprocess
 import sys
@@ -86,6 +89,20 @@ class Inputs(unittest.TestCase):
             self.assertEqual(ddpsim.sweep(study, output=pathlib.Path(folder, "s.jsonl")).points[0].grid, {"bucket-cap-mb": 5})
 
 
+    def test_shards_are_put_together(self):
+        study = {"schema": "ddpsim.study/1", "workload": str(THREE_LAYERS), "candidates": ["dgx1v"], "grid": {"bucket-cap-mb": [5, 25, 50]}}
+        with tempfile.TemporaryDirectory() as folder:
+            parts = [pathlib.Path(folder, f"{part}.jsonl") for part in (1, 2)]
+            for part, path in enumerate(parts, 1):
+                self.assertEqual(ddpsim.sweep(study, shard=f"{part}/2", output=path).shard.index, part)
+            self.assertEqual(ddpsim.sweep(join=parts).points, ddpsim.sweep(study).points)
+
+    def test_of_several_workloads_each_is_one_of_its_option(self):
+        mixed = ddpsim.compare("dgx1v", "dgx1v@2", workload=[f"{THREE_LAYERS}=40%", "resnet18@V100=60%"], no_tune=True)
+        self.assertEqual([one.share for one in mixed.workloads], [0.4, 0.6])
+        self.assertEqual([row.label for row in mixed.mix.rows], ["dgx1v", "dgx1v@2"])
+
+
 class Answers(unittest.TestCase):
     def test_nothing_is_printed(self):
         code = "import ddpsim; ddpsim.tune('resnet50-v100-b32', 'p3dn@2'); ddpsim.import_trace('resnet50@V100')"
@@ -107,6 +124,18 @@ class Answers(unittest.TestCase):
         self.assertNotIn("<script", shown)  # but in quotes
         self.assertIn("&lt;script", shown)
         self.assertTrue(ddpsim.topo("dgx1v")._repr_html_().startswith("<pre>"))
+
+    def test_a_workbench_is_the_page_with_the_simulator_that_starts_from_the_answer(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = pathlib.Path(folder, "ddpsim.html")  # of the parts that are filled in alone
+            page.write_text("".join(f'<script id="{name}"></script>' for name in ("plain", "documents", "engine-program", "inputs")))
+            with mock.patch.dict(os.environ, DDPSIM_HTML=str(page)):
+                shown = ddpsim.tune(json.loads(THREE_LAYERS.read_text()), "dgx1v@2").workbench()
+        given = json.loads(gzip.decompress(base64.b64decode(re.search('id="inputs">([^<]+)<', shown.page)[1])))
+        self.assertEqual(given["given"], [["WORKLOAD", "workload.json"], ["CLUSTER", "dgx1v@2"]])
+        self.assertIn('sandbox="allow-scripts allow-downloads"', shown._repr_html_())
+        with self.assertRaisesRegex(ddpsim.InputError, "DDPSIM_HTML"), mock.patch.dict(os.environ, DDPSIM_HTML="/nowhere/ddpsim.html"):
+            ddpsim.tune(THREE_LAYERS, "dgx1v@2").workbench()
 
     def test_a_notebook_shows_an_answer_whose_files_are_gone(self):
         with tempfile.TemporaryDirectory() as folder:
