@@ -83,6 +83,15 @@ def case_early(case):
     compared(case, steps=26, end=False)
 
 
+def case_unwrapped(case):
+    """As on one GPU."""
+    AcceleratorState._reset_state()
+    model = nn.Linear(4, 4)
+    tuner = autotune(Accelerator(cpu=True), model, **OPTIONS)
+    told(case, {}, {}, tuner, stepped=tuner.step() is model)
+    tuner.close()
+
+
 def case_spelled(case):
     """What the line says makes the buckets that were set."""
     for cap in (*CAPS, 25, 8):

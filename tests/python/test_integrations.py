@@ -188,6 +188,9 @@ class Accelerate(Framework, unittest.TestCase):
     def test_ends_early(self):
         self.assertIsNone(self.assert_early("early")["said"])
 
+    def test_unwrapped(self):
+        self.assertTrue(self.told("unwrapped")["stepped"])
+
     def test_the_line_makes_the_buckets_that_were_set(self):
         for cap in (0.02, 0.004, 25, 8):
             facts = self.told(f"spelled {cap}")

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from accelerate import Accelerator
@@ -29,9 +30,29 @@ class AcceleratorAutotuner(Autotuner):
         return super().step() if self._accelerator.sync_gradients else self.model
 
 
-def autotune(accelerator: Accelerator, model: DistributedDataParallel, **options: Any) -> AcceleratorAutotuner:
+class NothingToTune:
+    """In a tuner's place where no DistributedDataParallel trains, as on one GPU: the same script runs there."""
+
+    finished, outcome = True, None
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def step(self) -> Any:
+        return self.model
+
+    def close(self) -> None:
+        pass
+
+
+def autotune(accelerator: Accelerator, model: Any, **options: Any) -> AcceleratorAutotuner | NothingToTune:
     """`model`: as accelerator.prepare() returned it; options as for ddpsim.autotune."""
-    return AcceleratorAutotuner(accelerator, model, **options)
+    if isinstance(model, DistributedDataParallel):
+        return AcceleratorAutotuner(accelerator, model, **options)
+    if accelerator.is_main_process:
+        print(f"ddpsim autotune: a {type(model).__name__} trains without DistributedDataParallel: no cap to tune", file=sys.stderr,
+              flush=True)
+    return NothingToTune(model)
 
 
 def rebind(new: Any) -> None:
