@@ -1,4 +1,4 @@
-"""One rank of trainings with Hugging Face Accelerate and its autotune, each beside the same one without, for test_integrations.py.
+"""One rank of trainings with Hugging Face Accelerate and autotune, each beside the same one without, for test_integrations.py.
 
     accelerate_trainings.py CASE…     Prints a line of JSON a case."""
 
