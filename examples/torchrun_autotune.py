@@ -17,7 +17,7 @@ import ddpsim
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=400)
-    parser.add_argument("--horizon", type=int, default=100_000, help="steps of the whole training, of whose time 1 %% may be spent")
+    parser.add_argument("--horizon", type=int, default=100_000, help="steps of the whole training: 1 %% may be spent on this")
     arguments = parser.parse_args()
 
     on_gpu = torch.cuda.is_available()
