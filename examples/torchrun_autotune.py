@@ -17,7 +17,7 @@ import ddpsim
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=400)
-    parser.add_argument("--horizon", type=int, default=100_000, help="steps of the whole training: 1 %% of them may be spent on tuning")
+    parser.add_argument("--horizon", type=int, default=100_000, help="steps of the whole training: 1 %% may be spent on this")
     arguments = parser.parse_args()
 
     on_gpu = torch.cuda.is_available()
@@ -28,7 +28,8 @@ def main():
     torch.manual_seed(dist.get_rank())
 
     layers = [layer for _ in range(8) for layer in (nn.Linear(256, 256), nn.ReLU())]
-    model = DistributedDataParallel(nn.Sequential(*layers, nn.Linear(256, 10)).to(device), device_ids=[device.index] if on_gpu else None)
+    model = nn.Sequential(*layers, nn.Linear(256, 10)).to(device)
+    model = DistributedDataParallel(model, device_ids=[device.index] if on_gpu else None)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     tuner = ddpsim.autotune(model, horizon=arguments.horizon)
     for step in range(arguments.steps):

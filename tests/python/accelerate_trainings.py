@@ -1,4 +1,4 @@
-"""One rank of trainings with Hugging Face Accelerate and its autotune, each beside the same one without, for test_integrations.py.
+"""One rank of trainings with Hugging Face Accelerate and autotune, each beside the same one without, for test_integrations.py.
 
     accelerate_trainings.py CASE…     Prints a line of JSON a case."""
 
@@ -81,6 +81,15 @@ def case_states(case):
 def case_early(case):
     """Nothing is told that it ends."""
     compared(case, steps=26, end=False)
+
+
+def case_unwrapped(case):
+    """As on one GPU."""
+    AcceleratorState._reset_state()
+    model = nn.Linear(4, 4)
+    tuner = autotune(Accelerator(cpu=True), model, **OPTIONS)
+    told(case, {}, {}, tuner, stepped=tuner.step() is model)
+    tuner.close()
 
 
 def case_spelled(case):

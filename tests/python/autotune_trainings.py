@@ -235,7 +235,8 @@ def case_closed(rank, folder):
     """Training ends while steps are recorded, and while a setting is tried: nothing stays on the model."""
     proposed(HALF)
     gains(0.3)
-    for name, ends in (("recording", lambda _, done: done == 6), ("trying", lambda tuner, _: _wrapper.setting_of(tuner.model) != Setting())):
+    for name, ends in (("recording", lambda _, done: done == 6),
+                       ("trying", lambda tuner, _: _wrapper.setting_of(tuner.model) != Setting())):
         job, lines = Job(rank), []
         model, job.ddp = job.ddp, None
         tuner = ddpsim.autotune(model, record=4, log=lines.append)

@@ -17,7 +17,8 @@ from ddpsim.integrations.lightning import AutotuneCallback
 class Model(pl.LightningModule):
     def __init__(self):
         super().__init__()
-        self.layers = nn.Sequential(nn.Linear(16, 64), nn.BatchNorm1d(64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 4))
+        self.layers = nn.Sequential(nn.Linear(16, 64), nn.BatchNorm1d(64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(),
+                                    nn.Linear(64, 4))
 
     def loss(self, batch):
         return nn.functional.mse_loss(self.layers(batch[0]), batch[1])

@@ -1,10 +1,11 @@
-"""ddpsim.autotune inside PyTorch Lightning, transformers and Accelerate, as PyPI has them: two ranks over gloo. Each training's weights
-are, to the bit, those of the same one without; wrappers change, since it is made to find something (forced.py)."""
+"""ddpsim.autotune inside PyTorch Lightning, transformers and Accelerate, as PyPI has them: two ranks over gloo. Each training's
+weights are, to the bit, those of the same one without; wrappers change, since it is made to find something (forced.py)."""
 
 import functools
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -34,14 +35,15 @@ def has(package):
 @functools.lru_cache(maxsize=None)
 def trained(script):
     """What each rank of this script told of each of its cases, and what went wrong."""
-    cases = [line.split("case_")[1].split("(")[0] for line in (HERE / script).read_text().splitlines() if line.startswith("def case_")]
+    cases = re.findall(r"^def case_(\w+)", (HERE / script).read_text(), re.MULTILINE)
     port = free_port()
     with tempfile.TemporaryDirectory() as folder:
         running = []
         for rank in range(RANKS):
             files = [open(pathlib.Path(folder) / f"{name}-{rank}", "w+") for name in ("told", "said")]
-            running.append((subprocess.Popen([str(PYTHON), "-W", "ignore", str(HERE / script), *cases], env=environment(rank, port),
-                                             stdout=files[0], stderr=files[1], cwd=folder), files))
+            process = subprocess.Popen([str(PYTHON), "-W", "ignore", str(HERE / script), *cases], env=environment(rank, port),
+                                       stdout=files[0], stderr=files[1], cwd=folder)
+            running.append((process, files))
         codes = [process.wait(timeout=600) for process, _ in running]
         texts = []
         for _, files in running:
@@ -58,9 +60,9 @@ def trained(script):
 
 def example(name):
     """What it says of autotune, the simulator being asked and steps measured as they are."""
-    done = subprocess.run([str(PYTHON), "-W", "ignore", "-m", "torch.distributed.run", "--nproc-per-node", str(RANKS), "--master-port",
-                           str(free_port()), str(ROOT / "examples" / name)], env=environment(0, free_port()), capture_output=True,
-                          text=True, timeout=300)
+    done = subprocess.run([str(PYTHON), "-W", "ignore", "-m", "torch.distributed.run", "--nproc-per-node", str(RANKS),
+                           "--master-port", str(free_port()), str(ROOT / "examples" / name)],
+                          env=environment(0, free_port()), capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-3000:]
     return [line for line in done.stderr.splitlines() if line.startswith("ddpsim autotune: ")]
 
@@ -75,7 +77,8 @@ class Asked(unittest.TestCase):
 
 
 # One line, of one rank: what was found, or that there was not enough time for it. Not: that something failed.
-SAID = r"^ddpsim autotune: (set bucket_cap_mb.*|keep PyTorch's default: (no bucket cap|bucket_cap_mb).*|at restart: .*|training ended after .*)$"
+SAID = (r"^ddpsim autotune: (set bucket_cap_mb|keep PyTorch's default: (no bucket cap|bucket_cap_mb)|at restart: |"
+        r"training ended).*$")
 
 
 class Framework:
@@ -187,6 +190,9 @@ class Accelerate(Framework, unittest.TestCase):
 
     def test_ends_early(self):
         self.assertIsNone(self.assert_early("early")["said"])
+
+    def test_unwrapped(self):
+        self.assertTrue(self.told("unwrapped")["stepped"])
 
     def test_the_line_makes_the_buckets_that_were_set(self):
         for cap in (0.02, 0.004, 25, 8):

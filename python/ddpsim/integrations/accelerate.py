@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from accelerate import Accelerator
@@ -29,13 +30,33 @@ class AcceleratorAutotuner(Autotuner):
         return super().step() if self._accelerator.sync_gradients else self.model
 
 
-def autotune(accelerator: Accelerator, model: DistributedDataParallel, **options: Any) -> AcceleratorAutotuner:
+class NothingToTune:
+    """In a tuner's place where no DistributedDataParallel trains, as on one GPU: the same script runs there."""
+
+    finished, outcome = True, None
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def step(self) -> Any:
+        return self.model
+
+    def close(self) -> None:
+        pass
+
+
+def autotune(accelerator: Accelerator, model: Any, **options: Any) -> AcceleratorAutotuner | NothingToTune:
     """`model`: as accelerator.prepare() returned it; options as for ddpsim.autotune."""
-    return AcceleratorAutotuner(accelerator, model, **options)
+    if isinstance(model, DistributedDataParallel):
+        return AcceleratorAutotuner(accelerator, model, **options)
+    if accelerator.is_main_process:
+        print(f"ddpsim autotune: a {type(model).__name__} trains without DistributedDataParallel: no cap to tune",
+              file=sys.stderr, flush=True)
+    return NothingToTune(model)
 
 
 def rebind(new: Any) -> None:
-    """What accelerator.prepare() leaves on a wrapper, lest another prepare() wraps it. The accelerator itself keeps the module inside."""
+    """What accelerator.prepare() leaves on a wrapper, lest another prepare() wraps it. It keeps the module inside alone."""
     new._is_accelerate_prepared = True
 
 
@@ -44,5 +65,5 @@ def spelled(setting: Setting) -> str:
 
 
 def as_accelerate_takes(setting: Setting) -> Setting:
-    """DistributedDataParallelKwargs passes a cap of 25 on as none, and none is not the same as 25: as many bytes, by another number."""
+    """DistributedDataParallelKwargs passes a cap of 25 on as none, which is not the same: as many bytes, by another number."""
     return Setting(bucket_cap_mb=25.0000005) if setting.bucket_cap_mb == 25 else setting

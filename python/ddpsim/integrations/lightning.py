@@ -20,8 +20,8 @@ from .._wrapper import Setting
 
 
 class AutotuneCallback(Callback):
-    """Options are those of ddpsim.autotune; the horizon is what is left of the training, where the Trainer knows it. `tuner`, once
-    training has begun: an Autotuner, or None where no DistributedDataParallel trains."""
+    """Options are those of ddpsim.autotune; the horizon is what is left of the training, where the Trainer knows it. `tuner`,
+    once training has begun: an Autotuner, or None where no DistributedDataParallel trains."""
 
     def __init__(self, **options: Any) -> None:
         self.tuner: Optional[Autotuner] = None
