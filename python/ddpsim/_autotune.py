@@ -356,8 +356,8 @@ class Autotuner:
         return SHARE * self._horizon * self._step()
 
     def _spent_s(self) -> float:
-        """Beyond what as many of today's steps take, on the slowest rank."""
-        return self._ranks.slowest([self._spent_here_s()])[0]
+        """Beyond what as many of today's steps take, on the slowest rank; what faster ones saved is not there to be spent."""
+        return max(0.0, self._ranks.slowest([self._spent_here_s()])[0])
 
     def _spent_here_s(self) -> float:
         step_s = self._step_s or 0.0

@@ -159,7 +159,8 @@ async function workbench(running, inputs, before) {
     const used = new Set([asked.workload, parsed(asked.cluster).base]);
     asked.dropped = Object.fromEntries(Object.entries(asked.dropped).filter(([file]) => used.has(file)));
     clearTimeout(addressed);
-    addressed = setTimeout(() => history.replaceState(null, '', `#${toAddress(asked)}`), kAddressed);
+    // A page inside a notebook's has no address of its own.
+    if (location.href !== 'about:srcdoc') addressed = setTimeout(() => history.replaceState(null, '', `#${toAddress(asked)}`), kAddressed);
     if (lacks.length) intake.outcome.replaceChildren(html('p', {class: 'wrong', role: 'alert'}, 'This address is of ', name(lacks.flatMap((file) => (asked.dropped[file].length ? asked.dropped[file] : file)).join(', '), 400), ', which was dropped here and never left that browser: drop it again.'));
     lines.replaceChildren(...[...used].flatMap((file) => made.get(file) ?? []).map((line) => codeLine(line, 'Copy the command before')), ...(complete ? [codeLine(lineOf('tune', asked), 'Copy the command'), codeLine(lineOf('simulate', asked), 'Copy the command of this step')] : []));
     // What a command has answered need not be asked again.
