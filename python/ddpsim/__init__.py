@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
 # Loaded when first asked for: recorder and autotune need torch, results take longer to define than the rest to import.
 _LATER = {"Autotuner": "_autotune", "Recorder": "ddpsim_recorder", "autotune": "_autotune", "program": "_program"}
+_NEED_TORCH = ("Autotuner", "Recorder", "autotune")  # not of `import *`
 _RESULTS = ("AdviseResult", "AllreduceResult", "BucketsResult", "CalibrateResult", "CommandsResult", "CompareResult",
             "ListResult", "SimulateResult", "SweepResult", "Timeline", "TopoResult", "TuneResult", "ValidateResult", "Workload")
 
@@ -63,19 +64,26 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'ddpsim' has no attribute {name!r}")
     import importlib
 
-    value = getattr(importlib.import_module(f".{module}", __name__), name)
+    try:
+        value = getattr(importlib.import_module(f".{module}", __name__), name)
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise ModuleNotFoundError(f"ddpsim.{name} needs PyTorch, which is not here (pip install torch)", name="torch") from error
     globals()[name] = value
     return value
 
 
 def __dir__() -> builtins.list[str]:
-    return sorted({*globals(), *_LATER, *_RESULTS})
+    import importlib.util
+
+    here = importlib.util.find_spec("torch") is not None
+    return sorted({*__all__, *(name for name in _LATER if here or name not in _NEED_TORCH)})
 
 
 __all__ = [
     "AdviseResult",
     "AllreduceResult",
-    "Autotuner",
     "BucketsResult",
     "CalibrateResult",
     "CommandsResult",
@@ -84,7 +92,6 @@ __all__ = [
     "Failure",
     "InputError",
     "ListResult",
-    "Recorder",
     "Regression",
     "SimulateResult",
     "SweepResult",
@@ -97,7 +104,6 @@ __all__ = [
     "__version__",
     "advise",
     "allreduce",
-    "autotune",
     "buckets",
     "calibrate",
     "compare",

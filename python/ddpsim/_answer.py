@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Iterable, Mapping, Sequence, TypeVar
 
 from ._arguments import Arguments
-from ._errors import Failure, error_of
+from ._errors import Error, Failure, error_of
 from ._program import run
 from ._record import Record
 
@@ -47,6 +47,13 @@ class Answer(Record):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.command}>"
+
+    def __str__(self) -> str:
+        """`text`, where it can still be asked for."""
+        try:
+            return self.text or repr(self)
+        except Error:
+            return repr(self)
 
     @property
     def command(self) -> str:
@@ -201,7 +208,7 @@ def _once_more(asked: Answer, extra: Sequence[str], folder: str) -> subprocess.C
     without: tuple[str, ...] = _OUTPUT
     if arguments.command == "allreduce" and not extra:  # a log whose points are drawn, and nothing is
         without += ("--measured",)
-    done = run(arguments.words(without=without, extra=extra))
+    done = run(arguments.words(without=without, extra=extra), folder=arguments.asked_in)
     if done.returncode != _REGRESSION:
         _require(done, arguments)
     return done

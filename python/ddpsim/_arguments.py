@@ -10,6 +10,7 @@ import tempfile
 import weakref
 from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence, Union, cast
 
+from ._errors import UsageError
 from ._record import Record
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ class Arguments:
         self._folder = ""
         self._files = 0
         positionals = tuple(positionals)
+        self.asked_in = _here()
+        if positionals and positionals[0] is None and any(value is not None for value in positionals):
+            raise TypeError(f"{command}: its first argument is None")
         self._given = (*positionals, *options.values())  # answers among them own the files they lie in
         self.inputs = [self._input(value) for value in positionals if value is not None]
         self.options: dict[str, list[str] | None] = {}  # None: a switch
@@ -71,8 +75,12 @@ class Arguments:
         if name in _VERSIONS and not isinstance(value, str):
             raise TypeError(f"{name[2:]}={value!r}: a version is text, such as \"2.10\" (2.10 as a number is 2.1)")
         if isinstance(value, Repeated):
-            return [self._value(one) for one in value.values]
-        return [",".join(self._value(one) for one in several(value))]  # X,X,… as the command line takes lists
+            words = [self._value(one) for one in value.values]
+        else:
+            words = [",".join(self._value(one) for one in several(value))]  # X,X,… as the command line takes lists
+        if not all(words):  # it would take the next word
+            raise UsageError.of(f"{name}: an empty value. Leave {name[2:].replace('-', '_')} out, or give it one")
+        return words
 
     def _value(self, value: Any) -> str:
         if isinstance(value, (Mapping, Record)):
@@ -105,7 +113,7 @@ class Arguments:
     def _place(self) -> str:
         if not self._folder:
             self._folder = tempfile.mkdtemp(prefix="ddpsim-")
-            weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+            weakref.finalize(self, _removed, self._folder, os.getpid())
         return self._folder
 
 
@@ -122,6 +130,23 @@ def repeated(values: Any) -> Repeated | None:
 
 
 def several(values: Any) -> Sequence[Any]:
-    if isinstance(values, Sequence) and not isinstance(values, str):
-        return values  # pyright: ignore[reportUnknownVariableType] (of any things)
-    return (values,)
+    return (values,) if _is_one(values) else list(values)
+
+
+def _is_one(value: Any) -> bool:
+    """ndim: an array of NumPy's or a column of pandas' holds several, their numbers have none."""
+    return isinstance(value, (str, Mapping, Record, os.PathLike)) or not hasattr(value, "__iter__") or getattr(value, "ndim", 1) == 0
+
+
+def _here() -> str | None:
+    """Where relative paths of a question begin; None where that folder is gone."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return None
+
+
+def _removed(folder: str, process: int) -> None:
+    """By the process that made it: a child after a fork ends without it."""
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -84,7 +84,8 @@ def autotune(model: DistributedDataParallel, *, cluster: Optional[str] = None, a
              record: int = 20, least_gain: float = 0.01, rebind: Optional[Callable[[DistributedDataParallel], None]] = None,
              spell: Callable[[Setting], str] = Setting.line, lists: bool = True,
              log: Optional[Callable[[str], None]] = None) -> Autotuner:
-    """A tuner whose `step()` is to be called by every rank after each training step; it returns the wrapper to train with.
+    """A tuner whose `step()` is to be called by every rank after each training step, or the job hangs; it returns the wrapper to
+    train with. Keep it until it is `finished`: what is dropped in the middle leaves the setting that was being tried.
 
     model: the wrapper that trains. Over NCCL and over gloo.
     cluster: as `ddpsim tune` takes one; by default what the job's own all-reduces tell, over NCCL beside `nvidia-smi topo -m`.

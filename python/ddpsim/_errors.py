@@ -77,9 +77,10 @@ def _parted(text: str) -> tuple[str, str]:
 
 
 def error_of(code: int, stderr: str, inputs: Sequence[str], result: Any = None) -> Error:
-    """The exception for how the program ended; its own line is the last one it wrote."""
+    """The exception for how the program ended; its own words are the last it wrote, a line where no name in them has more."""
     lines = [line for line in stderr.splitlines() if line.strip()]
-    text = lines[-1] if lines else ""
+    own = max((number for number, line in enumerate(lines) if line.startswith("ddpsim: ")), default=len(lines) - 1)
+    text = "\n".join(lines[own:]) if lines else ""
     text = text[len("ddpsim: "):] if text.startswith("ddpsim: ") else text
     if code < 0:
         text = f"ddpsim was ended by signal {-code}" + (f": {text}" if text else "")

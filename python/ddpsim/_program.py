@@ -38,10 +38,11 @@ def _installed() -> str:
                      "Install it (pip install ddpsim), or let DDPSIM_PROGRAM name it")
 
 
-def run(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """`ddpsim ARGUMENTS`, to its end: an interrupt ends it, too. Several threads may run it at once."""
+def run(arguments: Sequence[str], folder: str | None = None) -> subprocess.CompletedProcess[str]:
+    """`ddpsim ARGUMENTS` in that folder, by default this one, to its end: an interrupt ends it, too. Several threads may run it
+    at once."""
     try:
-        return subprocess.run([program(), *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        return subprocess.run([program(), *arguments], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, encoding="utf-8", errors="replace", check=False)
     except OSError as error:
         raise Failure.of(f"{program()} cannot be run: {error.strerror}. Let DDPSIM_PROGRAM name another") from error

@@ -110,7 +110,7 @@ def _comm_hooks(ddp: DistributedDataParallel) -> list[tuple[Any, Any]]:
 
 def rewrapped(ddp: DistributedDataParallel, setting: Setting) -> DistributedDataParallel:
     """A new wrapper over the module of `ddp`, which from here on passes on to it. To be called by every rank between two steps,
-    outside of no_sync(); gradients that are views into buckets are dropped."""
+    outside of no_sync()."""
     told = _told(ddp) | setting.arguments()
     buffers = _buffers_to_keep(ddp, told)
     hooks = _comm_hooks(ddp)
@@ -123,9 +123,11 @@ def rewrapped(ddp: DistributedDataParallel, setting: Setting) -> DistributedData
     for hook, state in hooks:
         new.register_comm_hook(state, hook)
     for name in HOOKS:
-        if hasattr(ddp, name):
-            getattr(new, name).update(getattr(ddp, name))
-            getattr(ddp, name).clear()
+        if hasattr(ddp, name):  # the very table: the handles that take hooks out know it
+            table = getattr(ddp, name)
+            table.update(getattr(new, name))
+            object.__setattr__(new, name, table)
+            object.__setattr__(ddp, name, type(table)())
     new.training = ddp.training  # not of the modules inside, of which some may be frozen
     for name in ("require_backward_grad_sync", "require_forward_param_sync"):
         setattr(new, name, getattr(ddp, name))
@@ -168,7 +170,8 @@ def _let_go(ddp: DistributedDataParallel) -> None:
     """Of the reducer: with its last reference go its hooks on the parameters, and its buckets."""
     if ddp.gradient_as_bucket_view:
         for parameter in ddp.module.parameters():
-            parameter.grad = None
+            if parameter.grad is not None:  # whoever adds to it, or looks at it, finds it; the bucket goes
+                parameter.grad = parameter.grad.clone()
     for handle in getattr(ddp, "_accum_grad_hooks", ()):
         handle.remove()
     ddp.logger = None  # holds it, too

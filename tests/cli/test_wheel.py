@@ -32,7 +32,7 @@ def run(*command):
 
 
 def files(folder):
-    return {path.relative_to(folder) for path in folder.rglob("*") if "__pycache__" not in path.parts}
+    return {path.relative_to(folder) for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
 
 
 class Wheel(unittest.TestCase):

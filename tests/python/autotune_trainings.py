@@ -30,10 +30,10 @@ def network():
 
 
 class Job:
-    """Rank 1's batches are others than rank 0's. `count`: batches accumulated a step."""
+    """Rank 1's batches are others than rank 0's. `count`: batches accumulated a step; `clear`: steps that add up gradients."""
 
-    def __init__(self, rank, count=1, hook=None, **options):
-        self.rank, self.count, self.module = rank, count, network()
+    def __init__(self, rank, count=1, hook=None, clear=1, **options):
+        self.rank, self.count, self.clear, self.module = rank, count, clear, network()
         self.ddp = DistributedDataParallel(self.module, **options)
         if hook is not None:
             self.ddp.register_comm_hook(*hook)
@@ -46,8 +46,9 @@ class Job:
             model.require_backward_grad_sync = k + 1 == self.count
             model(torch.rand(16, 32)).square().mean().backward()
         self.optimizer.step()
-        self.optimizer.zero_grad()
         self.done += 1
+        if self.done % self.clear == 0:
+            self.optimizer.zero_grad()
 
     def weights(self):
         return [parameter.detach().clone() for parameter in self.module.parameters()]
@@ -113,8 +114,13 @@ def case_rewrap(rank, folder, count=1, share=0.3, **options):
     proposed(HALF)
     gains(share)
     job = Job(rank, count, **options)
+    called = []
+    handle = job.ddp.register_forward_hook(lambda *_: called.append(True))
     tuner, lines = run(job)
-    tell(**facts(tuner, lines), same=same_weights(job, plain(Job(rank, count, **options), job.done)),
+    handle.remove()
+    called.clear()
+    job.step(tuner.model)
+    tell(**facts(tuner, lines), same=same_weights(job, plain(Job(rank, count, **options), job.done)), called=len(called),
          buckets=len(_wrapper.bucket_bytes(tuner.model)))
 
 
@@ -124,6 +130,11 @@ def case_not_faster(rank, folder):
 
 def case_views(rank, folder):
     case_rewrap(rank, folder, gradient_as_bucket_view=True, broadcast_buffers=False)
+
+
+def case_kept_gradients(rank, folder):
+    """Views into buckets, to which later steps add."""
+    case_rewrap(rank, folder, gradient_as_bucket_view=True, clear=5)
 
 
 def case_accumulating(rank, folder):

@@ -74,6 +74,7 @@ class Autotune(unittest.TestCase):
         self.assertGreater(facts["buckets"], 1)
         self.assertIn("DistributedDataParallel(model, bucket_cap_mb=0.03)", facts["lines"][0])
         self.assertTrue(all(one["same"] for one in told), "weights are not those of a training without autotune")
+        self.assertEqual([one["called"] for one in told], [0, 0], "a hook that was taken out was called")
 
     @case("rewrap")
     def test_sets_what_is_faster(self, told, version):
@@ -81,6 +82,10 @@ class Autotune(unittest.TestCase):
 
     @case("views")
     def test_gradients_that_are_views(self, told, version):
+        self.set_and_same(told)
+
+    @case("kept_gradients")
+    def test_gradients_that_later_steps_add_to(self, told, version):
         self.set_and_same(told)
 
     @case("accumulating")

@@ -757,7 +757,8 @@ class Recorder:
         if self.finished:
             return
         self.problem = str(error) if isinstance(error, Problem) else f"{type(error).__name__}: {error}"
-        say(self._job, f"gave up, training goes on: {' '.join(self.problem.split())}")
+        if self._given is None or self._given[1] is not None:
+            say(self._job, f"gave up, training goes on: {' '.join(self.problem.split())}")
         self._leave()
 
     def _leave(self):
