@@ -40,6 +40,11 @@ class Inputs(unittest.TestCase):
         self.assertEqual(ddpsim.simulate(document, "2xv100-nvlink"), by_file)
         self.assertEqual(ddpsim.simulate(str(THREE_LAYERS), "2xv100-nvlink").iteration_us, by_file.iteration_us)
 
+    def test_a_name_of_several_lines_is_named_whole(self):
+        with self.assertRaises(ddpsim.InputError) as caught:
+            ddpsim.tune("three\nlayers", "2xv100-nvlink")
+        self.assertEqual(caught.exception.file, "three\nlayers")
+
     def test_a_path_may_hold_spaces_and_any_letters(self):
         with tempfile.TemporaryDirectory(prefix="drei Schichten – ü ") as folder:
             path = pathlib.Path(folder, "größe \"1\" 模型.json")
@@ -48,6 +53,42 @@ class Inputs(unittest.TestCase):
             self.assertEqual(answer.workload, "three-layers")
             self.assertIn("bucket,bytes", pathlib.Path(folder, "ein schritt.csv").read_text())
             self.assertIn(str(path), answer.arguments.words())
+
+    def test_an_empty_value_is_refused_before_it_takes_the_next_word(self):
+        for options in ({"csv": ""}, {"caps": []}, {"torch": ""}, {"bucket_cap_mb": ""}):
+            with self.subTest(options), self.assertRaisesRegex(ddpsim.UsageError, "an empty value. Leave"):
+                ddpsim.tune(THREE_LAYERS, "2xv100-nvlink", **options)
+
+    def test_the_first_argument_is_not_taken_from_the_second(self):
+        with self.assertRaisesRegex(TypeError, "tune: its first argument is None"):
+            ddpsim.tune(None, "2xv100-nvlink")
+
+    def test_any_iterable_is_several_values(self):
+        tuned = ddpsim.tune(THREE_LAYERS, "2xv100-nvlink", caps=[5, 25])
+        for caps in ((5, 25), {5: "", 25: ""}.keys(), (cap for cap in (5, 25)), "5,25"):
+            self.assertEqual(ddpsim.tune(THREE_LAYERS, "2xv100-nvlink", caps=caps), tuned)
+
+    def test_a_relative_path_holds_from_another_folder(self):
+        before = os.getcwd()
+        self.addCleanup(os.chdir, before)
+        os.chdir(INPUTS)
+        answer = ddpsim.simulate("three-layers.json", "2xv100-nvlink")
+        os.chdir("/")
+        self.assertTrue(answer.verdict.startswith("three-layers on 2xv100-nvlink"))
+
+    def test_a_forked_child_leaves_documents_where_they_are(self):
+        answer = ddpsim.simulate(json.loads(THREE_LAYERS.read_text()), "2xv100-nvlink")
+        child = os.fork()
+        if child == 0:
+            del answer
+            gc.collect()
+            os._exit(0)
+        os.waitpid(child, 0)
+        self.assertTrue(answer.verdict.startswith("three-layers on 2xv100-nvlink"))
+
+    def test_printed_it_is_what_a_terminal_shows(self):
+        answer = ddpsim.simulate(THREE_LAYERS, "2xv100-nvlink")
+        self.assertEqual(str(answer), answer.text)
 
     def test_what_was_imported_is_a_workload_and_a_file(self):
         workload = ddpsim.import_trace(THREE_LAYERS)
@@ -232,6 +273,15 @@ class Errors(unittest.TestCase):
         self.assertIn("KeyboardInterrupt", run.stderr)
         state = pathlib.Path("/proc", run.stdout.strip(), "stat")
         self.assertTrue(not state.exists() or state.read_text().split()[2] == "Z", "it runs on")
+
+
+class WithoutTorch(unittest.TestCase):
+    def test_everything_else_is_there(self):
+        script = ("import sys; sys.modules['torch'] = None\nfrom ddpsim import *\nimport ddpsim\nprint(tune, sorted(dir(ddpsim))[0])\n"
+                  "try:\n    ddpsim.autotune\nexcept ImportError as error:\n    print(error)")
+        run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("ddpsim.autotune needs PyTorch", run.stdout)
 
 
 class Program(unittest.TestCase):
