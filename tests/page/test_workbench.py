@@ -136,7 +136,7 @@ class FilesComeIn(unittest.TestCase):
             page.get_by_label("A trace, a workload, a log or a cluster file").fill((here / "three-layers.json").read_text())
             page.get_by_role("button", name="Read it").press("Enter")
             page.get_by_text("pasted.json").first.wait_for()
-            self.assertTrue(page.locator("fieldset.cluster").is_visible())
+            page.locator("fieldset.cluster").wait_for()  # once it is read
         with opened() as page:
             page.evaluate("""(text) => {
                 const clipboardData = new DataTransfer();
