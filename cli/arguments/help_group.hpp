@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 namespace ddpsim {
 
@@ -15,6 +16,19 @@ inline constexpr const char* kMoneyGroup = "Money";
 inline constexpr const char* kVariationGroup = "Variation";
 /// What is printed and written, and by how many threads: nothing that an answer depends on.
 inline constexpr const char* kOutputGroup = "Output";
+
+/// Those that `--help` shows, heading by heading as there; hidden ones and arguments are not among them.
+inline std::vector<const CLI::Option*> options_by_heading(const CLI::App& command) {
+  std::vector<const CLI::Option*> options;
+  for (const std::string& heading : command.get_groups()) {
+    if (heading.empty()) continue;
+    for (const CLI::Option* option : command.get_options([&](const CLI::Option* one) {
+           return !one->get_positional() && one->get_group() == heading;
+         }))
+      options.push_back(option);
+  }
+  return options;
+}
 
 /// Options added to `command` while this lives stand under `heading`.
 class HelpGroup {

@@ -8,18 +8,11 @@
 namespace ddpsim {
 namespace {
 
-/// As `--help` lists them: arguments, then options heading by heading; hidden ones are not among
-/// them.
+/// As `--help` lists them: arguments, then options.
 std::vector<const CLI::Option*> in_order_of_help(const CLI::App& command) {
   std::vector<const CLI::Option*> options =
       command.get_options([](const CLI::Option* one) { return one->get_positional(); });
-  for (const std::string& heading : command.get_groups()) {
-    if (heading.empty()) continue;
-    for (const CLI::Option* option : command.get_options([&](const CLI::Option* one) {
-           return !one->get_positional() && one->get_group() == heading;
-         }))
-      options.push_back(option);
-  }
+  for (const CLI::Option* option : options_by_heading(command)) options.push_back(option);
   return options;
 }
 

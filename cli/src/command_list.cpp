@@ -9,6 +9,7 @@
 
 #include "ddpsim/formats/display_width.hpp"
 #include "ddpsim/formats/json_writer.hpp"
+#include "help_group.hpp"
 
 namespace ddpsim {
 namespace {
@@ -50,19 +51,6 @@ std::string short_name(const CLI::Option& option) {
 
 std::vector<const CLI::Option*> positionals_of(const CLI::App& command) {
   return command.get_options([](const CLI::Option* one) { return one->get_positional(); });
-}
-
-/// Those that `--help` shows, heading by heading as there.
-std::vector<const CLI::Option*> options_of(const CLI::App& command) {
-  std::vector<const CLI::Option*> options;
-  for (const std::string& heading : command.get_groups()) {
-    if (heading.empty()) continue;
-    for (const CLI::Option* option : command.get_options([&](const CLI::Option* one) {
-           return !one->get_positional() && one->get_group() == heading;
-         }))
-      options.push_back(option);
-  }
-  return options;
 }
 
 /// The line one may type, without the heading that `--help` shows it under.
@@ -123,7 +111,7 @@ std::string commands_text(const CLI::App& program) {
   std::vector<Row> rows;
   for (const CLI::App* command : program.get_subcommands({})) {
     rows.push_back({usage_of(*command), command->get_description()});
-    for (const CLI::Option* option : options_of(*command))
+    for (const CLI::Option* option : options_by_heading(*command))
       rows.push_back({"  " + usage_of(*option), option->get_description()});
   }
   std::size_t width = 0;
@@ -149,7 +137,7 @@ std::string commands_json(const CLI::App& program) {
     for (const CLI::Option* one : positionals_of(*command)) write_positional(json, *one);
     json.end_array();
     json.key("options").begin_array();
-    for (const CLI::Option* one : options_of(*command)) write_option(json, *one);
+    for (const CLI::Option* one : options_by_heading(*command)) write_option(json, *one);
     json.end_array();
     json.end_object();
   }

@@ -161,11 +161,11 @@ class Autotuner:
         return self.model
 
     def close(self) -> None:
-        """Training ends, for all ranks or this one alone: what was not found by now is not."""
+        """Training ends, for all ranks or this one alone: what was not found by now is not. The wrapper stays as it is."""
         if self._protocol is not None:
             self._protocol.close()
-            self._setting = self._today  # whichever was being tried
-            self._end(f"training ended after {self._steps} steps, before a cap was found")
+            tried = "" if self._setting == self._today else f"; the wrapper has {self._setting}, which was being tried"
+            self._end(f"training ended after {self._steps} steps, before a cap was found{tried}")
 
     # What all ranks do, in steps of training: each `yield` is one.
 

@@ -155,7 +155,8 @@ class Autotune(unittest.TestCase):
         for name in ("recording", "trying"):
             facts = self.both([one[name] for one in told])
             self.assertIn("before a cap was found", facts["lines"][0])
-            self.assertFalse(facts["changed"])
+            self.assertEqual(facts["changed"], name == "trying")
+            self.assertEqual("the wrapper has bucket_cap_mb=0.03, which was being tried" in facts["said"], name == "trying")
             self.assertEqual(facts["patched"], [True, False], "the recorder's hooks stay behind")
         self.assertIsNone(told[0]["recording"]["cap"])
         self.assertAlmostEqual(told[0]["trying"]["cap"], 0.03, 5)
