@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cannot_schedule.hpp"
 #include "comm_hook.hpp"
 #include "ddpsim/sim/assert.hpp"
 #include "flow_planner.hpp"
@@ -234,6 +235,12 @@ double seconds_at_most(const Job& job, double bytes) {
     tensors += static_cast<double>(group.tensors);
     transfers += plan(quiet, CollectiveKind::broadcast, group.bytes).transfer.seconds();
   }
+  if (!uses_reducer(options.scheme))  // gathered twice and reduced, or one by one
+    transfers +=
+        4 * options.ddp.accumulate *
+            plan(quiet, CollectiveKind::all_reduce, Bytes(static_cast<std::int64_t>(bytes)))
+                .transfer.seconds() +
+        tensors * plan(quiet, CollectiveKind::all_reduce, Bytes(8)).transfer.seconds();
   for (const Bucket& bucket : buckets_for(job, 0))
     transfers += plan(quiet, CollectiveKind::all_reduce, bucket.bytes).transfer.seconds();
   if (options.ddp.comm_hook == CommHook::post_local_sgd)
@@ -299,6 +306,7 @@ std::optional<std::string> cannot_simulate(const Job& job) {
   }
   if (!any) return "the workload has no parameters under DDP";
   if (auto problem = cannot_replay(workload, options.ddp)) return problem;
+  if (auto problem = cannot_schedule(job)) return problem;
   if (auto problem = cannot_synchronise(job)) return problem;
   if (auto problem = cannot_compress(job)) return problem;
   if (auto problem = cannot_average(job)) return problem;

@@ -1,6 +1,9 @@
 #include "step_plan.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "local_sgd.hpp"
@@ -12,8 +15,11 @@ namespace {
 
 /// `among`: the job, or a process group within it.
 std::uint32_t add(StepPlan& step, const Job& among, CollectiveKind kind, Bytes bytes,
-                  std::size_t index) {
-  return step.collectives.add(planned_collective(among, kind, bytes, index));
+                  std::size_t index, StepPhase phase, std::string unit) {
+  StepCollective collective = planned_collective(among, kind, bytes, index);
+  collective.phase = phase;
+  collective.unit = std::move(unit);
+  return step.collectives.add(std::move(collective));
 }
 
 /// An all-gather and an all-reduce of each layer, micro-batch by micro-batch; no recording holds them.
@@ -25,8 +31,10 @@ void add_statistics(StepPlan& step) {
     for (const std::size_t layer : step.layers) {
       const Parameter& weight = step.job.workload().parameters[layer];
       add(step, among, CollectiveKind::all_gather,
-          gathered_statistics(weight, among.cluster().ranks()), unrecorded);
-      add(step, among, CollectiveKind::all_reduce, reduced_statistics(weight), unrecorded);
+          gathered_statistics(weight, among.cluster().ranks()), unrecorded, StepPhase::forward,
+          weight.name);
+      add(step, among, CollectiveKind::all_reduce, reduced_statistics(weight), unrecorded,
+          StepPhase::backward, weight.name);
     }
 }
 
@@ -38,7 +46,8 @@ void add_all_reduces(StepPlan& step, const Job& among, std::size_t bucket) {
   const std::size_t recorded = as_recorded ? bucket : step.buckets.size() + 1;
   for (HookStage& stage : hook.stages)
     if (as_recorded || stage.bytes > Bytes())
-      stage.collective = add(step, among, CollectiveKind::all_reduce, stage.bytes, recorded);
+      stage.collective = add(step, among, CollectiveKind::all_reduce, stage.bytes, recorded,
+                             StepPhase::backward, fmt::format("bucket {}", bucket));
   step.hooks.push_back(std::move(hook));
 }
 
@@ -50,17 +59,17 @@ void add_collectives(StepPlan& step, const StepKind& kind) {
   std::size_t broadcasts = 0;
   if (kind.rebuild)
     for (const std::int64_t entries : {ddp_parameters + 1, static_cast<std::int64_t>(buckets)})
-      step.rebuild.push_back(
-          add(step, step.job, CollectiveKind::broadcast, Bytes(4) * entries, broadcasts++));
+      step.rebuild.push_back(add(step, step.job, CollectiveKind::broadcast, Bytes(4) * entries,
+                                 broadcasts++, StepPhase::forward, "rebuilt buckets"));
   if (step.broadcasts_buffers() && !recorded_by(workload, 0).recorded_with.buffer_broadcast)
     for (const BufferGroup& group : workload.buffers)
-      step.buffers.push_back(
-          add(step, step.job, CollectiveKind::broadcast, group.bytes, broadcasts++));
+      step.buffers.push_back(add(step, step.job, CollectiveKind::broadcast, group.bytes,
+                                 broadcasts++, StepPhase::forward, "buffers"));
   const Job among = reduced_among(step.job);
   for (std::size_t b = 0; b < buckets; ++b) add_all_reduces(step, among, b);
   if (step.searches_unused() || kind.delay_launch)
-    step.local_used_map =
-        add(step, step.job, CollectiveKind::all_reduce, Bytes(4) * ddp_parameters, buckets);
+    step.local_used_map = add(step, step.job, CollectiveKind::all_reduce, Bytes(4) * ddp_parameters,
+                              buckets, StepPhase::backward, "used parameters");
   add_statistics(step);
 }
 
