@@ -13,6 +13,7 @@
 #include "optimizer_in_backward.hpp"
 #include "planned_step.hpp"
 #include "power_sgd.hpp"
+#include "process_groups.hpp"
 #include "rank_states.hpp"
 #include "rank_waits.hpp"
 #include "rates.hpp"
@@ -299,6 +300,7 @@ std::optional<std::string> cannot_simulate(const Job& job) {
   }
   if (!any) return "the workload has no parameters under DDP";
   if (auto problem = cannot_replay(workload, options.ddp)) return problem;
+  if (auto problem = cannot_form_groups(job)) return problem;
   if (auto problem = cannot_synchronise(job)) return problem;
   if (auto problem = cannot_compress(job)) return problem;
   if (auto problem = cannot_average(job)) return problem;
