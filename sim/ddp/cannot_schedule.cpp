@@ -89,8 +89,7 @@ std::optional<std::string> cannot_schedule(const Job& job) {
           "rank {} wrote its gradients in another order: the collectives of --scheme "
           "{} would not meet. Give the recording of one rank",
           rank.rank, name_of(scheme));
-  for (const int ranks : groups_of(scheme, job.cluster().gpus_per_node))
-    if (auto problem = cannot_group(job, ranks, "process groups")) return problem;
+  if (auto problem = cannot_form_groups(job)) return problem;
   if (job.network() != nullptr && job.network()->has_background() &&
       !std::holds_alternative<NaiveAllReduce>(scheme))
     return fmt::format(

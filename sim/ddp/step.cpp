@@ -14,6 +14,7 @@
 #include "optimizer_in_backward.hpp"
 #include "planned_step.hpp"
 #include "power_sgd.hpp"
+#include "process_groups.hpp"
 #include "rank_states.hpp"
 #include "rank_waits.hpp"
 #include "rates.hpp"

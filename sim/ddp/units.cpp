@@ -63,14 +63,28 @@ Paths blocks_of(const Workload& workload) {
   return blocks;
 }
 
+/// A star stands for anything within one name. Names of path and pattern pair off, so that of several stars only the last
+/// one met ever has to take more.
 bool matches(std::string_view path, std::string_view pattern) {
-  if (pattern.empty()) return path.empty();
-  if (pattern.front() == '*') {
-    if (matches(path, pattern.substr(1))) return true;
-    return !path.empty() && path.front() != '.' && matches(path.substr(1), pattern);
+  std::size_t at = 0;
+  std::size_t in_pattern = 0;
+  std::size_t star = pattern.npos;
+  std::size_t taken_to = 0;  // by that star
+  while (at < path.size()) {
+    if (in_pattern < pattern.size() && pattern[in_pattern] == '*') {
+      star = in_pattern++;
+      taken_to = at;
+    } else if (in_pattern < pattern.size() && pattern[in_pattern] == path[at]) {
+      ++in_pattern;
+      ++at;
+    } else if (star != pattern.npos && path[taken_to] != '.') {
+      at = ++taken_to;
+      in_pattern = star + 1;
+    } else {
+      return false;
+    }
   }
-  return !path.empty() && path.front() == pattern.front() &&
-         matches(path.substr(1), pattern.substr(1));
+  return pattern.find_first_not_of('*', in_pattern) == pattern.npos;
 }
 
 Paths matching(const Workload& workload, const std::vector<std::string>& patterns) {
