@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "local_sgd.hpp"
 #include "rank_classes.hpp"
 #include "sync_batch_norm.hpp"
+#include "zero_redundancy.hpp"
 
 namespace ddpsim {
 namespace {
@@ -36,6 +38,15 @@ void add_statistics(StepPlan& step) {
       add(step, among, CollectiveKind::all_reduce, reduced_statistics(weight), unrecorded,
           StepPhase::backward, weight.name);
     }
+}
+
+void add_broadcasts(StepPlan& step) {
+  const auto* scheme = std::get_if<ZeroRedundancy>(&step.job.options().scheme);
+  if (scheme == nullptr) return;
+  SharedOptimizer shared = share_optimizer(step.job, *scheme);
+  step.stepped_share = shared.largest_share;
+  for (StepCollective& broadcast : shared.broadcasts)
+    step.parameter_broadcasts.push_back(step.collectives.add(std::move(broadcast)));
 }
 
 /// A hook's that carry nothing are none. The recording's are of buckets.
@@ -107,6 +118,7 @@ StepPlan plan_step(const Job& job, const std::vector<Bucket>& buckets, const Ste
       for (const std::size_t parameter : bucket.parameters)
         if (step.used[parameter]) step.copies_out += step.copies[parameter];
   add_collectives(step, kind);
+  add_broadcasts(step);
   step.averaging = model_averaging(job, step.kernels);
   return step;
 }
