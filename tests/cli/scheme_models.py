@@ -1,0 +1,106 @@
+"""Small models for scheme_trainings.py, of odd sizes, so that padding shows."""
+
+import torch
+from torch import nn
+
+from collective_log import Mark
+
+ROWS, WIDTH = 23, 13
+
+
+class Embedded(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.rand(ROWS, WIDTH))
+
+    def forward(self, indices):
+        return nn.functional.embedding(indices, self.weight)
+
+
+class Block(nn.Module):
+    """Two linear layers around a bend; of two sizes in turn."""
+
+    def __init__(self, log, name, hidden, width=WIDTH):
+        super().__init__()
+        self.log, self.name = log, name
+        self.norm = nn.LayerNorm(width)
+        self.up = nn.Linear(width, hidden)
+        self.down = nn.Linear(hidden, width)
+
+    def forward(self, x):
+        x = Mark.apply(x, self.log, self.name, True)
+        x = x + self.down(torch.relu(self.up(self.norm(x))))
+        return Mark.apply(x, self.log, self.name, False)
+
+
+class Numbered(nn.Module):
+    """An embedding, numbered blocks, a norm and a head."""
+
+    def __init__(self, log, blocks=4):
+        super().__init__()
+        self.log = log
+        self.embedding = nn.Embedding(ROWS, WIDTH)
+        self.layers = nn.ModuleList(Block(log, f"layers.{k}", 17 if k % 2 else 31) for k in range(blocks))
+        self.norm = nn.LayerNorm(WIDTH)
+        self.head = nn.Linear(WIDTH, ROWS, bias=False)
+
+    def forward(self, indices):
+        x = self.embedding(indices)
+        for layer in self.layers:
+            x = layer(x)
+        x = Mark.apply(x, self.log, "head", True)
+        return Mark.apply(self.head(self.norm(x)), self.log, "head", False)
+
+
+class Nested(nn.Module):
+    """Numbered stages of numbered blocks, as image models have; a Sequential and a list."""
+
+    def __init__(self, log):
+        super().__init__()
+        self.log = log
+        self.stem = nn.Linear(WIDTH, WIDTH)
+        self.stages = nn.ModuleList(nn.Sequential(*(Block(log, f"stages.{s}.{b}", 19 + 10 * s + b) for b in range(2)))
+                                    for s in range(3))
+        self.tail = nn.Sequential(nn.Linear(WIDTH, 37), nn.ReLU(), nn.Linear(37, 5))
+        self.scale = nn.Parameter(torch.ones(3))
+
+    def forward(self, x):
+        x = self.stem(x)
+        for stage in self.stages:
+            x = stage(x)
+        return self.tail(x) * self.scale.sum()
+
+
+class Tiny(nn.Module):
+    """Parameters of fewer elements than there are ranks."""
+
+    def __init__(self, log):
+        super().__init__()
+        self.log = log
+        self.layers = nn.ModuleList(Bent(log, f"layers.{k}") for k in range(3))
+        self.bias = nn.Parameter(torch.zeros(1))
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x + self.bias
+
+
+class Bent(nn.Module):
+    def __init__(self, log, name):
+        super().__init__()
+        self.log, self.name = log, name
+        self.first = nn.Linear(3, 1)
+        self.second = nn.Linear(1, 3)
+        self.gain = nn.Parameter(torch.ones(()).reshape(1))
+
+    def forward(self, x):
+        x = Mark.apply(x, self.log, self.name, True)
+        return Mark.apply(self.second(self.first(x)) * self.gain, self.log, self.name, False)
+
+
+MODELS = {
+    "numbered": (Numbered, lambda: torch.randint(0, ROWS, (2, 5))),
+    "nested": (Nested, lambda: torch.rand(4, WIDTH, requires_grad=False)),
+    "tiny": (Tiny, lambda: torch.rand(4, 3)),
+}
