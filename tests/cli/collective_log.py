@@ -1,8 +1,9 @@
 """Every collective that a rank issues through torch.distributed, in the order of issue, among what is computed between them.
 
-A line of a log is either a mark, "begin UNIT" or "end UNIT" of a module's computing in forward or backward, or a collective:
-kind, S in bytes as nccl-tests counts it (all-gather: what every rank ends with; reduce-scatter: what each begins with; padding
-included), dtype, ranks of its group, whose parameters they were where a scheme knows it."""
+A log is a list of phases, [name, entry, …]. An entry is a mark, "<UNIT" where a module begins to compute and "UNIT>" where it
+ends, or a collective, "all-gather 2496 float32 /4 root": kind, S in bytes as nccl-tests counts it (all-gather: what every rank
+ends with; reduce-scatter: what each begins with; padding included), dtype, ranks of its group, and whose parameters they are,
+where a scheme knows that."""
 
 import sys
 
@@ -45,28 +46,28 @@ def unit_of_caller():
             owner = frame.f_locals.get(name)
             kind = type(owner).__name__
             if kind == "FlatParamHandle":
-                return unwrapped(owner.flat_param._fqns, owner)
+                return getattr(owner, "unit_name", None)  # scheme_trainings.py gives it one
             if kind == "FSDPParamGroup":
                 return owner._module_fqn or "root"
         frame = frame.f_back
     return None
 
 
-def unwrapped(_, handle):
-    return getattr(handle, "unit_name", None)
-
-
 class CollectiveLog(TorchDispatchMode):
     def __init__(self):
         super().__init__()
-        self.phase, self.lines = "before", []
+        self.phases = []
+
+    def enter(self, phase):
+        self.phases.append([phase])
 
     def taken(self):
-        lines, self.lines = self.lines, []
-        return lines
+        phases, self.phases = self.phases, []
+        return [phase for phase in phases if len(phase) > 1]
 
     def mark(self, text):
-        self.lines.append(f"{self.phase}: {text}")
+        if self.phases:
+            self.phases[-1].append(text)
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         if func.namespace in ("c10d", "_c10d_functional", "_c10d_functional_autograd"):
@@ -79,10 +80,8 @@ class CollectiveLog(TorchDispatchMode):
         kind, where = COUNTED[operator]
         counted = list(tensors_of(arguments[where]))
         size = sum(tensor.numel() * tensor.element_size() for tensor in counted)
-        dtype = str(counted[0].dtype).removeprefix("torch.")
-        group = group_of(arguments)
-        unit = unit_of_caller()
-        self.mark(f"{kind} {size} {dtype} of {group.size() if group else '?'}" + (f" [{unit}]" if unit else ""))
+        words = [kind, size, str(counted[0].dtype).removeprefix("torch."), f"/{group_of(arguments).size()}", unit_of_caller()]
+        self.mark(" ".join(str(word) for word in words if word is not None))
 
 
 class Mark(torch.autograd.Function):
@@ -91,10 +90,10 @@ class Mark(torch.autograd.Function):
     @staticmethod
     def forward(context, x, log, name, entered):
         context.log, context.name, context.entered = log, name, entered
-        log.mark(f"{'begin' if entered else 'end'} {name}")
+        log.mark(f"<{name}" if entered else f"{name}>")
         return x.view_as(x)
 
     @staticmethod
     def backward(context, gradient):
-        context.log.mark(f"{'end' if context.entered else 'begin'} {context.name}")
+        context.log.mark(f"{context.name}>" if context.entered else f"<{context.name}")
         return gradient, None, None, None

@@ -8,24 +8,15 @@ from collective_log import Mark
 ROWS, WIDTH = 23, 13
 
 
-class Embedded(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.weight = nn.Parameter(torch.rand(ROWS, WIDTH))
-
-    def forward(self, indices):
-        return nn.functional.embedding(indices, self.weight)
-
-
 class Block(nn.Module):
-    """Two linear layers around a bend; of two sizes in turn."""
+    """A norm and two linear layers, skipped by a residual."""
 
-    def __init__(self, log, name, hidden, width=WIDTH):
+    def __init__(self, log, name, hidden):
         super().__init__()
         self.log, self.name = log, name
-        self.norm = nn.LayerNorm(width)
-        self.up = nn.Linear(width, hidden)
-        self.down = nn.Linear(hidden, width)
+        self.norm = nn.LayerNorm(WIDTH)
+        self.up = nn.Linear(WIDTH, hidden)
+        self.down = nn.Linear(hidden, WIDTH)
 
     def forward(self, x):
         x = Mark.apply(x, self.log, self.name, True)
@@ -36,13 +27,15 @@ class Block(nn.Module):
 class Numbered(nn.Module):
     """An embedding, numbered blocks, a norm and a head."""
 
-    def __init__(self, log, blocks=4):
+    def __init__(self, log, tied=False):
         super().__init__()
         self.log = log
         self.embedding = nn.Embedding(ROWS, WIDTH)
-        self.layers = nn.ModuleList(Block(log, f"layers.{k}", 17 if k % 2 else 31) for k in range(blocks))
+        self.layers = nn.ModuleList(Block(log, f"layers.{k}", 17 if k % 2 else 31) for k in range(4))
         self.norm = nn.LayerNorm(WIDTH)
         self.head = nn.Linear(WIDTH, ROWS, bias=False)
+        if tied:
+            self.head.weight = self.embedding.weight
 
     def forward(self, indices):
         x = self.embedding(indices)
@@ -50,6 +43,27 @@ class Numbered(nn.Module):
             x = layer(x)
         x = Mark.apply(x, self.log, "head", True)
         return Mark.apply(self.head(self.norm(x)), self.log, "head", False)
+
+
+class Silent(nn.Module):
+    """Numbered without marks, which a compiler would have to see through."""
+
+    def __init__(self, tied):
+        super().__init__()
+        self.embedding = nn.Embedding(ROWS, WIDTH)
+        self.layers = nn.ModuleList(
+            nn.Sequential(nn.LayerNorm(WIDTH), nn.Linear(WIDTH, hidden), nn.ReLU(), nn.Linear(hidden, WIDTH))
+            for hidden in (31, 17, 31, 17))
+        self.norm = nn.LayerNorm(WIDTH)
+        self.head = nn.Linear(WIDTH, ROWS, bias=False)
+        if tied:
+            self.head.weight = self.embedding.weight
+
+    def forward(self, indices):
+        x = self.embedding(indices)
+        for layer in self.layers:
+            x = x + layer(x)
+        return self.head(self.norm(x))
 
 
 class Nested(nn.Module):
@@ -92,15 +106,21 @@ class Bent(nn.Module):
         self.log, self.name = log, name
         self.first = nn.Linear(3, 1)
         self.second = nn.Linear(1, 3)
-        self.gain = nn.Parameter(torch.ones(()).reshape(1))
+        self.gain = nn.Parameter(torch.ones(1))
 
     def forward(self, x):
         x = Mark.apply(x, self.log, self.name, True)
         return Mark.apply(self.second(self.first(x)) * self.gain, self.log, self.name, False)
 
 
+def indices():
+    return torch.randint(0, ROWS, (2, 5))
+
+
+# how a model is made, and a batch of its inputs
 MODELS = {
-    "numbered": (Numbered, lambda: torch.randint(0, ROWS, (2, 5))),
-    "nested": (Nested, lambda: torch.rand(4, WIDTH, requires_grad=False)),
+    "numbered": (Numbered, indices),
+    "tied": (lambda log: Numbered(log, tied=True), indices),
+    "nested": (Nested, lambda: torch.rand(4, WIDTH)),
     "tiny": (Tiny, lambda: torch.rand(4, 3)),
 }
