@@ -3,9 +3,10 @@ test_compiled_cuts.py.
 
     compiled_trainings.py FOLDER RANK
 
-one of two ranks, in a Python that has torch; no C++ compiler is needed, since aot_eager cuts as Inductor does. Prints one line of
-JSON per training on rank 0: model, caps in bytes, parameters, those of each piece as DDPOptimizer counted them (from the model's
-end, which is the order of backward; one used twice is counted twice), and in a settled step all-reduces among the pieces' backward."""
+one of two ranks, in a Python that has torch; no C++ compiler is needed: every backend is cut alike. Prints one line of
+JSON per training on rank 0: model, caps in bytes, parameters of each piece as DDPOptimizer counted them (from the model's end, which
+is the order of backward; one used twice is counted twice), the order in which DDP saw gradients (within a piece an accident of
+autograd's heap), and in a settled step the buckets' all-reduces among the pieces' backward."""
 
 import json
 import pathlib
@@ -13,47 +14,16 @@ import sys
 
 import torch
 import torch.distributed as dist
-from torch import nn
 from torch._dynamo.backends import distributed as cuts
 from torch._dynamo.backends.common import aot_autograd
 from torch.nn.parallel import DistributedDataParallel
 
-from scheme_models import ROWS, WIDTH, Silent
+from scheme_models import COMPILED
 
 STEPS = 4
 KIB = 1024
 
 
-class Branches(nn.Module):
-    """Two ways that meet again: a piece may begin inside neither."""
-
-    def __init__(self):
-        super().__init__()
-        self.first, self.left, self.right, self.last = (nn.Linear(WIDTH, WIDTH) for _ in range(4))
-        self.scale = nn.Parameter(torch.ones(WIDTH))
-
-    def forward(self, x):
-        x = torch.relu(self.first(x))
-        return self.last(torch.relu(self.left(x)) + self.right(x) * self.scale)
-
-
-class Convolutions(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.body = nn.Sequential(*(layer for k in range(3) for layer in (
-            nn.Conv2d(3 if k == 0 else 8 + k - 1, 8 + k, 3, padding=1, bias=False), nn.BatchNorm2d(8 + k), nn.ReLU())))
-        self.head = nn.Linear(10, 7)
-
-    def forward(self, x):
-        return self.head(self.body(x).mean((2, 3)))
-
-
-def indices():
-    return torch.randint(0, ROWS, (2, 5))
-
-
-MODELS = {"numbered": (lambda: Silent(tied=False), indices), "tied": (lambda: Silent(tied=True), indices),
-          "branches": (Branches, lambda: torch.rand(2, WIDTH)), "convolutions": (Convolutions, lambda: torch.rand(2, 3, 8, 8))}
 CAPS = [(256, 1 * KIB), (1 * KIB, 2 * KIB), (1 * KIB, 4 * KIB), (2 * KIB, 2 * KIB), (16 * KIB, 16 * KIB)]
 
 
@@ -66,7 +36,7 @@ def train(name, first, cap, optimize):
     torch._dynamo.reset()
     torch._dynamo.config.optimize_ddp = optimize
     torch.manual_seed(0)
-    make, data = MODELS[name]
+    make, data = COMPILED[name]
     model = make()
     names = [path for path, _ in model.named_parameters()]
     dist._DEFAULT_FIRST_BUCKET_BYTES = first
@@ -113,7 +83,7 @@ def train(name, first, cap, optimize):
         cuts.DDPOptimizer = whole
     order = ddp._get_ddp_logging_data()["rebuilt_per_bucket_param_indices"]
     return {"model": name, "first_bucket": first, "cap": cap, "optimizer": optimize,
-            "parameters": {path: list(p.shape) for path, p in model.named_parameters()}, "pieces": pieces, "compiled": compiled,
+            "pieces": pieces, "compiled": compiled,
             "order": [names[int(index)] for index in order.replace(",", " ").split()], "backward": list(lines)}
 
 
@@ -121,7 +91,7 @@ def main():
     folder, rank = pathlib.Path(sys.argv[1]), int(sys.argv[2])
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=2)
-    for name in MODELS:
+    for name in COMPILED:
         for first, cap in CAPS:
             for optimize in (True, False):
                 told = train(name, first, cap, optimize)

@@ -1,9 +1,16 @@
-"""Small models for scheme_trainings.py, of odd sizes, so that padding shows."""
+"""Small models for trainings under other schemes, of odd sizes, so that padding shows.
+
+    scheme_models.py
+
+prints what a workload says of each, as one line of JSON: parameters and shapes in the order of definition, and in which order a
+plain backward finishes their gradients (a parameter used twice once, when its gradient is whole)."""
+
+import json
 
 import torch
 from torch import nn
 
-from collective_log import Mark
+from collective_log import CollectiveLog, Mark
 
 ROWS, WIDTH = 23, 13
 
@@ -117,10 +124,51 @@ def indices():
     return torch.randint(0, ROWS, (2, 5))
 
 
-# how a model is made, and a batch of its inputs
+class Branches(nn.Module):
+    """Two ways that meet again: a piece may begin inside neither."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.left, self.right, self.last = (nn.Linear(WIDTH, WIDTH) for _ in range(4))
+        self.scale = nn.Parameter(torch.ones(WIDTH))
+
+    def forward(self, x):
+        x = torch.relu(self.first(x))
+        return self.last(torch.relu(self.left(x)) + self.right(x) * self.scale)
+
+
+class Convolutions(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(*(layer for k in range(3) for layer in (
+            nn.Conv2d(3 if k == 0 else 8 + k - 1, 8 + k, 3, padding=1, bias=False), nn.BatchNorm2d(8 + k), nn.ReLU())))
+        self.head = nn.Linear(10, 7)
+
+    def forward(self, x):
+        return self.head(self.body(x).mean((2, 3)))
+
+
+# how one is made that tells a log when it computes, and a batch of its inputs
 MODELS = {
     "numbered": (Numbered, indices),
     "tied": (lambda log: Numbered(log, tied=True), indices),
     "nested": (Nested, lambda: torch.rand(4, WIDTH)),
     "tiny": (Tiny, lambda: torch.rand(4, 3)),
 }
+# those for a compiler, which would have to see through a log
+COMPILED = {"silent": (lambda: Silent(tied=False), indices), "silent tied": (lambda: Silent(tied=True), indices),
+            "branches": (Branches, lambda: torch.rand(2, WIDTH)), "convolutions": (Convolutions, lambda: torch.rand(2, 3, 8, 8))}
+
+
+def described(make, data):
+    torch.manual_seed(0)
+    model, ready = make(), []
+    for path, parameter in model.named_parameters():
+        parameter.register_post_accumulate_grad_hook(lambda _, path=path: ready.append(path))
+    model(data()).pow(2).mean().backward()
+    return {"parameters": {path: list(parameter.shape) for path, parameter in model.named_parameters()}, "ready": ready}
+
+
+if __name__ == "__main__":
+    print(json.dumps({**{name: described(lambda make=make: make(CollectiveLog()), data) for name, (make, data) in MODELS.items()},
+                      **{name: described(make, data) for name, (make, data) in COMPILED.items()}}))

@@ -2,9 +2,9 @@
 
     scheme_trainings.py FOLDER RANK RANKS [WORDS]
 
-one of RANKS ranks, in a Python that has torch; those trainings alone whose description has WORDS. Prints one line of JSON for
-each model on rank 0 (parameters, the order in which a plain backward finishes their gradients), then one per training: scheme,
-options as --scheme spells them, and what collective_log.py saw in a step in which all is settled; and in the first, where it differs."""
+one of RANKS ranks, in a Python that has torch; those trainings alone whose description has WORDS. Prints one line of JSON per
+training on rank 0: scheme, options as --scheme spells them, and what collective_log.py saw in a step in which all is settled, and in
+the first, where that differs."""
 
 import contextlib
 import functools
@@ -26,7 +26,8 @@ from torch.distributed.optim import ZeroRedundancyOptimizer
 from collective_log import CollectiveLog
 from scheme_models import MODELS
 
-STEPS = 4  # FSDP1 knows what to prefetch in its second, overlapped ZeroRedundancyOptimizer its buckets' owners in its third
+# FSDP1 knows what to prefetch in its second step, overlapped ZeroRedundancyOptimizer its buckets' owners in its third.
+STEPS = {"fsdp1": 3, "fsdp2": 3, "zero_redundancy": 4}
 STRATEGIES = {"full_shard": ShardingStrategy.FULL_SHARD, "shard_grad_op": ShardingStrategy.SHARD_GRAD_OP,
               "no_shard": ShardingStrategy.NO_SHARD, "hybrid_shard": ShardingStrategy.HYBRID_SHARD,
               "hybrid_shard_zero2": ShardingStrategy._HYBRID_SHARD_ZERO2}
@@ -138,7 +139,7 @@ def train(scheme, name, options, ranks):
     model = WRAPPERS[scheme](make(log), name, options, ranks)
     optimizer = optimizer_of(scheme, model, options)
     steps = []
-    for _ in range(STEPS):
+    for _ in range(STEPS[scheme]):
         with log:
             parts = options.get("accumulate", 1)
             for part in range(parts):
@@ -154,18 +155,6 @@ def train(scheme, name, options, ranks):
     assert steps[-1] == steps[-2], "no steady step"
     told = {"scheme": scheme, "model": name, "ranks": ranks, "options": options, "log": steps[-1]}
     return told if steps[0] == steps[-1] else {**told, "first": steps[0]}
-
-
-def described(name):
-    """What a workload says of it. A parameter used twice is told once, when its gradient is whole."""
-    torch.manual_seed(0)
-    make, data = MODELS[name]
-    model = make(CollectiveLog())
-    ready = []
-    for path, parameter in model.named_parameters():
-        parameter.register_post_accumulate_grad_hook(lambda _, path=path: ready.append(path))
-    model(data()).pow(2).mean().backward()
-    return {"model": name, "parameters": {path: list(p.shape) for path, p in model.named_parameters()}, "ready": ready}
 
 
 MIXED = {"param_dtype": "bf16", "reduce_dtype": "fp32"}
@@ -230,9 +219,6 @@ def main():
     words = sys.argv[4] if len(sys.argv) > 4 else ""
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=ranks)
-    if rank == 0:
-        for name in MODELS:
-            print(json.dumps(described(name)), flush=True)
     for scheme, cases in CASES.items():
         for model, options in cases(ranks):
             if words in f"{scheme} {model} {json.dumps(options)}":
