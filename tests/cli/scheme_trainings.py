@@ -33,10 +33,11 @@ STRATEGIES = {"full_shard": ShardingStrategy.FULL_SHARD, "shard_grad_op": Shardi
               "hybrid_shard_zero2": ShardingStrategy._HYBRID_SHARD_ZERO2}
 PREFETCH = {"pre": BackwardPrefetch.BACKWARD_PRE, "post": BackwardPrefetch.BACKWARD_POST, "none": None}
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
-BLOCKS = {"numbered": "layers.0+layers.1+layers.2+layers.3", "nested": "stages.0+stages.1+stages.2+tail.0+tail.2",
+BLOCKS = {"numbered": "layers.0+layers.1+layers.2+layers.3", "nested": "stages.0+stages.1+stages.2",
           "tiny": "layers.0+layers.1+layers.2"}
 BLOCKS["tied"] = BLOCKS["numbered"]
 INNER = "+".join(f"stages.{s}.{b}" for s in range(3) for b in range(2))
+MORE = BLOCKS["nested"] + "+tail.0+tail.2"
 
 
 def precision(options, kind):
@@ -174,6 +175,7 @@ def cases_of_fsdp1(ranks):
         for model in ("tiny", "tied", "nested"):
             yield model, {"strategy": strategy}
         yield "nested", {"strategy": strategy, "wrap": INNER}
+        yield "nested", {"strategy": strategy, "wrap": MORE}
     for size in (100, 400, 1000, 1500, 3000):
         for model in ("numbered", "nested"):
             yield model, {"strategy": "full_shard", "wrap": "size", "min_num_params": size}
@@ -193,6 +195,7 @@ def cases_of_fsdp2(ranks):
         for model in ("tiny", "tied", "nested"):
             yield model, reshard
         yield "nested", {"wrap": INNER, **reshard}
+        yield "nested", {"wrap": MORE, **reshard}
     for options in ({"param_dtype": "bf16"}, {"reduce_dtype": "bf16"}, TWICE, {**AT_LAST, "reshard_after_backward": False},
                     {"reshard_after_forward": False, **AT_LAST, "reshard_after_backward": False}):
         yield "numbered", options
