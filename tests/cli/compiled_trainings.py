@@ -1,5 +1,5 @@
-"""Where torch.compile cuts a model wrapped in DDP (DDPOptimizer), and when the all-reduces of its buckets then start, for
-test_compiled_cuts.py.
+"""Where torch.compile cuts a model wrapped in DDP (DDPOptimizer), and when the all-reduces of its buckets then start; kept in
+tests/fixtures/schemes by test_scheme_trainings.py.
 
     compiled_trainings.py FOLDER RANK
 
@@ -82,9 +82,9 @@ def train(name, first, cap, optimize):
     finally:
         cuts.DDPOptimizer = whole
     order = ddp._get_ddp_logging_data()["rebuilt_per_bucket_param_indices"]
-    return {"model": name, "first_bucket": first, "cap": cap, "optimizer": optimize,
-            "pieces": pieces, "compiled": compiled,
-            "order": [names[int(index)] for index in order.replace(",", " ").split()], "backward": list(lines)}
+    return {"model": name, "first_bucket": first, "cap": cap, "optimize_ddp": optimize,
+            "pieces": pieces, "compiled": compiled, "order": [names[int(index)] for index in order.replace(",", " ").split()],
+            "backward": list(lines)}
 
 
 def main():

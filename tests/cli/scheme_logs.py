@@ -1,8 +1,8 @@
 """What real PyTorch and DeepSpeed asked of their process groups under other schemes: tests/fixtures/schemes, made by
 test_scheme_trainings.py.
 
-models.json has the models trained: parameters and shapes in the order of definition, and `ready`, the order in which a plain backward
-finishes their gradients. Each other file is a scheme's `trainings`: model, ranks, options, log of a settled step as
+models.json has the models trained: parameters and shapes in the order of definition, and `ready`, the order in which a plain
+backward finishes their gradients. compiled.json: pieces of a compiled DDP (compiled_trainings.py). Each other file is a scheme's `trainings`: model, ranks, options, log of a settled step as
 collective_log.py words it, and `first` where the first step differs."""
 
 import json

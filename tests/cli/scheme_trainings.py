@@ -3,8 +3,8 @@
     scheme_trainings.py FOLDER RANK RANKS [WORDS]
 
 one of RANKS ranks, in a Python that has torch; those trainings alone whose description has WORDS. Prints one line of JSON per
-training on rank 0: scheme, options as --scheme spells them, and what collective_log.py saw in a step in which all is settled, and in
-the first, where that differs."""
+training on rank 0: scheme, options as --scheme spells them, and what collective_log.py saw in a step in which all is settled, and
+in the first, where that differs."""
 
 import contextlib
 import functools
@@ -169,7 +169,7 @@ def cases_of_fsdp1(ranks):
                 AT_LAST, {"use_orig_params": True}, {"use_orig_params": True, **MIXED}]
         if strategy == "full_shard":
             more += [{"backward_prefetch": "post"}, {"backward_prefetch": "none"}, {"limit_all_gathers": False},
-                     {"backward_prefetch": "post", "forward_prefetch": True}, {"backward_prefetch": "none", "forward_prefetch": True}]
+                     *({"backward_prefetch": prefetch, "forward_prefetch": True} for prefetch in ("post", "none"))]
         for options in more:
             yield "numbered", {"strategy": strategy, **options}
         for model in ("tiny", "tied", "nested"):

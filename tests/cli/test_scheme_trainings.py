@@ -1,5 +1,5 @@
-"""The logs in tests/fixtures/schemes, against trainings made anew by the PyTorch that they name, where it is here; DeepSpeed's where
-`build/torch/2.13.0/bin/pip install deepspeed==0.19.8` was said.
+"""The logs in tests/fixtures/schemes, against trainings made anew by the PyTorch that they name, where it is here; DeepSpeed's
+where `build/torch/2.13.0/bin/pip install deepspeed==0.19.8` was said.
 
 DDPSIM_UPDATE_GOLDEN=1 writes them: the difference is the review."""
 
@@ -37,7 +37,8 @@ class SchemeTrainings(unittest.TestCase):
             path.write_text(text_of(document))
         kept = json.loads(path.read_text())
         for made, expected in zip(document.get("trainings", ()), kept.get("trainings", ())):
-            with self.subTest(name, **{key: value for key, value in expected.items() if key in ("model", "ranks", "options", "cap")}):
+            told = {key: value for key, value in expected.items() if key in ("model", "ranks", "options", "cap")}
+            with self.subTest(name, **told):
                 self.assertEqual(made, expected)
         self.assertEqual(document, kept)
 
