@@ -66,6 +66,7 @@ CATALOGUE = {
     "ResNet50 ImageNet": "resnet50", "ResNet-101": "resnet101", "ResNet-152": "resnet152", "VGG-16": "vgg16",
     "VGG16": "vgg16", "BERT-base": "bert-base", "BERT-large": "bert-large", "BERT-large pretrain": "bert-large",
     "BERT-large (bing_bert)": "bert-large", "GPT-2": "gpt2", "GPT-2 Medium": "gpt2-medium",
+    "model of the guide's script": "bert-base",  # accelerate's examples/nlp_example.py: bert-base-cased on MRPC
     "GPT-2 Large 762M": "gpt2-large", "GPT-2 XL 1.5B": "gpt2-xl",
 }
 
@@ -76,6 +77,7 @@ SEQUENCES = {
     "Llama3-8B": 8192, "Llama3.1-8B": 8192, "Llama3-70B": 8192, "Llama3.1-70B": 8192,  # torchtitan's train_configs
     "Llama3.1-405B": 8192,
     "TinyLlama 1.1B": 2048, "OLMo 1B": 2048,  # what the model was trained with
+    "model of the guide's script": 128,  # of MRPC's pairs the longest have some 100 tokens
     "BERT-large pretrain": 128, "BERT-large (bing_bert)": 128,  # the first phase of pre-training
 }
 

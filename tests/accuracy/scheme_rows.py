@@ -104,7 +104,7 @@ def gpu_of(row):
 
 
 def size_of(row, gpus=None):
-    """(nodes, GPUs per node, GPUs) of the row, or of its baseline."""
+    """(nodes, GPUs a node has, GPUs) of the row, or of its baseline on part of it."""
     if not row["n_gpus"].isdigit():
         raise NotPredicted("number of GPUs not stated")
     gpus = int(gpus or row["n_gpus"])
@@ -116,8 +116,7 @@ def size_of(row, gpus=None):
         per_node = int(row["n_gpus"])  # one machine, as nothing is said of several
         if per_node > 8:
             raise NotPredicted("number of nodes not stated")
-    nodes = max(1, -(-gpus // per_node))
-    return nodes, min(per_node, gpus), gpus
+    return max(1, -(-gpus // per_node)), per_node, gpus
 
 
 NODES = {  # what joins the GPUs of a node, as they are sold
@@ -148,7 +147,10 @@ def inside(row, gpu, per_node, assumed):
         return "pcie:31.5GBps"
     if gpu == "A100" and int(row["gpus_per_node"] or per_node) == 4:
         assumed.append("NVLink in the node")
-        return "nvlink:12x25GBps:mesh" if per_node == 4 else "nvlink:4x25GBps"
+        return "nvlink:12x25GBps:mesh"
+    if gpu == "TITANRTX" and row["source"].startswith("huggingface"):
+        assumed.append("the NVLink bridge of the machine its owner documents")  # transformers' page on several GPUs
+        return "nvlink:2x25GBps"
     if "NVLink" not in stated and NODES[gpu].startswith("nvswitch") and row["nodes"] == "1":
         assumed.append("NVSwitch in the node")
     if NODES[gpu].startswith("pcie"):
@@ -194,8 +196,8 @@ def cluster_of(row, assumed):
 
 
 def line_of(gpu, words, nics, nodes, per_node):
-    return " ".join(part for part in (f"node:{nodes}", f"gpu:{per_node}x{gpu}", words if per_node > 1 else "",
-                                      nics if nodes > 1 else "") if part)
+    """Of whole nodes: which links a part of a node has depends on the whole."""
+    return " ".join(part for part in (f"node:{nodes}", f"gpu:{per_node}x{gpu}", words, nics if nodes > 1 else "") if part)
 
 
 def precision_of(row, gpu, assumed):
@@ -334,8 +336,8 @@ def options_of(row, scheme, micro_batches):
         options += ["--comm-hook", "powersgd"]
     if bare.startswith("Horovod"):  # HOROVOD_FUSION_THRESHOLD where nobody sets it
         options += ["--bucket-cap-mb", "64", "--no-broadcast-buffers"]
-    if scheme == "naive":  # TensorFlow leaves batch norm's statistics to each GPU
-        options += ["--nccl", "2.0.5", "--no-broadcast-buffers"]
+    if scheme == "naive":  # TensorFlow leaves batch norm's statistics to each GPU; its NCCL was 1.3, which has one ring
+        options += ["--nccl", "2.0.5", "--max-channels", "1", "--no-broadcast-buffers"]
     if re.search(r"\bgloo\b", row["scheme"] + " " + settings, re.IGNORECASE):
         options += ["--backend", "gloo"]
     if "gradient_as_bucket_view=true" in settings:
@@ -390,7 +392,8 @@ def job_of(row, baseline=False):
     return Job(model=model, gpu=gpu, batch=int(row["per_gpu_batch"]), sequence=sequence, precision=precision,
                checkpointing=checkpointing_of(settings), scheme=scheme,
                scheme_options=scheme_options_of(row, scheme, precision),
-               options=[] if scheme == "none" else options_of(row, scheme, micro_batches),
+               options=[] if scheme == "none" else options_of(row, scheme, micro_batches) + (
+                   ["--gpus-per-node", str(gpus)] if gpus < per_node else []),
                cluster=line_of(gpu, words, nics, nodes, per_node), nodes=nodes, gpus=gpus, micro_batches=micro_batches,
                words=tuple(word for word, pattern in SHARED_WORDS
                            if re.search(pattern, settings + " " + row["precision"], re.IGNORECASE)),

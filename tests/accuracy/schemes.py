@@ -459,7 +459,7 @@ def checked(cases_by_table):
     return held
 
 
-def main():
+def main(words=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("shared")
     parser.add_argument("--ddpsim", required=True)
@@ -467,7 +467,7 @@ def main():
     parser.add_argument("--rows", help="write every case to this JSON file")
     parser.add_argument("--cache", help="keep the program's answers in this file")
     parser.add_argument("--check", action="store_true", help="exit code 1 where a bar is not reached")
-    options = parser.parse_args()
+    options = parser.parse_args(words)
     path = os.path.join(options.shared, "data", "schemes", "schemes.csv")
     if not os.path.exists(path):
         print(f"skipped: {path} is not there")

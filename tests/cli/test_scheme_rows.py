@@ -120,8 +120,10 @@ class Clusters(unittest.TestCase):
         job = rows.job_of(row(baseline_gpus="8"), baseline=True)
         self.assertEqual((job.nodes, job.gpus, job.scheme), (1, 8, "fsdp1"))
         self.assertEqual(job.cluster, "node:1 gpu:8xA100 nvswitch:300GBps")
+        half = rows.job_of(row(baseline_gpus="4"), baseline=True)
+        self.assertEqual((half.cluster, half.options), (job.cluster, ["--gpus-per-node", "4"]))
         alone = rows.job_of(row(baseline_gpus="1"), baseline=True)
-        self.assertEqual((alone.scheme, alone.options, alone.cluster), ("none", [], "node:1 gpu:1xA100"))
+        self.assertEqual((alone.scheme, alone.options), ("none", []))
 
 
 class Figures(unittest.TestCase):
