@@ -1,10 +1,12 @@
 #include "ddpsim/models/estimate.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/quote.hpp"
 #include "ddpsim/models/kept_activations.hpp"
 
 namespace ddpsim {
@@ -12,11 +14,6 @@ namespace {
 
 constexpr const char* kMark = "estimate";
 constexpr int kFirstWithBfloat16 = 80;  // compute capability
-
-Model model_of(const EstimateSpec& spec) {
-  return spec.tokens ? find_model(spec.model, *spec.tokens).value()
-                     : find_model(spec.model).value();
-}
 
 ComputeSetting setting_of(const EstimateSpec& spec, const Model& model, const GpuModel& gpu) {
   return {
@@ -31,7 +28,37 @@ std::string full_name(const Model& model, const ComputeSetting& setting) {
                      name_of(setting.precision));
 }
 
+/// Counts of bytes and picoseconds stay within 63 bits: a GPU's day is more than anybody waits for one step.
+void require_possible(const EstimateSpec& spec, const Model& model, const ComputeSetting& setting) {
+  constexpr double kMostBytes = 1e17;
+  constexpr double kMostSeconds = 5e4;
+  constexpr double kElement = 8;  // at most, with masks and places
+  double elements = 0;
+  double flops = 0;
+  for (const Layer& layer : model.layers) {
+    elements += static_cast<double>(layer.forward_elements) +
+                static_cast<double>(layer.backward_elements) + static_cast<double>(layer.inputs) +
+                static_cast<double>(layer.outputs) + static_cast<double>(layer.kept_bytes);
+    if (layer.product) flops += 6 * layer.product->multiply_adds();
+    if (layer.fused) flops += 7 * layer.fused->multiply_adds();
+  }
+  const auto batch = static_cast<double>(setting.batch);
+  const double seconds =
+      flops * batch / (setting.gpu.fp32_tflops * 1e12) +
+      elements * batch * kElement / setting.gpu.memory_bandwidth.bytes_per_second();
+  if (elements * batch * kElement <= kMostBytes && seconds <= kMostSeconds) return;
+  throw InputError({.file = in_quotes(spec.model + "@" + spec.gpu),
+                    .where = "",
+                    .message = fmt::format("one step of batch {} takes hours on one {}",
+                                           setting.batch, setting.gpu.name),
+                    .hint = "Take a smaller batch, shorter sequences or a smaller model"});
+}
+
 }  // namespace
+
+Model model_of(const EstimateSpec& spec) {
+  return build_model(spec.description, spec.tokens, spec.attention);
+}
 
 Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu) {
   if (spec.precision == Precision::bf16 && gpu.compute_capability < kFirstWithBfloat16)
@@ -41,6 +68,7 @@ Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu) {
                       .hint = "Use amp (fp16)"});
   Model model = model_of(spec);
   const ComputeSetting setting = setting_of(spec, model, gpu);
+  require_possible(spec, model, setting);
   Workload workload;
   workload.name = "estimate " + full_name(model, setting);
   workload.gpu = gpu.name;
@@ -90,6 +118,16 @@ Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu) {
        "layer costs from the GPU's data sheet and efficiencies learned from other GPUs' "
        "published times; no data loading"},
   };
+  const bool computes_otherwise = spec.attention && spec.attention != spec.description.attention;
+  if (model.sample == SampleKind::sequence &&
+      (computes_otherwise || spec.description.attention == AttentionKernel::sdpa))
+    workload.provenance.emplace_back("attention",
+                                     name_of(spec.attention.value_or(spec.description.attention)));
+  if (!spec.description.source.empty())
+    workload.provenance.emplace_back("dimensions", spec.description.source);
+  if (!spec.description.assumed.empty())
+    workload.provenance.emplace_back("assumed",
+                                     fmt::format("{}", fmt::join(spec.description.assumed, ", ")));
   if (!model.buffers_as_in.empty())
     workload.provenance.emplace_back(kBuffersMark, "as in " + model.buffers_as_in);
   return workload;

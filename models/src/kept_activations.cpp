@@ -25,7 +25,7 @@ LayerBytes layer_bytes(const Layer& layer, const ComputeSetting& setting) {
   constexpr std::int64_t kHalf = 2;
   const std::int64_t element = half && !layer.single_precision ? kHalf : kSingle;
   std::int64_t inputs = layer.product ? layer.product->inputs() : layer.inputs;
-  if (layer.kind == LayerKind::attention)  // the other operand's, too
+  if (layer.kind == LayerKind::attention && layer.product)  // the other operand's, too
     inputs += layer.product->groups * layer.product->in * layer.product->out;
   if (!layer.data_gradient || layer.kind == LayerKind::embedding) inputs = 0;
   return {

@@ -34,6 +34,10 @@ int optimizer_passes(const Model& model) {
   return usual_optimizer(model.sample) == Optimizer::momentum ? 5 : 7;
 }
 
+/// Products of fused attention beside forward's two: backward computes the scores again, and three gradients.
+constexpr double kFusedForward = 1;
+constexpr double kFusedBackward = 2.5;
+
 enum class Pass { forward, data_gradient, weight_gradient };
 
 class CostModel {
@@ -50,10 +54,10 @@ class CostModel {
   LayerCost cost() const {
     LayerCost cost;
     cost.forward = seconds(moving(layer_.forward_elements) + kernels(layer_.forward_kernels) +
-                           product(Pass::forward));
+                           product(Pass::forward) + fused(kFusedForward));
     cost.data_gradient =
         seconds(moving(layer_.backward_elements) + kernels(layer_.backward_kernels) +
-                (layer_.data_gradient ? product(Pass::data_gradient) : 0));
+                (layer_.data_gradient ? product(Pass::data_gradient) : 0) + fused(kFusedBackward));
     cost.weight_gradient = seconds(product(Pass::weight_gradient) + writing_lookups());
     return cost;
   }
@@ -75,6 +79,16 @@ class CostModel {
     return memory_seconds(static_cast<double>(elements) * batch_ * element_);
   }
   double kernels(int count) const { return count * constants_.kernel_us * 1e-6; }
+
+  /// Of fused attention, `times` the work of forward; what it moves is counted as elements.
+  double fused(double times) const {
+    if (!layer_.fused) return 0;
+    const double efficiency = tensor_tflops_ > 0      ? constants_.tensor_attention
+                              : times > kFusedForward ? constants_.fp32_backward
+                                                      : constants_.fp32_forward;
+    const double tflops = tensor_tflops_ > 0 ? tensor_tflops_ : gpu_.fp32_tflops;
+    return 2 * times * layer_.fused->multiply_adds() * batch_ / (tflops * 1e12 * efficiency);
+  }
 
   /// The gradient of an embedding is dense: all rows are written, most of them zero.
   double writing_lookups() const {

@@ -20,6 +20,7 @@ struct LayerCostConstants {
   // (tests/unit/models_step_time_data_test.cpp).
   double tensor_convolution = 0.40;
   double tensor_linear = 0.55;
+  double tensor_attention = 0.45;
   /// A small kernel and the gap after it: 1.8 + 1.0 us in two ResNet-50 traces (V100, A100).
   double kernel_us = 2.8;
 };
