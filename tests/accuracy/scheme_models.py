@@ -82,6 +82,16 @@ SEQUENCES = {
 }
 
 
+# In transformers these have no fused attention, or had none until 2024 (GPT-2, BERT); llm-foundry, torchtitan and YaFSDP
+# train the others with one.
+EAGER = ("bloom", "t5", "gpt2", "bert")
+
+
+def has_eager_attention(name):
+    kind = CONFIGS[name]["model_type"] if name in CONFIGS else CATALOGUE[name]
+    return kind.startswith(EAGER)
+
+
 def plain(name):
     """Letters and digits alone: "Llama-2 7B" is "Llama2-7B"."""
     return "".join(character for character in name.lower() if character.isalnum())

@@ -123,6 +123,7 @@ NODES = {  # what joins the GPUs of a node, as they are sold
     "B200": "nvswitch:900GBps", "H200": "nvswitch:450GBps", "H100": "nvswitch:450GBps", "A100": "nvswitch:300GBps",
     "T4": "pcie:15.75GBps", "A40": "pcie:31.5GBps", "A10G": "pcie:31.5GBps", "RTX4090": "pcie:31.5GBps",
     "RTX3090": "pcie:31.5GBps", "RTX2080Ti": "pcie:15.75GBps", "TITANRTX": "pcie:15.75GBps"}
+BRIDGES = {"TITANRTX": "nvlink:2x25GBps", "RTX2080Ti": "nvlink:2x25GBps"}  # without one a pair's peers do not reach each other
 USUAL_NICS = {"B200": "8x400Gbps:ib", "H200": "8x400Gbps:ib", "H100": "8x400Gbps:ib", "A100": "8x200Gbps:ib"}
 
 
@@ -148,9 +149,9 @@ def inside(row, gpu, per_node, assumed):
     if gpu == "A100" and int(row["gpus_per_node"] or per_node) == 4:
         assumed.append("NVLink in the node")
         return "nvlink:12x25GBps:mesh"
-    if gpu == "TITANRTX" and row["source"].startswith("huggingface"):
-        assumed.append("the NVLink bridge of the machine its owner documents")  # transformers' page on several GPUs
-        return "nvlink:2x25GBps"
+    if gpu in BRIDGES and per_node == 2:
+        assumed.append("NVLink bridge of a pair")  # as the pair of TITAN RTX has that transformers' pages describe
+        return BRIDGES[gpu]
     if "NVLink" not in stated and NODES[gpu].startswith("nvswitch") and row["nodes"] == "1":
         assumed.append("NVSwitch in the node")
     if NODES[gpu].startswith("pcie"):

@@ -110,6 +110,8 @@ class Predictor:
                 with open(name, "w", encoding="utf-8") as file:
                     json.dump(scheme_models.CONFIGS[job.model], file)
         parts = [f"b{job.batch}"] + ([f"s{job.sequence}"] if scheme_models.has_tokens(job.model) else []) + [job.precision]
+        if scheme_models.has_eager_attention(job.model):
+            parts.append("attn=eager")
         if job.checkpointing != "none":
             parts.append(f"ckpt={job.checkpointing}")
         return f"{name}@{job.gpu}:" + ":".join(parts)
