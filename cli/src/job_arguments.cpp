@@ -4,6 +4,7 @@
 
 #include "help_group.hpp"
 #include "interference_arguments.hpp"
+#include "scheme_arguments.hpp"
 #include "word_option.hpp"
 
 namespace ddpsim {
@@ -52,6 +53,7 @@ void add_job_options(CLI::App& command, JobArguments& arguments) {
                   "workload file, profiler trace, layer table, bundled name, or an "
                   "estimate: MODEL@GPU[:bBATCH][:sSEQ][:fp32|tf32|amp|bf16]")
       ->required();
+  add_scheme_option(command, arguments.scheme);
   add_bucket_options(command, arguments.ddp);
   add_step_options(command, arguments.ddp);
   add_nccl_options(command, arguments.cluster);

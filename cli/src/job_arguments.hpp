@@ -33,6 +33,7 @@ struct JobArguments {
   Timing timing = Timing::recorded;
   bool no_trace_calibration = false;
   std::optional<std::int64_t> batch;
+  std::optional<std::string> scheme;
   DdpArguments ddp;
   MemoryArguments memory;
   VariationArguments variation;

@@ -26,6 +26,7 @@ ReportContext context_of(const Job& job, const JobArguments& arguments, NcclVers
     context.samples_per_step = static_cast<double>(*workload.batch_per_gpu) *
                                job.cluster().ranks() * options.ddp.accumulate;
   context.batch_per_gpu = workload.batch_per_gpu;
+  if (arguments.scheme) context.scheme = options.scheme;
   context.comm_hook = options.ddp.comm_hook;
   context.comm_hook_min_mb = options.ddp.comm_hook_min_mb;
   context.power_sgd = options.ddp.power_sgd;

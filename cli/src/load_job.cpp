@@ -18,6 +18,7 @@
 #include "job_warnings.hpp"
 #include "measured_step.hpp"
 #include "recording_calibration.hpp"
+#include "scheme_arguments.hpp"
 #include "usage_error.hpp"
 
 namespace ddpsim {
@@ -36,6 +37,7 @@ bool over_flow(const JobArguments& arguments) {
 
 /// Options that do not go together.
 void require_consistent(const JobArguments& arguments, const TypedLine& typed) {
+  if (arguments.scheme) require_of_scheme(parse_scheme(*arguments.scheme), arguments.ddp);
   if (arguments.background && !over_flow(arguments))
     throw UsageError("--background: only --network flow knows of other traffic; add it");
   require_one_backend(arguments.backend, typed, over_flow(arguments));
@@ -56,6 +58,7 @@ Asked read_options(const JobArguments& arguments, TorchVersion torch,
   Asked asked;
   SimulationOptions& options = asked.options;
   options.ddp = ddp_options(arguments.ddp, torch);
+  if (arguments.scheme) options.scheme = parse_scheme(*arguments.scheme);
   options.ddp.accumulate = arguments.ddp.accumulate.value_or(recorded.accumulate);
   if (over_flow(arguments) && options.ddp.process_groups > 1)
     throw UsageError(
@@ -96,7 +99,26 @@ Cluster with_group(Cluster cluster, ClusterRequest request, int ranks,
         "of {} that divides {} is needed",
         ranks, cluster.name, cluster.nodes, of_node, of_node, cluster.ranks()));
   if (ranks == of_node) return cluster;
-  request.groups.push_back(ranks / of_node);
+  request.groups.push_back({ranks / of_node});
+  return readers.cluster(request);
+}
+
+/// Of --scheme: its process groups, and those of ranks that hold the same shard.
+Cluster with_groups(Cluster cluster, ClusterRequest& request, const Scheme& scheme,
+                    const ClusterReaders& readers) {
+  const int of_node = cluster.gpus_per_node;
+  const std::vector<int> groups = groups_of(scheme, of_node);
+  if (groups.empty()) return cluster;
+  for (const int ranks : groups) {
+    if (ranks < of_node) {
+      request.groups.push_back({1, ranks});
+      request.groups.push_back({cluster.nodes, std::max(of_node / ranks, 1)});
+    } else {
+      const int nodes = std::max(ranks / of_node, 1);
+      request.groups.push_back({nodes});
+      request.groups.push_back({std::max(cluster.nodes / nodes, 1), 1});
+    }
+  }
   return readers.cluster(request);
 }
 
@@ -190,8 +212,10 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
   require_batch_norms(arguments, loaded.workload);
   TorchInForce torch = torch_in_force(stated, loaded.workload.torch);
   ClusterRequest request = cluster_request(arguments.cluster);
-  request.groups = {1};  // local SGD's
+  request.groups = {{1}};  // local SGD's
   Cluster cluster = readers.cluster(request);
+  if (arguments.scheme)
+    cluster = with_groups(std::move(cluster), request, parse_scheme(*arguments.scheme), readers);
   if (const std::optional<int> ranks = arguments.ddp.sync_batchnorm_group)
     cluster = with_group(std::move(cluster), request, *ranks, readers);
   // What is asked for changes no assumption: an option the assumed version lacks is a usage error.

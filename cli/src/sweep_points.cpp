@@ -23,7 +23,7 @@ namespace {
 
 // Equal where two clusters are read alike.
 using RequestKey =
-    std::tuple<std::string, std::optional<int>, std::optional<int>, std::vector<int>>;
+    std::tuple<std::string, std::optional<int>, std::optional<int>, std::vector<GroupSize>>;
 
 RequestKey key_of(const ClusterRequest& request) {
   return {request.text, request.nodes, request.gpus_per_node, request.groups};

@@ -58,7 +58,8 @@ void write_iterations(JsonWriter& json, const std::optional<StepSpread>& spread)
 void write_loss(JsonWriter& json, const Loss& loss, const Confidence& confidence) {
   json.key("loss").begin_array();
   for (const LossCause cause : all_loss_causes()) {
-    if (cause == LossCause::model_averaging && loss[cause] == Duration()) continue;
+    const bool may_be_absent = cause == LossCause::model_averaging || of_schemes(cause);
+    if (may_be_absent && loss[cause] == Duration()) continue;
     const LossInterval interval = loss_interval(cause, loss, confidence);
     json.begin_object(JsonWriter::Layout::line);
     json.key("cause").string(name_of(cause));

@@ -86,8 +86,40 @@ void write_bucket(JsonWriter& json, std::size_t index, const BucketResult& resul
   json.end_object();
 }
 
-void write_step(JsonWriter& json, const StepResult& step) {
+void write_collective(JsonWriter& json, const CollectiveResult& result) {
+  json.begin_object(JsonWriter::Layout::line);
+  json.key("kind").string(name_of(result.kind));
+  json.key("unit").string(result.unit);
+  json.key("bytes").integer(result.bytes.count());
+  json.key("ready_us").time(result.ready);
+  json.key("launch_us").time(result.launch);
+  json.key("start_us").time(result.start);
+  json.key("last_arrival_us").time(result.last_arrival);
+  json.key("end_us").time(result.end);
+  json.key("phase").string(name_of(result.phase));
+  write_choice(json, result.choice);
+  json.end_object();
+}
+
+/// Where a scheme was asked for.
+void write_scheme(JsonWriter& json, const StepResult& step, const Scheme& scheme) {
+  json.key("scheme").begin_object();
+  json.key("name").string(name_of(scheme));
+  json.key("options").begin_object();
+  for (const auto& [key, value] : options_of(scheme)) json.key(key).string(value);
+  json.end_object();
+  json.end_object();
+  json.key("exposed_forward_us").time(step.times.exposed_in_forward);
+  json.key("exposed_backward_us").time(step.times.exposed_backward());
+  json.key("exposed_optimizer_us").time(step.times.exposed_in_optimizer);
+  json.key("collectives").begin_array();
+  for (const CollectiveResult& collective : step.collectives) write_collective(json, collective);
+  json.end_array();
+}
+
+void write_step(JsonWriter& json, const StepResult& step, const std::optional<Scheme>& scheme) {
   write_times(json, step.times);
+  if (scheme) write_scheme(json, step, *scheme);
   json.key("buckets").begin_array();
   for (std::size_t i = 0; i < step.buckets.size(); ++i) write_bucket(json, i, step.buckets[i]);
   json.end_array();
@@ -126,7 +158,7 @@ std::string result_json(const SimulationResult& result, const ReportContext& con
   json.begin_object();
   json.key("schema").string("ddpsim.result/1");
   write_setting(json, context);
-  write_step(json, result.step);
+  write_step(json, result.step, context.scheme);
   json.key("alone_us").time(result.step.times.alone());
   write_loss(json, result.step.times.loss, context.confidence);
   if (context.launch_cost) write_launch_cost(json, *context.launch_cost);
@@ -146,7 +178,7 @@ std::string result_json(const SimulationResult& result, const ReportContext& con
     for (const StepResult& step : result.iterations) {
       json.begin_object();
       json.key("iteration").integer(step.iteration);
-      write_step(json, step);
+      write_step(json, step, context.scheme);
       json.end_object();
     }
     json.end_array();

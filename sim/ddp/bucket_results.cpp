@@ -42,7 +42,7 @@ std::string why_exposed(const BucketResult& bucket, const std::vector<BucketResu
 }
 
 /// What is not sent is over when the hook has handed it back.
-void note_collectives(const ReducerSchedule& planned, const Execution& execution,
+void note_collectives(const PlannedStep& planned, const Execution& execution,
                       const BucketCollectives& all_reduces, BucketResult& result) {
   if (all_reduces.collectives.empty()) {
     result.start = result.last_arrival = result.end = std::max(result.ready, result.launch);
@@ -57,13 +57,12 @@ void note_collectives(const ReducerSchedule& planned, const Execution& execution
   result.last_arrival = first.last_arrival;
   result.last_rank = planned.schedule.ranks[first.last].rank;
   result.end = execution.collectives[all_reduces.collectives.back()].end;
-  result.choice = planned.choices[largest];
+  result.choice = planned.collectives[largest].choice;
 }
 
 }  // namespace
 
-std::vector<BucketResult> describe_buckets(const ReducerSchedule& planned,
-                                           const Execution& execution,
+std::vector<BucketResult> describe_buckets(const PlannedStep& planned, const Execution& execution,
                                            const std::vector<Bucket>& buckets) {
   const Program& program = planned.schedule.ranks.front().compute;
   const std::vector<OperationTime>& compute = execution.ranks.front().compute;

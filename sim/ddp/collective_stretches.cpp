@@ -7,8 +7,14 @@ namespace ddpsim {
 namespace {
 
 /// By precedence at one instant.
-constexpr std::array kLayers = {LossCause::exposed_all_reduce, LossCause::used_map,
-                                LossCause::straggler, LossCause::jitter, LossCause::slowest_gpu};
+constexpr std::array kLayers = {LossCause::exposed_all_reduce,
+                                LossCause::exposed_reduce_scatter,
+                                LossCause::exposed_all_gather,
+                                LossCause::exposed_broadcast,
+                                LossCause::used_map,
+                                LossCause::straggler,
+                                LossCause::jitter,
+                                LossCause::slowest_gpu};
 
 std::size_t layer_of(LossCause cause) {
   return static_cast<std::size_t>(std::ranges::find(kLayers, cause) - kLayers.begin());
@@ -23,13 +29,28 @@ LossCause cause_of_waiting_for(int rank, const Job& job) {
   return LossCause::straggler;  // it started late
 }
 
+/// The reducer's buffers and statistics are told from its all-reduces by what waits for them.
+LossCause cause_of_transfer(const PlannedStep& planned, std::size_t collective) {
+  if (!planned.buckets.empty()) return LossCause::exposed_all_reduce;
+  switch (planned.collectives[collective].scheduled.kind) {
+    case CollectiveKind::all_reduce:
+      return LossCause::exposed_all_reduce;
+    case CollectiveKind::all_gather:
+      return LossCause::exposed_all_gather;
+    case CollectiveKind::reduce_scatter:
+      return LossCause::exposed_reduce_scatter;
+    default:
+      return LossCause::exposed_broadcast;
+  }
+}
+
 struct Border {
   TimePoint at;
   std::size_t layer;
   int change;
 };
 
-std::vector<Border> borders_of(const ReducerSchedule& planned, const Execution& execution,
+std::vector<Border> borders_of(const PlannedStep& planned, const Execution& execution,
                                const Job& job) {
   std::vector<Border> borders;
   borders.reserve(4 * execution.collectives.size());
@@ -41,7 +62,7 @@ std::vector<Border> borders_of(const ReducerSchedule& planned, const Execution& 
   for (std::size_t i = 0; i < execution.collectives.size(); ++i) {
     const CollectiveTime& times = execution.collectives[i];
     add(times.last_arrival, times.end,
-        planned.local_used_map == i ? LossCause::used_map : LossCause::exposed_all_reduce);
+        planned.local_used_map == i ? LossCause::used_map : cause_of_transfer(planned, i));
     if (times.starts.front() < times.last_arrival)
       add(times.starts.front(), times.last_arrival,
           cause_of_waiting_for(planned.schedule.ranks[times.last].rank, job));
@@ -52,7 +73,7 @@ std::vector<Border> borders_of(const ReducerSchedule& planned, const Execution& 
 
 }  // namespace
 
-std::vector<CollectiveStretch> collective_stretches(const ReducerSchedule& planned,
+std::vector<CollectiveStretch> collective_stretches(const PlannedStep& planned,
                                                     const Execution& execution, const Job& job) {
   std::vector<CollectiveStretch> stretches;
   std::array<int, kLayers.size()> open{};

@@ -41,7 +41,7 @@ class CopiesOut {
     if (!stage.collective) return;
     const EventId reduced = work_.buckets[b];
     const Duration latency = costs_.event_latency;
-    const Duration ended = step_.to_device[*stage.collective];
+    const Duration ended = step_.collectives[*stage.collective].to_device;
     Duration behind;
     for (const Duration kernel : stage.then.kernels) behind += kernel;
     if (behind > Duration()) {  // from stream to stream twice
@@ -87,8 +87,9 @@ class CopiesOut {
   void wait_for_map(Duration round_trip = {}) {
     if (!map_done_) return;
     constexpr auto purpose = OperationKind::local_used_map;
-    streams_.hold_compute(purpose, *std::exchange(map_done_, {}),
-                          costs_.event_latency + step_.to_device[*step_.local_used_map]);
+    streams_.hold_compute(
+        purpose, *std::exchange(map_done_, {}),
+        costs_.event_latency + step_.collectives[*step_.local_used_map].to_device);
     if (round_trip > Duration()) streams_.round_trip(purpose, round_trip, costs_.host_copy_kernel);
   }
 

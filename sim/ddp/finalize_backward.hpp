@@ -4,6 +4,7 @@
 
 #include "rank_streams.hpp"
 #include "recording.hpp"
+#include "step_plan.hpp"
 
 namespace ddpsim {
 

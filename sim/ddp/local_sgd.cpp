@@ -1,5 +1,7 @@
 #include "local_sgd.hpp"
 
+#include "step_collectives.hpp"
+
 #include <algorithm>
 #include <variant>
 
@@ -12,9 +14,6 @@ Dtype promoted(Dtype a, Dtype b) {
   if (element_size(a) != element_size(b)) return element_size(a) > element_size(b) ? a : b;
   return element_size(a) == element_size(Dtype::float16) ? Dtype::float32 : Dtype::complex128;
 }
-
-/// Any that no bucket's recording has.
-constexpr std::size_t kUnrecorded = static_cast<std::size_t>(-1);
 
 }  // namespace
 

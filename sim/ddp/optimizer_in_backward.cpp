@@ -26,8 +26,9 @@ void step_bucket(const StepPlan& step, const Recording& recording, std::size_t b
                  OperationKind purpose, const WorkInFlight& work, RankStreams& streams) {
   const auto label = static_cast<std::int32_t>(bucket);
   const std::uint32_t all_reduce = *step.hooks[bucket].stages.back().collective;
-  streams.hold_compute(OperationKind::all_reduce, work.buckets[bucket],
-                       step.job.options().costs.event_latency + step.to_device[all_reduce]);
+  streams.hold_compute(
+      OperationKind::all_reduce, work.buckets[bucket],
+      step.job.options().costs.event_latency + step.collectives[all_reduce].to_device);
   streams.compute(purpose, step.kernels.copy(step.buckets[bucket].bytes),
                   label);  // divided in place
   const Duration recorded = recorded_share(step, recording, bucket, streams);
@@ -53,7 +54,7 @@ Duration host_time_of_steps(const StepPlan& step, std::size_t bucket) {
          costs.host_step_kernel * kernels_of_steps(step, bucket);
 }
 
-std::vector<std::size_t> steps_before(const ReducerSchedule& planned, const Execution& execution) {
+std::vector<std::size_t> steps_before(const PlannedStep& planned, const Execution& execution) {
   const std::vector<OperationTime>& compute = execution.ranks.front().compute;
   const std::vector<WrittenGradient>& gradients = planned.gradients.front();
   std::vector<std::size_t> before;

@@ -15,6 +15,7 @@
 #include "finalize_backward.hpp"
 #include "rank_streams.hpp"
 #include "recording.hpp"
+#include "step_plan.hpp"
 
 namespace ddpsim {
 
@@ -30,6 +31,6 @@ void step_others(const StepPlan& step, const Recording& recording, const Launche
 Duration host_time_of_steps(const StepPlan& step, std::size_t bucket);
 
 /// StepKind::steps_before, as the step went without them.
-std::vector<std::size_t> steps_before(const ReducerSchedule& planned, const Execution& execution);
+std::vector<std::size_t> steps_before(const PlannedStep& planned, const Execution& execution);
 
 }  // namespace ddpsim

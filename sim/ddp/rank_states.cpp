@@ -31,7 +31,7 @@ const std::vector<RankState>& RankStates::steady() {
   return states_;
 }
 
-bool RankStates::advance(const ReducerSchedule& planned, const Execution& execution) {
+bool RankStates::advance(const PlannedStep& planned, const Execution& execution) {
   if (states_.empty() || planned.program_of_rank.empty()) return false;
   const auto next_start = [&](std::size_t rank) {
     const auto& compute = execution.ranks[planned.program_of_rank[rank]].compute;

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "reducer.hpp"
+#include "planned_step.hpp"
 
 namespace ddpsim {
 
@@ -20,7 +20,7 @@ class RankStates {
   const std::vector<RankState>& steady();
 
   /// Takes over when each rank's next step begins; whether any start has changed.
-  bool advance(const ReducerSchedule& planned, const Execution& execution);
+  bool advance(const PlannedStep& planned, const Execution& execution);
 
  private:
   const Job& job_;

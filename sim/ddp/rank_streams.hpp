@@ -2,33 +2,38 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "ddpsim/sim/launch_cost.hpp"
 #include "ddpsim/sim/step.hpp"
 #include "operations.hpp"
+#include "planned_step.hpp"
 #include "rank_classes.hpp"
-#include "step_plan.hpp"
+#include "step_collectives.hpp"
 
 namespace ddpsim {
 
 class RankStreams {
  public:
-  RankStreams(const StepPlan& step, const StepKind& kind, const RankClass& alike,
-              std::size_t gradients)
-      : step_(step),
-        costs_(step.job.options().costs),
+  /// Room for so many gradients and collectives. Job and collectives must outlive it.
+  RankStreams(const Job& job, const StepCollectives& collectives, const StepKind& kind,
+              const RankClass& alike, std::size_t gradients, std::size_t rooms)
+      : job_(job),
+        collectives_(collectives),
+        costs_(job.options().costs),
         host_lead_(kind.host_lead),
-        launch_cost_(launch_cost(launches_of(step, alike), step.job.options()).each),
-        recorded_launch_cost_(launches_of(step, alike).cost.value_or(launch_cost_)),
-        host_computes_(step.kernels.on_host() &&
-                       !recorded_by(step.job.workload(), alike.rank).recorded_with.ddp_hooks),
+        launch_cost_(launch_cost(launches_of(job, alike), job.options()).each),
+        recorded_launch_cost_(launches_of(job, alike).cost.value_or(launch_cost_)),
+        host_computes_(KernelCosts(job).on_host() &&
+                       !recorded_by(job.workload(), alike.rank).recorded_with.ddp_hooks),
         in_stretches_(kind.detail == Detail::none ||
                       (kind.detail == Detail::those_of_rank_0 && alike.rank > 0)),
-        times_as_long_(1 / (compute_speed(step.job) / (alike.state ? alike.state->slowdown : 1))) {
+        times_as_long_(1 / (compute_speed(job) / (alike.state ? alike.state->slowdown : 1))) {
     programs_.rank = alike.rank;
-    // Room for a plain step: gradient, wait for a slow host, copy; a few operations around each bucket.
-    const std::size_t around = 6 * (step.buckets.size() + 1);
+    // Of a plain step: gradient, wait for a slow host, copy; a few operations around each collective.
+    const std::size_t around = 6 * (rooms + 1);
     programs_.compute.reserve((in_stretches_ ? 0 : 3 * gradients) + around);
     programs_.host.reserve(around);
     programs_.communication.reserve(around);
@@ -36,7 +41,7 @@ class RankStreams {
   }
 
   /// Of its forward on the schedule's clock, or of its host where that begins first.
-  Duration start() const { return start_ - host_lead_.value_or(Duration()); }
+  Duration start() const { return start_ - host_lead_.value_or(ahead_); }
   const HostTime& host_time() const { return host_time_; }
   /// The host sets the pace: the GPU waits for what it launches.
   bool waits_for_launches() const { return host_lead_.has_value(); }
@@ -48,6 +53,7 @@ class RankStreams {
   /// Gradients live on the host, and were recorded without DDP: the thread that computes does all else, too.
   bool host_computes() const { return host_computes_; }
   RankPrograms take() { return std::move(programs_); }
+  std::vector<AwaitedEvents> take_awaited() { return std::move(awaited_); }
   std::size_t host_operations() const { return programs_.host.size(); }
   std::size_t last_on_compute() const {
     return programs_.compute.empty() ? 0 : programs_.compute.size() - 1;
@@ -139,27 +145,85 @@ class RankStreams {
   }
 
   EventId record_on_host(OperationKind purpose) { return record(programs_.host, purpose); }
+  EventId record_on_compute(OperationKind purpose) { return record(programs_.compute, purpose); }
+  /// Its host begins so long before its compute stream, unless how far ahead it is is simulated. First of all.
+  void begin_ahead(Duration lead) {
+    if (waits_for_launches()) return;
+    ahead_ = lead;
+    if (programs_.compute.empty())
+      append_wait_until(programs_.compute, OperationKind::forward, start_);
+    append_wait_until(programs_.host, OperationKind::forward, start());
+  }
+  /// The host waits until the GPU has come to that event.
+  void hold_host(OperationKind purpose, EventId event) {
+    append_wait(programs_.host, purpose, event, costs_.event_latency);
+  }
+
+  /// A stream beside compute: the communicator's that is always there, or one of those opened.
+  class Beside {
+   public:
+    Beside() = default;
+
+   private:
+    friend class RankStreams;
+    explicit Beside(std::size_t other) : other_(other) {}
+    std::optional<std::size_t> other_;  ///< of RankPrograms::others
+  };
+  Beside open() {
+    programs_.others.emplace_back();
+    return Beside(programs_.others.size() - 1);
+  }
+  void work_on(Beside stream, OperationKind purpose, Duration duration) {
+    append_work(program_of(stream), purpose, duration);
+  }
+  void hold_on(Beside stream, OperationKind purpose, EventId event) {
+    append_wait(program_of(stream), purpose, event, costs_.event_latency);
+  }
+  EventId record_on(Beside stream, OperationKind purpose) {
+    return record(program_of(stream), purpose);
+  }
+  /// The host launches it now, which takes it `launching`; it begins when all of `ready` have been reached, and what is
+  /// in front on its stream has ended. Returns its end.
+  EventId launch_on(Beside stream, OperationKind purpose, std::uint32_t index,
+                    std::vector<EventId> ready, Duration launching, std::int32_t label) {
+    host(OperationKind::launch, launching, label);
+    const EventId launched = record_on_host(OperationKind::launch);
+    Program& program = program_of(stream);
+    append_wait(program, purpose, launched, costs_.launch_latency);
+    for (const EventId event : ready)
+      append_wait(program, purpose, event, costs_.event_latency + collectives_[index].to_host);
+    append_collective(program, purpose, index, label);
+    if (awaited_.size() <= index) awaited_.resize(index + 1);
+    awaited_[index] = {.launched = launched, .ready = std::move(ready)};
+    return record(program, purpose);
+  }
+  /// The compute stream goes on when that collective has ended.
+  void hold_compute_for(OperationKind purpose, EventId done, std::uint32_t index) {
+    append_wait(programs_.compute, purpose, done, costs_.event_latency + to_device(index), index);
+  }
 
   /// Not before host and compute stream are where they are now; returns its end.
   EventId collective(OperationKind purpose, std::uint32_t index, std::int32_t bucket = -1) {
     const EventId launched = record_on_host(OperationKind::launch);
     const EventId filled = record(programs_.compute, OperationKind::copy_in);
     append_wait(programs_.communication, purpose, launched, costs_.launch_latency);
+    note_awaited(index, launched, filled);
     return run(programs_.communication, purpose, index, filled, bucket);
   }
 
   /// The compute stream hands over to a collective and goes on when it is done.
   void blocking_collective(OperationKind purpose, std::uint32_t index, Duration return_latency) {
-    const EventId done =
-        run(programs_.communication, purpose, index, record(programs_.compute, purpose), -1);
-    hold_compute(purpose, done, return_latency + step_.to_device[index]);
+    const EventId filled = record(programs_.compute, purpose);
+    note_awaited(index, filled, filled);
+    const EventId done = run(programs_.communication, purpose, index, filled, -1);
+    hold_compute(purpose, done, return_latency + to_device(index));
   }
 
   /// Of a bucket, in the midst of backward.
   void collective_and_wait(std::uint32_t index, std::int32_t bucket) {
     constexpr auto purpose = OperationKind::all_reduce;
     const EventId done = collective(purpose, index, bucket);
-    hold_compute(purpose, done, costs_.event_latency + step_.to_device[index]);
+    hold_compute(purpose, done, costs_.event_latency + to_device(index));
   }
 
   /// The compute stream hands something to the host, which waits for it, and has nothing to do until the host has launched
@@ -188,12 +252,14 @@ class RankStreams {
   /// groups that are not DDP's on a stream of their own: ProcessGroupNCCL has one per communicator.
   void exchange(std::uint32_t statistics, int kernels) {
     constexpr auto purpose = OperationKind::sync_batch_norm;
-    Program& stream = step_.ddp().sync_batchnorm_group ? programs_.apart : programs_.communication;
+    Program& stream = job_.options().ddp.sync_batchnorm_group ? apart() : programs_.communication;
     host(OperationKind::launch, costs_.host_hook_kernel * kernels + costs_.host_launch);
-    append_wait(stream, purpose, record_on_host(OperationKind::launch), costs_.launch_latency);
+    const EventId launched = record_on_host(OperationKind::launch);
+    append_wait(stream, purpose, launched, costs_.launch_latency);
     const EventId filled = record(programs_.compute, purpose);
+    note_awaited(statistics, launched, filled);
     const EventId done = run(stream, purpose, statistics, filled, -1);
-    hold_compute(purpose, done, costs_.event_latency + step_.to_device[statistics]);
+    hold_compute(purpose, done, costs_.event_latency + to_device(statistics));
   }
 
   /// The host waits for the compute stream, which has nothing to do until the host has launched more: so often a round
@@ -233,7 +299,7 @@ class RankStreams {
     if (alike.state)
       start_ = alike.state->start;
     else if (alike.recording)
-      start_ = scaled(step_.job.workload().ranks[*alike.recording].offset);
+      start_ = scaled(job_.workload().ranks[*alike.recording].offset);
     append_wait_until(programs_.host, OperationKind::forward, start());
     append_wait_until(programs_.compute, OperationKind::forward, start_);
   }
@@ -251,8 +317,8 @@ class RankStreams {
   Duration saved_on(OperationKind purpose) const {
     return std::max(part_of(recorded_launch_cost_, purpose) - launch_cost_of(purpose), Duration());
   }
-  static Launches launches_of(const StepPlan& step, const RankClass& alike) {
-    return recorded_by(step.job.workload(), alike.rank).launches.value_or(Launches());
+  static Launches launches_of(const Job& job, const RankClass& alike) {
+    return recorded_by(job.workload(), alike.rank).launches.value_or(Launches());
   }
   static Duration part_of(const PartTimes& times, OperationKind purpose) {
     if (purpose == OperationKind::forward) return times.forward;
@@ -264,12 +330,26 @@ class RankStreams {
   }
   EventId run(Program& stream, OperationKind purpose, std::uint32_t index, EventId filled,
               std::int32_t bucket) {
-    append_wait(stream, purpose, filled, costs_.event_latency + step_.to_host[index]);
+    append_wait(stream, purpose, filled, costs_.event_latency + collectives_[index].to_host);
     append_collective(stream, purpose, index, bucket);
     return record(stream, purpose);
   }
 
-  const StepPlan& step_;
+  Program& program_of(Beside stream) {
+    return stream.other_ ? programs_.others[*stream.other_] : programs_.communication;
+  }
+  Duration to_device(std::uint32_t index) const { return collectives_[index].to_device; }
+  Program& apart() {
+    if (programs_.others.empty()) programs_.others.emplace_back();
+    return programs_.others.front();
+  }
+  void note_awaited(std::uint32_t index, EventId launched, EventId ready) {
+    if (awaited_.size() <= index) awaited_.resize(index + 1);
+    awaited_[index] = {.launched = launched, .ready = {ready}};
+  }
+
+  const Job& job_;
+  const StepCollectives& collectives_;
   const DdpCosts& costs_;
   const std::optional<Duration> host_lead_;
   const PartTimes launch_cost_;
@@ -283,7 +363,9 @@ class RankStreams {
   Duration alone_;  ///< what the GPU has done and waited for launches, with nothing else in its way
   const double times_as_long_;  ///< as on the GPU recorded on
   Duration start_;
+  Duration ahead_;
   RankPrograms programs_;
+  std::vector<AwaitedEvents> awaited_;
 };
 
 }  // namespace ddpsim

@@ -4,7 +4,7 @@
 
 namespace ddpsim {
 
-void RankWaits::add(const ReducerSchedule& planned, const Execution& execution) {
+void RankWaits::add(const PlannedStep& planned, const Execution& execution) {
   const std::vector<std::size_t>& program_of_rank = planned.program_of_rank;
   if (planned.schedule.ranks.size() <= 1) return;
   while (waits_.size() < program_of_rank.size())

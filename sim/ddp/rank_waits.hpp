@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "ddpsim/sim/result.hpp"
-#include "reducer.hpp"
+#include "planned_step.hpp"
 
 namespace ddpsim {
 
 class RankWaits {
  public:
-  void add(const ReducerSchedule& planned, const Execution& execution);
+  void add(const PlannedStep& planned, const Execution& execution);
   std::vector<RankWait> finish() && { return std::move(waits_); }
 
  private:

@@ -20,7 +20,6 @@
 #include "reducer.hpp"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "ddpsim/sim/assert.hpp"
@@ -40,21 +39,6 @@ namespace {
 /// the uncertain neighbours.)
 constexpr TorchVersion kDividesWhileCopying{1, 7};
 
-/// One class of ranks: what becomes of it in ReducerSchedule.
-struct RankStep {
-  RankPrograms programs;
-  Duration start;  ///< of its forward on the schedule's clock, or of its host
-  HostTime host;
-  Duration recorded_broadcast;
-  Duration recorded_copies;
-  Duration recorded_waits;
-  Duration accumulated;
-  Duration copies_in_stretches;
-  std::vector<std::size_t> ready_operation;
-  std::vector<std::size_t> launch_operation;
-  std::vector<WrittenGradient> gradients;
-};
-
 class StepScheduler {
  public:
   StepScheduler(const StepPlan& step, const StepKind& kind, const RankClass& alike,
@@ -70,7 +54,7 @@ class StepScheduler {
         launches_(recording_.launches().value_or(Launches())),
         recorded_launches_(recording_.instants_launched(buckets_)),
         shares_of_forward_(shares_of_forward(recorded_by(workload_, alike.rank), step.layers)),
-        streams_(step, kind, alike, recording_.gradients()) {
+        streams_(step.job, step.collectives, kind, alike, recording_.gradients(), buckets_.size()) {
     written_.ready_operation.assign(buckets_.size(), 0);
     written_.launch_operation.assign(buckets_.size(), 0);
     work_.stepped.resize(buckets_.size());
@@ -103,6 +87,7 @@ class StepScheduler {
       streams_.compute(OperationKind::model_averaging,
                        averaging->whole.scaled(1.0 / averaging->period));
     written_.start = streams_.start();
+    written_.awaited = streams_.take_awaited();
     written_.host = streams_.host_time();
     written_.recorded_waits = streams_.recorded_waits();
     written_.copies_in_stretches = streams_.copies_in_stretches();
@@ -396,7 +381,7 @@ class StepScheduler {
     if (!step_.local_used_map) return;
     streams_.launch(OperationKind::copy_in, costs_.host_copy_kernel, 1);
     streams_.compute(OperationKind::copy_in,
-                     kernels_.copy(step_.collectives[*step_.local_used_map].size));
+                     kernels_.copy(step_.collectives[*step_.local_used_map].scheduled.size));
     streams_.host(OperationKind::launch, costs_.host_launch);
     work_.local_used_map =
         streams_.collective(OperationKind::local_used_map, *step_.local_used_map);
@@ -452,42 +437,19 @@ class StepScheduler {
 
 }  // namespace
 
-ReducerSchedule schedule_step(const Job& job, const std::vector<Bucket>& buckets,
-                              const StepKind& kind, const std::vector<RankState>& states) {
+PlannedStep schedule_reducer(const Job& job, const std::vector<Bucket>& buckets,
+                             const StepKind& kind, const std::vector<RankState>& states) {
   DDPSIM_ASSERT(job.workload().backward.has_value(), "a schedule needs backward timing");
   StepPlan step = plan_step(job, buckets, kind);
-  RankClasses ranks = rank_classes(job, states);
-  ReducerSchedule result;
-  Schedule& schedule = result.schedule;
-  schedule.in_flight = {.groups = job.options().ddp.process_groups,
-                        .threads = collectives_at_a_time(job),
-                        .to_fill = collectives_to_fill(job)};
-  std::map<std::optional<std::size_t>, Recording> recordings;
   bool reads_map = false;
-  for (const RankClass& alike : ranks.classes) {
-    const auto [known, is_new] =
-        recordings.try_emplace(alike.recording, job, recorded_by(job.workload(), alike.rank));
-    if (is_new && ranks.classes.size() > 1) known->second.take_apart();
-    const Recording& recording = known->second;
-    RankStep written = StepScheduler(step, kind, alike, recording).write();
-    reads_map = reads_map || (step.local_used_map && !recording.unused().empty());
-    if (schedule.ranks.empty()) {
-      if (recorded_by(job.workload(), alike.rank).launches) result.host = written.host;
-      result.ready_operation = std::move(written.ready_operation);
-      result.launch_operation = std::move(written.launch_operation);
-      result.slowdown = alike.state ? alike.state->slowdown : 1;
-      result.recorded_broadcast = written.recorded_broadcast;
-      result.recorded_copies = written.recorded_copies;
-      result.recorded_waits = written.recorded_waits;
-      result.accumulated = written.accumulated;
-      result.copies_in_stretches = written.copies_in_stretches;
-    }
-    schedule.start = std::min(schedule.start, TimePoint(written.start));
-    schedule.ranks.push_back(std::move(written.programs));
-    result.gradients.push_back(std::move(written.gradients));
-  }
-  result.program_of_rank = std::move(ranks.class_of_rank);
-  schedule.collectives = std::move(step.collectives);
+  PlannedStep result = planned_step(
+      job, states, step.collectives, [&](const RankClass& alike, const Recording& recording) {
+        reads_map = reads_map || (step.local_used_map && !recording.unused().empty());
+        return StepScheduler(step, kind, alike, recording).write();
+      });
+  result.schedule.in_flight = {.groups = job.options().ddp.process_groups,
+                               .threads = collectives_at_a_time(job),
+                               .to_fill = collectives_to_fill(job)};
   for (const BucketHook& hook : step.hooks) {
     BucketCollectives& bucket = result.buckets.emplace_back();
     for (const HookStage& stage : hook.stages) {
@@ -498,7 +460,6 @@ ReducerSchedule schedule_step(const Job& job, const std::vector<Bucket>& buckets
   result.hook_waits = stops_backward(job.options().ddp.comm_hook);
   result.host_reads = !step.layers.empty() || reads_map;
   result.averaging = step.averaging;
-  result.choices = std::move(step.choices);
   result.local_used_map = step.local_used_map;
   return result;
 }

@@ -11,11 +11,11 @@
 #include "iteration_statistics.hpp"
 #include "local_sgd.hpp"
 #include "optimizer_in_backward.hpp"
+#include "planned_step.hpp"
 #include "power_sgd.hpp"
 #include "rank_states.hpp"
 #include "rank_waits.hpp"
 #include "rates.hpp"
-#include "reducer.hpp"
 #include "summary.hpp"
 #include "sync_batch_norm.hpp"
 
@@ -26,10 +26,12 @@ namespace {
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
 
 /// Given only where a transfer takes longer at one time than at another.
-TransferTime transfers_beside_background(const Job& job, const ReducerSchedule& planned) {
+TransferTime transfers_beside_background(const Job& job, const PlannedStep& planned) {
   if (job.network() == nullptr || !job.network()->has_background()) return {};
-  const auto run = std::make_shared<SharedNetworkRun>(
-      *job.network(), planned.schedule.collectives, planned.choices, nccl_of(job.model())->factors);
+  std::vector<std::optional<CollectiveChoice>> choices;
+  for (const StepCollective& collective : planned.collectives) choices.push_back(collective.choice);
+  const auto run = std::make_shared<SharedNetworkRun>(*job.network(), planned.schedule.collectives,
+                                                      choices, nccl_of(job.model())->factors);
   return [run](std::uint32_t collective, TimePoint last_arrival) {
     return run->transfer(collective, last_arrival);
   };
@@ -37,7 +39,7 @@ TransferTime transfers_beside_background(const Job& job, const ReducerSchedule& 
 
 struct SimulatedStep {
   StepKind kind;
-  ReducerSchedule planned;
+  PlannedStep planned;
   Execution execution;
   StepResult result;
 };
@@ -49,7 +51,9 @@ SimulatedStep run_once(const Job& job, const std::vector<Bucket>& buckets, const
   step.planned = schedule_step(job, buckets, kind, states);
   step.execution =
       execute(step.planned.schedule, rates_of(job), transfers_beside_background(job, step.planned));
-  step.result.times = attribute_times(step.planned, step.execution, job);
+  step.result.times = uses_reducer(job.options().scheme)
+                          ? attribute_times(step.planned, step.execution, job)
+                          : attribute_scheme_times(step.planned, step.execution, job);
   step.result.events = step.execution.events;
   return step;
 }
@@ -135,6 +139,7 @@ SimulatedStep run_steady_step(const Job& job, const std::vector<Bucket>& buckets
 /// Iteration 0 is the steady one.
 std::vector<Bucket> buckets_for(const Job& job, int iteration) {
   const SimulationOptions& options = job.options();
+  if (!uses_reducer(options.scheme)) return {};
   if (options.buckets) return *options.buckets;
   return iteration == 0 ? steady_buckets(job.workload(), options.ddp)
                         : buckets_of_iteration(job.workload(), options.ddp, iteration);
@@ -350,6 +355,7 @@ SimulationResult simulate(const Job& job, Progress* progress, WithTimeline with_
     waits.add(step.planned, step.execution);
     step.result.iteration = iteration;
     step.result.buckets = describe_buckets(step.planned, step.execution, buckets);
+    step.result.collectives = describe_collectives(step.planned, step.execution);
     step.result.averaging = step.planned.averaging;
     note_optimizer(step.planned, step.execution, step.result);
     if (last && with_timeline == WithTimeline::yes) result.timeline = draw(job, buckets, step);

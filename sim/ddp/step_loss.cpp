@@ -29,6 +29,13 @@ LossCause cause_of(OperationKind purpose) {
       return LossCause::exposed_all_reduce;
     case OperationKind::local_used_map:
       return LossCause::used_map;
+    case OperationKind::all_gather:
+      return LossCause::exposed_all_gather;
+    case OperationKind::reduce_scatter:
+      return LossCause::exposed_reduce_scatter;
+    case OperationKind::broadcast:
+      return LossCause::exposed_broadcast;
+    case OperationKind::pack:
     case OperationKind::copy_in:
     case OperationKind::comm_hook:
     case OperationKind::copy_out:
@@ -45,6 +52,11 @@ bool is_of_the_model(OperationKind purpose) {
 
 bool is_of_a_bucket(OperationKind purpose) {
   return purpose == OperationKind::copy_in || purpose == OperationKind::comm_hook;
+}
+
+/// Copies and casts of a step that computes meanwhile.
+bool moves_gradients(OperationKind purpose) {
+  return is_of_a_bucket(purpose) || purpose == OperationKind::pack;
 }
 
 /// After backward the compute stream waits for whatever is in flight, not for one collective alone.
@@ -70,7 +82,7 @@ class ComputeWalk {
         loss_[LossCause::hooks] += time.end - time.start;
       else
         standing_still(purpose, time);
-    } else if (is_of_the_model(purpose) || is_of_a_bucket(purpose)) {
+    } else if (is_of_the_model(purpose) || moves_gradients(purpose)) {
       (is_of_the_model(purpose) ? work_ : loss_[LossCause::copies]) += operation.duration;
       loss_[LossCause::interference] += time.end - time.start - operation.duration;
     } else {
@@ -123,7 +135,7 @@ class ComputeWalk {
 };
 
 /// Shares what a rank computes out; returns what of it is one GPU's own.
-Duration share_out(Duration work, Duration ahead, const ReducerSchedule& planned, const Job& job,
+Duration share_out(Duration work, Duration ahead, const PlannedStep& planned, const Job& job,
                    Loss& loss) {
   const SimulationOptions& options = job.options();
   const Duration alike = work.scaled(1 / planned.slowdown);
@@ -146,7 +158,7 @@ Duration share_out(Duration work, Duration ahead, const ReducerSchedule& planned
 
 }  // namespace
 
-Loss attribute_loss(const ReducerSchedule& planned, const Execution& execution, const Job& job,
+Loss attribute_loss(const PlannedStep& planned, const Execution& execution, const Job& job,
                     const StepTimes& times) {
   const Program& program = planned.schedule.ranks.front().compute;
   const std::vector<OperationTime>& operations = execution.ranks.front().compute;
@@ -155,14 +167,15 @@ Loss attribute_loss(const ReducerSchedule& planned, const Execution& execution, 
     walk.add(program[i], {std::max(operations[i].start, TimePoint()), operations[i].end});
   Loss loss = walk.loss();
   loss[LossCause::copies] += planned.copies_in_stretches;
+  loss[LossCause::sharded_optimizer] -= planned.optimizer_left_out;
 
   // A recorded broadcast stands at the start of the recorded forward, which may run beside the step before.
   const Duration hidden = std::min(times.forward_ahead, planned.recorded_broadcast);
   loss[LossCause::buffer_broadcast] += planned.recorded_broadcast - hidden;
   loss[LossCause::copies] += planned.recorded_copies;
   const Duration alone =
-      share_out(walk.work() - planned.copies_in_stretches - planned.recorded_broadcast -
-                    planned.recorded_copies - planned.accumulated,
+      share_out(walk.work() + planned.optimizer_left_out - planned.copies_in_stretches -
+                    planned.recorded_broadcast - planned.recorded_copies - planned.accumulated,
                 times.forward_ahead - hidden, planned, job, loss);
   const Duration computed = alone + planned.accumulated + pause_after_step(job, job.workload());
   // One GPU by itself waits for the model's launches, too, as recorded, and longer where nothing else gives the host time.
@@ -186,6 +199,10 @@ std::string_view name_of(LossCause cause) {
                                                                 "buffer_broadcast",
                                                                 "sync_batchnorm",
                                                                 "model_averaging",
+                                                                "exposed_all_gather",
+                                                                "exposed_reduce_scatter",
+                                                                "exposed_broadcast",
+                                                                "sharded_optimizer",
                                                                 "launch_bound",
                                                                 "input",
                                                                 "unexplained"};

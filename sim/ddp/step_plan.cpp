@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "local_sgd.hpp"
-#include "memory_load.hpp"
 #include "rank_classes.hpp"
 #include "sync_batch_norm.hpp"
 
@@ -14,19 +13,12 @@ namespace {
 /// `among`: the job, or a process group within it.
 std::uint32_t add(StepPlan& step, const Job& among, CollectiveKind kind, Bytes bytes,
                   std::size_t index) {
-  const CollectivePlan planned = plan(among, kind, bytes, index);
-  step.collectives.push_back(
-      {planned.transfer, planned.channels, kind, bytes, planned.volume,
-       planned.choice ? memory_load(kind, bytes, planned.transfer, among.cluster()) : 0});
-  step.choices.push_back(planned.choice);
-  step.to_host.push_back(planned.to_host);
-  step.to_device.push_back(planned.to_device);
-  return static_cast<std::uint32_t>(step.collectives.size() - 1);
+  return step.collectives.add(planned_collective(among, kind, bytes, index));
 }
 
 /// An all-gather and an all-reduce of each layer, micro-batch by micro-batch; no recording holds them.
 void add_statistics(StepPlan& step) {
-  step.statistics = static_cast<std::uint32_t>(step.collectives.size());
+  step.statistics = step.collectives.count();
   const std::size_t unrecorded = step.buckets.size() + 1;
   const Job among = batch_norm_job(step.job);
   for (int batch = 0; batch < step.ddp().accumulate; ++batch)

@@ -12,7 +12,7 @@
 #include "ddpsim/sim/result.hpp"
 #include "ddpsim/sim/schedule.hpp"
 #include "kernel_costs.hpp"
-#include "reducer.hpp"
+#include "planned_step.hpp"
 
 namespace ddpsim {
 
@@ -32,10 +32,7 @@ struct StepPlan {
   /// All copies out, sparse gradients' not; what nobody used keeps its gradient as it was (copy_bucket_to_grad).
   Duration copies_out;
 
-  std::vector<ScheduledCollective> collectives;
-  std::vector<std::optional<CollectiveChoice>> choices;  ///< by collective
-  std::vector<Duration> to_host;  ///< by collective: copies around one that runs on the host
-  std::vector<Duration> to_device;
+  StepCollectives collectives;
   // Into collectives.
   std::vector<std::uint32_t> rebuild;
   std::vector<std::uint32_t> buffers;  ///< by buffer group; none where recorded

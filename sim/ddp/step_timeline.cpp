@@ -144,7 +144,7 @@ Span written_out(const Drawn& drawn, const Workload& workload,
 
 }  // namespace
 
-void note_optimizer(const ReducerSchedule& planned, const Execution& execution, StepResult& step) {
+void note_optimizer(const PlannedStep& planned, const Execution& execution, StepResult& step) {
   const Program& program = planned.schedule.ranks.front().compute;
   const std::vector<OperationTime>& times = execution.ranks.front().compute;
   for (std::size_t i = 0; i < program.size(); ++i) {
@@ -156,7 +156,7 @@ void note_optimizer(const ReducerSchedule& planned, const Execution& execution, 
   }
 }
 
-Timeline draw_timeline(const ReducerSchedule& planned, const Execution& execution,
+Timeline draw_timeline(const PlannedStep& planned, const Execution& execution,
                        const Workload& workload, const std::vector<Bucket>& buckets,
                        bool slowest_first) {
   Timeline timeline;
@@ -174,7 +174,8 @@ Timeline draw_timeline(const ReducerSchedule& planned, const Execution& executio
                slowest_first ? kSlowestGpu : kLastRank, spans);
     const std::size_t communication = spans.size();
     draw_stream(Track::communication, programs.communication, times.communication, spans);
-    draw_stream(Track::communication, programs.apart, times.apart, spans);
+    for (std::size_t i = 0; i < programs.others.size(); ++i)
+      draw_stream(Track::communication, programs.others[i], times.others[i], spans);
     std::vector<std::size_t> written;
     for (const WrittenGradient& gradient : planned.gradients[r])
       written.push_back(gradient.parameter);

@@ -33,7 +33,7 @@ Section section_of(OperationKind purpose) {
   }
 }
 
-std::vector<std::uint32_t> reducer_collectives(const ReducerSchedule& planned) {
+std::vector<std::uint32_t> reducer_collectives(const PlannedStep& planned) {
   std::vector<std::uint32_t> indices;
   for (const BucketCollectives& bucket : planned.buckets)
     indices.insert(indices.end(), bucket.collectives.begin(), bucket.collectives.end());
@@ -51,7 +51,7 @@ struct ComputeStream {
   TimePoint optimizer_start;
 };
 
-ComputeStream walk(const ReducerSchedule& planned, const std::vector<OperationTime>& operations,
+ComputeStream walk(const PlannedStep& planned, const std::vector<OperationTime>& operations,
                    TimePoint backward_end) {
   const Program& program = planned.schedule.ranks.front().compute;
   ComputeStream stream;
@@ -108,8 +108,28 @@ ComputeStream walk(const ReducerSchedule& planned, const std::vector<OperationTi
   return stream;
 }
 
-/// What simulated is the slowest GPU; a usual one computes sooner and waits. Of a recording that holds more of either
-/// than this job has, nothing is taken back.
+/// The reducer's collectives on rank 0, each a union.
+struct Collectives {
+  std::vector<Interval> transfers;  ///< last arrival to end
+  std::vector<Interval> waits;      ///< own start to last arrival
+  std::vector<Interval> resident;   ///< own start to end
+};
+
+Collectives collectives_of(const PlannedStep& planned, const Execution& execution) {
+  Collectives found;
+  for (const std::uint32_t index : reducer_collectives(planned)) {
+    const CollectiveTime& collective = execution.collectives[index];
+    found.transfers.push_back({collective.last_arrival, collective.end});
+    found.waits.push_back({collective.starts.front(), collective.last_arrival});
+    found.resident.push_back({collective.starts.front(), collective.end});
+  }
+  for (std::vector<Interval>* intervals : {&found.transfers, &found.waits, &found.resident})
+    *intervals = union_of(std::move(*intervals));
+  return found;
+}
+
+}  // namespace
+
 void attribute_slowdown(const StepTimes& work, const Job& job, StepTimes& times) {
   const SlowdownShares shares = shares_beyond_recording(
       job.options().rank_slowdown, job.workload(), job.cluster(), job.options().ddp.accumulate);
@@ -132,28 +152,6 @@ void attribute_slowdown(const StepTimes& work, const Job& job, StepTimes& times)
   move(work.optimizer, times.optimizer);
 }
 
-/// The reducer's collectives on rank 0, each a union.
-struct Collectives {
-  std::vector<Interval> transfers;  ///< last arrival to end
-  std::vector<Interval> waits;      ///< own start to last arrival
-  std::vector<Interval> resident;   ///< own start to end
-};
-
-Collectives collectives_of(const ReducerSchedule& planned, const Execution& execution) {
-  Collectives found;
-  for (const std::uint32_t index : reducer_collectives(planned)) {
-    const CollectiveTime& collective = execution.collectives[index];
-    found.transfers.push_back({collective.last_arrival, collective.end});
-    found.waits.push_back({collective.starts.front(), collective.last_arrival});
-    found.resident.push_back({collective.starts.front(), collective.end});
-  }
-  for (std::vector<Interval>* intervals : {&found.transfers, &found.waits, &found.resident})
-    *intervals = union_of(std::move(*intervals));
-  return found;
-}
-
-}  // namespace
-
 TimePoint end_of_backward(const Program& program, const std::vector<OperationTime>& times) {
   TimePoint end;
   for (std::size_t i = 0; i < program.size(); ++i)
@@ -161,8 +159,7 @@ TimePoint end_of_backward(const Program& program, const std::vector<OperationTim
   return end;
 }
 
-StepTimes attribute_times(const ReducerSchedule& planned, const Execution& execution,
-                          const Job& job) {
+StepTimes attribute_times(const PlannedStep& planned, const Execution& execution, const Job& job) {
   const Workload& workload = job.workload();
   const Program& program = planned.schedule.ranks.front().compute;
   const std::vector<OperationTime>& operations = execution.ranks.front().compute;

@@ -31,10 +31,8 @@ class Executor {
         rates_(rates),
         transfer_time_(transfer_time),
         transfer_beside_compute_(rates.communication),
-        apart_(kCommunication + static_cast<std::uint32_t>(schedule.in_flight.lanes())),
-        streams_(apart_ + 1),
-        any_apart_(std::ranges::any_of(
-            schedule.ranks, [](const RankPrograms& programs) { return !programs.apart.empty(); })),
+        others_(kCommunication + static_cast<std::uint32_t>(schedule.in_flight.lanes())),
+        streams_(others_ + static_cast<std::uint32_t>(schedule.ranks.front().others.size())),
         now_(schedule.start) {
     const std::size_t ranks = schedule.ranks.size();
     states_.resize(ranks);
@@ -55,7 +53,7 @@ class Executor {
       bind(r, kHost, programs.host, result_.ranks[r].host);
       bind(r, kCompute, programs.compute, result_.ranks[r].compute);
       bind_lanes(r, programs.communication, result_.ranks[r].communication);
-      bind(r, apart_, programs.apart, result_.ranks[r].apart);
+      bind_others(r, programs.others, result_.ranks[r].others);
     }
   }
 
@@ -89,7 +87,7 @@ class Executor {
 
   void bind_lanes(std::size_t rank, const Program& program, std::vector<OperationTime>& times) {
     RankProgress& state = states_[rank];
-    for (StreamId lane = kCommunication; lane < apart_; ++lane) {
+    for (StreamId lane = kCommunication; lane < others_; ++lane) {
       bind(rank, lane, program, times);
       state.streams[lane].end = 0;
     }
@@ -98,9 +96,18 @@ class Executor {
       state.next_jobs.push_back(static_cast<std::size_t>(group));
   }
 
+  void bind_others(std::size_t rank, const std::vector<Program>& programs,
+                   std::vector<std::vector<OperationTime>>& times) {
+    DDPSIM_ASSERT(programs.size() == streams_ - others_, "ranks differ in their streams",
+                  programs.size(), streams_ - others_);
+    times.resize(programs.size());
+    for (std::size_t i = 0; i < programs.size(); ++i)
+      bind(rank, others_ + static_cast<StreamId>(i), programs[i], times[i]);
+  }
+
   /// A free lane takes its group's next collective.
   bool takes_next(std::size_t rank, StreamId id) {
-    if (id < kCommunication || id == apart_) return false;
+    if (id < kCommunication || id >= others_) return false;
     RankProgress& state = states_[rank];
     const auto groups = static_cast<std::size_t>(schedule_.in_flight.groups);
     std::size_t& job = state.next_jobs[(id - kCommunication) % groups];
@@ -243,13 +250,13 @@ class Executor {
     if (!shares_links() || schedule_.collectives[index].volume <= Duration()) return;
     ++collective.unfinished;
     on_links_.push_back(index);
-    collective.volume.start(schedule_.collectives[index].volume, volume_rate(), now_);
+    collective.volume.start(schedule_.collectives[index].volume, volume_rate(index), now_);
     predict_volume(index);
     update_transfer_rates();  // of those there already
   }
 
   /// Alone on its lane a collective needs no second clock: its volume is a part of its transfer.
-  bool shares_links() const { return schedule_.in_flight.lanes() > 1 || any_apart_; }
+  bool shares_links() const { return schedule_.in_flight.lanes() > 1 || streams_ > others_; }
 
   void finish_part(std::uint32_t index) {
     if (--collectives_[index].unfinished == 0) finish(index);
@@ -315,10 +322,15 @@ class Executor {
 
   Rate transfer_rate() const { return computing_ranks_ > 0 ? transfer_beside_compute_ : Rate(); }
 
-  /// More collectives than fill the links share them fairly.
-  Rate volume_rate() const {
-    const double share =
-        std::min(1.0, schedule_.in_flight.to_fill / static_cast<double>(on_links_.size()));
+  /// More collectives than fill a link share it fairly; the busiest of its links decides.
+  Rate volume_rate(std::uint32_t index) const {
+    std::ptrdiff_t most = 0;
+    for (const Links kind : {kInsideNodes, kBetweenNodes})
+      if ((schedule_.collectives[index].links & kind) != 0)
+        most = std::max(most, std::ranges::count_if(on_links_, [&](std::uint32_t other) {
+                          return (schedule_.collectives[other].links & kind) != 0;
+                        }));
+    const double share = std::min(1.0, schedule_.in_flight.to_fill / static_cast<double>(most));
     return Rate((computing_ranks_ > 0 ? rates_.communication : 1) * share);
   }
 
@@ -340,8 +352,9 @@ class Executor {
     }
     for (const std::uint32_t index : on_links_) {
       Task& volume = collectives_[index].volume;
-      if (volume.rate == volume_rate()) continue;
-      volume.change_rate(volume_rate(), now_);
+      const Rate rate = volume_rate(index);
+      if (volume.rate == rate) continue;
+      volume.change_rate(rate, now_);
       predict_volume(index);
     }
   }
@@ -350,9 +363,8 @@ class Executor {
   const Rates& rates_;
   const TransferTime& transfer_time_;
   const Rate transfer_beside_compute_;
-  const StreamId apart_;  ///< behind the lanes
+  const StreamId others_;  ///< the first of them, behind the lanes
   const StreamId streams_;
-  const bool any_apart_;
   TimePoint now_;
   EventQueue<Wakeup> queue_;
   std::vector<RankProgress> states_;

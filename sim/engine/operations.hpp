@@ -19,10 +19,14 @@ inline void append_record(Program& program, OperationKind purpose, EventId event
   program.push_back({.action = Action::record, .purpose = purpose, .event = event});
 }
 
-/// Goes on `latency` after the event.
-inline void append_wait(Program& program, OperationKind purpose, EventId event, Duration latency) {
-  program.push_back(
-      {.action = Action::wait, .purpose = purpose, .duration = latency, .event = event});
+/// Goes on `latency` after the event; `collective`: whose end that is, where somebody asks.
+inline void append_wait(Program& program, OperationKind purpose, EventId event, Duration latency,
+                        std::uint32_t collective = 0) {
+  program.push_back({.action = Action::wait,
+                     .purpose = purpose,
+                     .duration = latency,
+                     .event = event,
+                     .collective = collective});
 }
 
 inline void append_wait_until(Program& program, OperationKind purpose, Duration after_time_zero,

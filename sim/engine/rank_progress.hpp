@@ -11,8 +11,7 @@
 
 namespace ddpsim {
 
-/// Streams of a rank. From kCommunication on: one lane for each collective that may be in flight, then that of the
-/// communicator apart.
+/// Streams of a rank. From kCommunication on: one lane for each collective that may be in flight, then the others.
 enum Streams : std::uint32_t { kHost, kCompute, kCommunication };
 using StreamId = std::uint32_t;
 

@@ -36,6 +36,14 @@ std::string_view name_of(OperationKind purpose) {
       return "SyncBatchNorm";
     case OperationKind::model_averaging:
       return "model averaging";
+    case OperationKind::all_gather:
+      return "all_gather";
+    case OperationKind::reduce_scatter:
+      return "reduce_scatter";
+    case OperationKind::broadcast:
+      return "broadcast";
+    case OperationKind::pack:
+      return "pack, cast, unpack";
   }
   return "";
 }

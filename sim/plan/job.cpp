@@ -64,9 +64,9 @@ std::shared_ptr<const std::vector<Bytes>> gradients_of(const Workload& workload)
   return std::make_shared<const std::vector<Bytes>>(std::move(gradients));
 }
 
-std::shared_ptr<const Cluster> find_group(const Cluster& cluster, int nodes) {
+std::shared_ptr<const Cluster> find_group(const Cluster& cluster, int nodes, int gpus_per_node) {
   for (const std::shared_ptr<const Cluster>& group : cluster.groups)
-    if (group->nodes == nodes) return group;
+    if (group->nodes == nodes && group->gpus_per_node == gpus_per_node) return group;
   return nullptr;
 }
 
@@ -126,15 +126,20 @@ Job Job::with(std::shared_ptr<const LinkLoads> loads) const {
   return job;
 }
 
-bool Job::has_group(int nodes) const {
-  return nodes >= cluster_->nodes || find_group(*cluster_, nodes) != nullptr;
+bool Job::has_group(int nodes, std::optional<int> gpus_per_node) const {
+  const int gpus =
+      std::min(gpus_per_node.value_or(cluster_->gpus_per_node), cluster_->gpus_per_node);
+  return (nodes >= cluster_->nodes && gpus == cluster_->gpus_per_node) ||
+         find_group(*cluster_, std::min(nodes, cluster_->nodes), gpus) != nullptr;
 }
 
-Job Job::within(int nodes) const {
-  if (nodes >= cluster_->nodes) return *this;
+Job Job::within(int nodes, std::optional<int> gpus_per_node) const {
+  const int gpus =
+      std::min(gpus_per_node.value_or(cluster_->gpus_per_node), cluster_->gpus_per_node);
+  if (nodes >= cluster_->nodes && gpus == cluster_->gpus_per_node) return *this;
   const bool flow = std::holds_alternative<FlowModel>(model_);
   Job job = flow ? with(CollectiveModel(AnalyticModel(*nccl_of(model_)))) : *this;
-  job.cluster_ = find_group(*cluster_, nodes);
+  job.cluster_ = find_group(*cluster_, std::min(nodes, cluster_->nodes), gpus);
   DDPSIM_ASSERT(job.cluster_ != nullptr, "nothing is known of some of the nodes", nodes);
   return job;
 }

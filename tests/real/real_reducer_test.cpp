@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "fake_world.hpp"
-#include "reducer.hpp"
+#include "planned_step.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::testing;

@@ -18,7 +18,7 @@ struct OnTheWire {
 
 /// What rank 0 did, and what was planned for it.
 struct Step {
-  ReducerSchedule planned;
+  PlannedStep planned;
   Execution execution;
 
   Step() {

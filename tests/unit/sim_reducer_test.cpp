@@ -1,5 +1,5 @@
 // What the reducer asks of the wire: collectives by kind, bytes, channels and traffic.
-#include "reducer.hpp"
+#include "planned_step.hpp"
 
 #include "paper_step.hpp"
 
@@ -9,7 +9,7 @@ using namespace ddpsim::paper;
 
 namespace {
 
-ReducerSchedule scheduled(const SimulationOptions& options, const StepKind& kind = {},
+PlannedStep scheduled(const SimulationOptions& options, const StepKind& kind = {},
                           const Workload& step = workload(), const CollectiveModel& model = wire(),
                           const Cluster& cluster = gpus(),
                           const std::vector<RankState>& states = {}) {
@@ -17,14 +17,14 @@ ReducerSchedule scheduled(const SimulationOptions& options, const StepKind& kind
                        states);
 }
 
-std::vector<Bytes> sizes(const ReducerSchedule& planned, CollectiveKind kind) {
+std::vector<Bytes> sizes(const PlannedStep& planned, CollectiveKind kind) {
   std::vector<Bytes> bytes;
   for (const ScheduledCollective& one : planned.schedule.collectives)
     if (one.kind == kind) bytes.push_back(one.size);
   return bytes;
 }
 
-std::vector<std::uint32_t> all_reduces_of(const ReducerSchedule& planned) {
+std::vector<std::uint32_t> all_reduces_of(const PlannedStep& planned) {
   std::vector<std::uint32_t> all;
   for (const BucketCollectives& bucket : planned.buckets)
     all.insert(all.end(), bucket.collectives.begin(), bucket.collectives.end());
@@ -40,7 +40,7 @@ TEST_CASE(
         std::vector<Bytes>{2'000'000_B, 4'000'000_B, 1'000'000_B});
   CHECK_FALSE(scheduled(options).local_used_map);
   options.ddp.find_unused_parameters = true;
-  const ReducerSchedule searched = scheduled(options);
+  const PlannedStep searched = scheduled(options);
   CHECK(sizes(searched, CollectiveKind::all_reduce) ==
         std::vector<Bytes>{2'000'000_B, 4'000'000_B, 1'000'000_B, 12_B});
   CHECK(searched.local_used_map == 3);
@@ -52,7 +52,7 @@ TEST_CASE("reducer: broadcasts come first, rebuilding before buffers") {
   // The order of three parameters and their count, then the bytes of three buckets, four bytes an entry.
   Workload step = workload();
   step.buffers = {{.bytes = 700_B}, {.bytes = 500_B}};
-  const ReducerSchedule planned = scheduled(all_costs(), {.rebuild = true}, step);
+  const PlannedStep planned = scheduled(all_costs(), {.rebuild = true}, step);
   CHECK(sizes(planned, CollectiveKind::broadcast) == std::vector<Bytes>{16_B, 12_B, 700_B, 500_B});
   CHECK(all_reduces_of(planned) == std::vector<std::uint32_t>{4, 5, 6});
   CHECK(planned.choices.size() == 7);
@@ -105,7 +105,7 @@ TEST_CASE("reducer: ranks that compute alike and begin together run one program"
                                          {.slowdown = 1, .start = 5_us},
                                          {.slowdown = 2, .start = {}},
                                          {.slowdown = 1, .start = -8_us}};
-  const ReducerSchedule planned = scheduled(all_costs(), {}, workload(), wire(), gpus(5), states);
+  const PlannedStep planned = scheduled(all_costs(), {}, workload(), wire(), gpus(5), states);
   CHECK(planned.program_of_rank == std::vector<std::size_t>{0, 1, 2, 1, 3});
   REQUIRE(planned.schedule.ranks.size() == 4);
   CHECK(planned.schedule.ranks[2].rank == 2);
@@ -118,7 +118,7 @@ TEST_CASE("reducer: a rank that begins later reaches its gradients later, on GPU
   // Rank 1 begins 500 us after rank 0 and computes half as fast: its host comes to p2 at 500 + 100, launches
   // until 640, its GPU writes it at 500 + 300 and has copied it 7 us later, its kernel starts after 3 more.
   const std::vector<RankState> states = {{}, {.slowdown = 2, .start = 500_us}};
-  const ReducerSchedule planned = scheduled(all_costs(), {}, workload(), wire(), gpus(), states);
+  const PlannedStep planned = scheduled(all_costs(), {}, workload(), wire(), gpus(), states);
   const Execution execution = execute(planned.schedule, {});
   CHECK(execution.ranks[1].host[planned.launch_operation[0]].end == TimePoint(640_us));
   CHECK(execution.collectives[0].last_arrival == TimePoint(810_us));

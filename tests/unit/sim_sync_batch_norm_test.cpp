@@ -7,7 +7,7 @@
 
 #include "lever.hpp"
 #include "paper_step.hpp"
-#include "reducer.hpp"
+#include "planned_step.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;

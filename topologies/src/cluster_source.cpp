@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <set>
@@ -173,10 +174,13 @@ Cluster load_cluster(const ClusterRequest& request) {
   Cluster cluster = resolve(description).cluster;
   // Where nodes differ their number does not say which.
   if (description.types.size() > 1 || !description.degraded.empty()) return cluster;
-  for (const int nodes : request.groups) {
-    if (nodes >= cluster.nodes) continue;
+  for (const GroupSize& size : request.groups) {
+    const int nodes = std::min(size.nodes, cluster.nodes);
+    const int gpus =
+        std::min(size.gpus_per_node.value_or(cluster.gpus_per_node), cluster.gpus_per_node);
+    if (nodes == cluster.nodes && gpus == cluster.gpus_per_node) continue;
     ClusterDescription group = description;
-    resize(group, nodes, std::nullopt);
+    resize(group, nodes, gpus == cluster.gpus_per_node ? std::nullopt : std::optional(gpus));
     cluster.groups.push_back(std::make_shared<const Cluster>(resolve(std::move(group)).cluster));
   }
   return cluster;

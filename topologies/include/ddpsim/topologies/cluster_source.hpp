@@ -11,11 +11,18 @@
 
 namespace ddpsim {
 
+/// Of a process group: the GPUs 0..G-1 of so many nodes.
+struct GroupSize {
+  int nodes = 1;
+  std::optional<int> gpus_per_node = {};  ///< absent: all of them
+  auto operator<=>(const GroupSize&) const = default;
+};
+
 struct ClusterRequest {
   std::string text;          ///< name[:spec][@NODES], path[@NODES], or "node:2 gpu:8xA100 …"
   std::optional<int> nodes;  ///< --nodes
   std::optional<int> gpus_per_node;  ///< --gpus-per-node: GPUs 0..G-1 are kept
-  std::vector<int> groups = {};      ///< nodes of process groups wanted in Cluster::groups
+  std::vector<GroupSize> groups = {};  ///< process groups wanted in Cluster::groups
 };
 
 /// Throws InputError.

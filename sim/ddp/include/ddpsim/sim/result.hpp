@@ -15,6 +15,23 @@
 
 namespace ddpsim {
 
+enum class StepPhase { forward, backward, optimizer };
+std::string_view name_of(StepPhase phase);  ///< "forward", …
+
+/// A collective of the step, in the order the host of rank 0 launched it.
+struct CollectiveResult {
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  std::string unit;        ///< whose: a module's name, "bucket 0", a parameter's
+  Bytes bytes;             ///< as nccl-tests counts them (collective.hpp)
+  TimePoint ready;         ///< what it sends is there, and room for what it brings
+  TimePoint launch;        ///< host has enqueued it
+  TimePoint start;         ///< the kernel runs on this rank
+  TimePoint last_arrival;  ///< the last rank's kernel runs: transfer begins
+  TimePoint end;
+  StepPhase phase = StepPhase::backward;
+  std::optional<CollectiveChoice> choice;
+};
+
 struct BucketResult {
   Bucket bucket;
   TimePoint ready;         ///< last gradient of the bucket written
@@ -44,6 +61,9 @@ struct StepTimes {
   Duration exposed_communication;  ///< part of communication and wait after the end of backward …
   Duration
       exposed_in_backward;  ///< … and, counted with it, what stops backward behind a hook that waits
+  Duration
+      exposed_in_forward;  ///< of exposed communication, under a scheme that gathers parameters …
+  Duration exposed_in_optimizer;   ///< … before forward reads them, and behind the optimizer
   Duration optimizer_in_backward;  ///< of the optimizer, what lies before the end of backward
   std::optional<double> overlap;   ///< 1 - (exposed transfer / communication)
   Duration finalize;               ///< copies out not already hidden behind exposed communication
@@ -68,6 +88,10 @@ struct StepTimes {
 
   /// The step of one of its GPUs working alone: forward and backward compute, optimizer, recorded stall.
   Duration alone() const { return iteration - loss.total(); }
+  /// What is left of it: gradients', and of parameters gathered for backward.
+  Duration exposed_backward() const {
+    return exposed_communication - exposed_in_forward - exposed_in_optimizer;
+  }
   /// The compute stream stands still only because of communication or another rank.
   Duration blocking_communication() const {
     return exposed_communication + buffer_broadcast + sync_batchnorm + model_averaging;
@@ -77,7 +101,8 @@ struct StepTimes {
 /// Of the slowest GPU, on the clock of a step's buckets, which counts from the start of its forward.
 inline TimePoint end_of_backward(const StepTimes& times) {
   return TimePoint(times.forward_ahead + times.forward + times.backward + times.sync_batchnorm +
-                   times.slowed_backward + times.exposed_in_backward + times.optimizer_in_backward);
+                   times.slowed_backward + times.exposed_in_forward + times.exposed_in_backward +
+                   times.optimizer_in_backward);
 }
 
 /// PeriodicModelAverager's work, once in so many steps.
@@ -90,8 +115,9 @@ struct ModelAveraging {
 struct StepResult {
   int iteration = 0;  ///< from 1; 0 for the steady step
   StepTimes times;
-  std::vector<BucketResult> buckets;        ///< launch order
-  std::optional<ModelAveraging> averaging;  ///< of local SGD
+  std::vector<BucketResult> buckets;          ///< launch order
+  std::vector<CollectiveResult> collectives;  ///< under a scheme that was asked for
+  std::optional<ModelAveraging> averaging;    ///< of local SGD
   /// The first stretch of rank 0's optimizer, on the clock of the buckets; both alike where it takes no time.
   TimePoint optimizer_start;
   TimePoint optimizer_end;

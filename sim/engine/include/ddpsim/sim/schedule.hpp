@@ -43,6 +43,10 @@ enum class OperationKind : std::uint8_t {
   optimizer,
   sync_batch_norm,  ///< statistics exchanged in forward and backward
   model_averaging,  ///< behind the optimizer: a step's share of it
+  all_gather,
+  reduce_scatter,
+  broadcast,
+  pack,  ///< copies and casts around a scheme's collectives
 };
 std::string_view name_of(OperationKind purpose);
 
@@ -54,7 +58,7 @@ struct Operation {
   std::int32_t bucket = -1;      ///< label for timelines; -1: none
   Duration duration{};           ///< work at full rate; latency of a wait; instant of a wait_until
   EventId event = 0;             ///< record, wait
-  std::uint32_t collective = 0;  ///< index into Schedule::collectives
+  std::uint32_t collective = 0;  ///< index into Schedule::collectives; of a wait: whose end
 };
 
 using Program = std::vector<Operation>;
@@ -64,9 +68,13 @@ struct RankPrograms {
   Program host;
   Program compute;
   Program communication;  ///< collectives, each with what it waits for in front of it
-  Program apart;          ///< the same over another communicator, whose stream is its own
-  EventId events = 0;     ///< events are numbered per rank
+  /// Streams of their own beside these: of other communicators, of copies and casts. As many on every rank.
+  std::vector<Program> others;
+  EventId events = 0;  ///< events are numbered per rank
 };
+
+/// Links a collective keeps busy, a bit a kind.
+enum Links : std::uint8_t { kInsideNodes = 1, kBetweenNodes = 2, kAllLinks = 3 };
 
 struct ScheduledCollective {
   Duration transfer;  ///< last arrival to end, at full rate and alone
@@ -75,6 +83,7 @@ struct ScheduledCollective {
   Bytes size;
   Duration volume{};       ///< the part of `transfer` in which the links are busy with it
   double memory_load = 0;  ///< share of the GPU's memory bandwidth it takes while it transfers
+  std::uint8_t links = kAllLinks;  ///< those it shares with collectives beside it
 };
 
 /// Collectives in flight beside each other. Those of one process group begin in program order, as many
@@ -84,7 +93,7 @@ struct ScheduledCollective {
 struct InFlight {
   int groups = 1;      ///< communicators the reducer uses in turn
   int threads = 1;     ///< collectives one group runs at a time; each waits on a stream of its own
-  double to_fill = 1;  ///< collectives that fill the links together: more share them fairly
+  double to_fill = 1;  ///< collectives that fill a link together: more share it fairly
   int lanes() const { return groups * threads; }
 };
 
@@ -122,7 +131,7 @@ struct Execution {
     std::vector<OperationTime> host;
     std::vector<OperationTime> compute;
     std::vector<OperationTime> communication;
-    std::vector<OperationTime> apart;
+    std::vector<std::vector<OperationTime>> others;
   };
   std::vector<Rank> ranks;
   std::vector<CollectiveTime> collectives;

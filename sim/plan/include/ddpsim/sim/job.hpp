@@ -37,9 +37,9 @@ class Job {
   Job with(std::shared_ptr<const LinkLoads> loads) const;
 
   /// So many of its nodes are known by themselves (Cluster::groups), or are all of them.
-  bool has_group(int nodes) const;
+  bool has_group(int nodes, std::optional<int> gpus_per_node = {}) const;
   /// What a process group of so many whole nodes sees. A FlowModel becomes its AnalyticModel. Precondition: has_group.
-  Job within(int nodes) const;
+  Job within(int nodes, std::optional<int> gpus_per_node = {}) const;
 
   /// The links of a FlowModel as NCCL's channels use them; null for every other model.
   FlowPlanner* network() const { return network_.get(); }

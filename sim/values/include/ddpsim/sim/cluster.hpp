@@ -127,7 +127,7 @@ struct Cluster {
   std::shared_ptr<const Calibration> calibration;
   /// The same of gloo's.
   std::shared_ptr<const GlooCalibration> gloo;
-  /// Some of its nodes, for process groups that hold no more: one entry per number of nodes asked for. None where
+  /// Some of its nodes, or of their GPUs, for process groups that hold no more: one entry per size asked for. None where
   /// nodes differ.
   std::vector<std::shared_ptr<const Cluster>> groups;
 

@@ -12,6 +12,7 @@
 #include "ddpsim/sim/possible_versions.hpp"
 #include "ddpsim/sim/rank_slowdown.hpp"
 #include "ddpsim/sim/rank_variation.hpp"
+#include "ddpsim/sim/scheme.hpp"
 #include "ddpsim/sim/units.hpp"
 
 namespace ddpsim {
@@ -40,6 +41,7 @@ struct Interference {
 
 struct SimulationOptions {
   DdpOptions ddp;
+  Scheme scheme;
   DdpCosts costs;
   /// Which of them are measured, not taken from elsewhere: intervals leave these alone, and name them.
   StatedCosts stated_costs;

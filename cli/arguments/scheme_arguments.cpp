@@ -1,0 +1,279 @@
+#include "scheme_arguments.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include "ddp_arguments.hpp"
+#include "ddpsim/formats/number.hpp"
+#include "ddpsim/formats/quote.hpp"
+#include "ddpsim/formats/suggest.hpp"
+#include "help_group.hpp"
+#include "usage_error.hpp"
+
+namespace ddpsim {
+namespace {
+
+[[noreturn]] void fail(std::string_view message) {
+  throw UsageError(fmt::format("--scheme: {}", message));
+}
+
+/// What one key of a scheme takes, and where it goes.
+struct Key {
+  std::string name;
+  std::function<void(const std::string& value)> take;
+};
+
+template <typename Value>
+Value one_of(const std::string& key, const std::string& value,
+             const std::vector<std::pair<std::string, Value>>& known) {
+  std::vector<std::string> words;
+  for (const auto& [word, meaning] : known) {
+    if (word == value) return meaning;
+    words.push_back(word);
+  }
+  fail(fmt::format("{}: {}", key, not_one_of(value, words)));
+}
+
+Key flag(const std::string& name, bool& into) {
+  return {name, [name, &into](const std::string& value) {
+            into = one_of<bool>(name, value, {{"true", true}, {"false", false}});
+          }};
+}
+Key flag(const std::string& name, std::optional<bool>& into) {
+  return {name, [name, &into](const std::string& value) {
+            into = one_of<bool>(name, value, {{"true", true}, {"false", false}});
+          }};
+}
+
+template <typename Number>
+Number count_of(const std::string& key, const std::string& value, Number least) {
+  const auto exact = parse_number<double>(value);
+  constexpr double kMost = std::is_same_v<Number, int> ? 1e6 : 1e15;
+  const bool whole = exact && *exact >= static_cast<double>(least) && *exact <= kMost &&
+                     *exact == static_cast<double>(static_cast<Number>(*exact));
+  if (!whole)
+    fail(fmt::format("{}: expected a whole number from {} to {:g}, not {}", key, least, kMost,
+                     in_quotes(value)));
+  return static_cast<Number>(*exact);
+}
+
+Key elements(const std::string& name, std::int64_t& into, std::int64_t least = 1) {
+  return {name, [name, &into, least](const std::string& value) {
+            into = count_of<std::int64_t>(name, value, least);
+          }};
+}
+Key ranks(const std::string& name, std::optional<int>& into) {
+  return {name, [name, &into](const std::string& value) { into = count_of<int>(name, value, 1); }};
+}
+
+Key dtype(const std::string& name, std::optional<Dtype>& into) {
+  return {name, [name, &into](const std::string& value) {
+            into = one_of<std::optional<Dtype>>(name, value,
+                                                {{"bf16", Dtype::bfloat16},
+                                                 {"bfloat16", Dtype::bfloat16},
+                                                 {"fp16", Dtype::float16},
+                                                 {"float16", Dtype::float16},
+                                                 {"fp32", Dtype::float32},
+                                                 {"float32", Dtype::float32},
+                                                 {"parameters", std::nullopt}});
+          }};
+}
+
+/// "blocks", "none", "size", or paths joined by '+'.
+Key wrap(WrapPolicy& into) {
+  return {"wrap", [&into](const std::string& value) {
+            using By = WrapPolicy::By;
+            if (value == "blocks" || value == "none" || value == "size") {
+              into.by = value == "blocks" ? By::blocks : value == "none" ? By::none : By::size;
+              return;
+            }
+            into.by = By::modules;
+            for (std::size_t begin = 0; begin <= value.size();) {
+              const std::size_t end = std::min(value.find('+', begin), value.size());
+              if (end == begin)
+                fail("wrap: expected blocks, none, size, or paths of modules as in layers.*+head");
+              into.modules.push_back(value.substr(begin, end - begin));
+              begin = end + 1;
+            }
+          }};
+}
+
+std::vector<Key> keys_of(Ddp& /*scheme*/) {
+  return {};
+}
+
+std::vector<Key> keys_of(NaiveAllReduce& scheme) {
+  using When = NaiveAllReduce::When;
+  return {{"when",
+           [&scheme](const std::string& value) {
+             scheme.when = one_of<When>(
+                 "when", value, {{"gradient", When::gradient}, {"backward", When::backward}});
+           }},
+          flag("flat", scheme.flat)};
+}
+
+std::vector<Key> keys_of(Fsdp1& scheme) {
+  const auto strategy = [&scheme](const std::string& value) {
+    std::vector<std::pair<std::string, ShardingStrategy>> known;
+    for (const ShardingStrategy one :
+         {ShardingStrategy::full_shard, ShardingStrategy::shard_grad_op, ShardingStrategy::no_shard,
+          ShardingStrategy::hybrid_shard, ShardingStrategy::hybrid_shard_zero2})
+      known.emplace_back(name_of(one), one);
+    scheme.strategy = one_of<ShardingStrategy>("strategy", value, known);
+  };
+  const auto prefetch = [&scheme](const std::string& value) {
+    scheme.backward_prefetch = one_of<BackwardPrefetch>("backward_prefetch", value,
+                                                        {{"pre", BackwardPrefetch::pre},
+                                                         {"post", BackwardPrefetch::post},
+                                                         {"none", BackwardPrefetch::none}});
+  };
+  return {{"strategy", strategy},
+          wrap(scheme.wrap),
+          elements("min_num_params", scheme.wrap.min_num_params),
+          ranks("group", scheme.group),
+          {"backward_prefetch", prefetch},
+          flag("forward_prefetch", scheme.forward_prefetch),
+          flag("limit_all_gathers", scheme.limit_all_gathers),
+          flag("use_orig_params", scheme.use_orig_params),
+          dtype("param_dtype", scheme.param_dtype),
+          dtype("reduce_dtype", scheme.reduce_dtype),
+          flag("no_sync", scheme.no_sync)};
+}
+
+std::vector<Key> keys_of(Fsdp2& scheme) {
+  const auto reshard = [&scheme](const std::string& value) {
+    if (value == "true" || value == "false")
+      scheme.reshard_after_forward = value == "true";
+    else
+      scheme.reshard_to = count_of<int>("reshard_after_forward", value, 2);
+  };
+  return {{"reshard_after_forward", reshard},
+          flag("reshard_root", scheme.reshard_root),
+          wrap(scheme.wrap),
+          elements("min_num_params", scheme.wrap.min_num_params),
+          ranks("group", scheme.group),
+          dtype("param_dtype", scheme.param_dtype),
+          dtype("reduce_dtype", scheme.reduce_dtype),
+          flag("no_sync", scheme.no_sync)};
+}
+
+std::vector<Key> keys_of(Zero& scheme) {
+  std::vector<Key> keys = {elements("reduce_bucket_size", scheme.reduce_bucket_size),
+                           flag("overlap_comm", scheme.overlap_comm),
+                           dtype("communication_data_type", scheme.communication_data_type)};
+  if (scheme.stage < 3) {
+    keys.push_back(elements("allgather_bucket_size", scheme.allgather_bucket_size));
+    return keys;
+  }
+  keys.push_back(wrap(scheme.wrap));
+  keys.push_back(elements("min_num_params", scheme.wrap.min_num_params));
+  keys.push_back(elements("stage3_prefetch_bucket_size", scheme.stage3_prefetch_bucket_size, 0));
+  keys.push_back(
+      elements("stage3_param_persistence_threshold", scheme.stage3_param_persistence_threshold, 0));
+  keys.push_back(ranks("zero_hpz_partition_size", scheme.zero_hpz_partition_size));
+  keys.push_back(flag("zero_quantized_weights", scheme.zero_quantized_weights));
+  keys.push_back(flag("zero_quantized_gradients", scheme.zero_quantized_gradients));
+  return keys;
+}
+
+std::vector<Key> keys_of(MegatronOptimizer& scheme) {
+  const auto bucket = [&scheme](const std::string& value) {
+    scheme.bucket_size = count_of<std::int64_t>("bucket_size", value, 1);
+  };
+  return {flag("overlap_grad_reduce", scheme.overlap_grad_reduce),
+          flag("overlap_param_gather", scheme.overlap_param_gather),
+          {"bucket_size", bucket},
+          flag("grad_reduce_in_fp32", scheme.grad_reduce_in_fp32)};
+}
+
+std::vector<Key> keys_of(ZeroRedundancy& scheme) {
+  return {flag("parameters_as_bucket_view", scheme.parameters_as_bucket_view)};
+}
+
+/// With its library's defaults.
+Scheme named(const std::string& name) {
+  return one_of<Scheme>("name", name,
+                        {{"ddp", Ddp()},
+                         {"naive", NaiveAllReduce()},
+                         {"fsdp1", Fsdp1()},
+                         {"fsdp2", Fsdp2()},
+                         {"zero1", Zero{.stage = 1}},
+                         {"zero2", Zero{.stage = 2}},
+                         {"zero3", Zero{.stage = 3}},
+                         {"megatron", MegatronOptimizer()},
+                         {"zero_redundancy", ZeroRedundancy()}});
+}
+
+void take(const std::string& word, const std::string& scheme, const std::vector<Key>& keys,
+          std::vector<std::string>& given) {
+  const std::size_t equals = word.find('=');
+  const std::string key = word.substr(0, equals);
+  std::vector<std::string> names;
+  for (const Key& one : keys) names.push_back(one.name);
+  const auto known = std::ranges::find(keys, key, &Key::name);
+  if (keys.empty()) fail(fmt::format("{} takes no options here: DDP's have their own", scheme));
+  if (known == keys.end()) fail(fmt::format("{}: {}", scheme, not_one_of(key, names)));
+  if (equals == word.npos || equals + 1 == word.size())
+    fail(fmt::format("{}: a value is missing, as in {}=…", key, key));
+  if (std::ranges::find(given, key) != given.end()) fail(fmt::format("{} is given twice", key));
+  given.push_back(key);
+  known->take(word.substr(equals + 1));
+}
+
+}  // namespace
+
+void add_scheme_option(CLI::App& command, std::optional<std::string>& scheme) {
+  const HelpGroup group(command, kDdpGroup);
+  command
+      .add_option("--scheme", scheme,
+                  "how it is trained data-parallel: ddp (default), naive, fsdp1, fsdp2, zero1, "
+                  "zero2, zero3, megatron, zero_redundancy; options behind a colon: "
+                  "fsdp2:param_dtype=bf16,wrap=blocks (docs/schemes.md)")
+      ->type_name("NAME[:KEY=VALUE,…]");
+}
+
+Scheme parse_scheme(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  const std::string name = text.substr(0, colon);
+  Scheme scheme = named(name);
+  if (colon == text.npos) return scheme;
+  const std::vector<Key> keys = std::visit([](auto& of) { return keys_of(of); }, scheme);
+  std::vector<std::string> given;
+  for (const std::string_view word : comma_list(std::string_view(text).substr(colon + 1)))
+    take(std::string(word), name, keys, given);
+  return scheme;
+}
+
+void require_of_scheme(const Scheme& scheme, const DdpArguments& ddp) {
+  if (uses_reducer(scheme)) return;
+  const std::array<std::pair<const char*, bool>, 12> reducers = {{
+      {"--bucket-cap-mb", ddp.bucket_cap_mb.has_value()},
+      {"--first-bucket-mb", ddp.first_bucket_mb.has_value()},
+      {"--bucket-cap-mb-list", ddp.bucket_cap_mb_list.has_value()},
+      {"--find-unused-parameters", ddp.find_unused_parameters},
+      {"--static-graph", ddp.static_graph},
+      {"--gradient-as-bucket-view", ddp.gradient_as_bucket_view},
+      {"--no-broadcast-buffers", ddp.no_broadcast_buffers},
+      {"--process-groups", ddp.process_groups > 1},
+      {"--comm-hook", ddp.comm_hook != CommHook::none},
+      {"--apply-optimizer-in-backward", ddp.optimizer_in_backward},
+      {"--sync-batchnorm", ddp.sync_batchnorm},
+      {"--sync-batchnorm-group", ddp.sync_batchnorm_group.has_value()},
+  }};
+  for (const auto& [option, given] : reducers)
+    if (given)
+      throw UsageError(
+          fmt::format("{}: it is an option of DistributedDataParallel, and --scheme "
+                      "{} is not simulated with it; leave one out",
+                      option, name_of(scheme)));
+}
+
+}  // namespace ddpsim

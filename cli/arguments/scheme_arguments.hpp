@@ -1,0 +1,26 @@
+// --scheme NAME[:KEY=VALUE,…]: how the step is trained data-parallel, DistributedDataParallel where nobody says.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ddpsim/sim/scheme.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace ddpsim {
+
+struct DdpArguments;
+
+void add_scheme_option(CLI::App& command, std::optional<std::string>& scheme);
+
+/// Throws UsageError: a name, a key or a value that there is not, or one given twice.
+Scheme parse_scheme(const std::string& text);
+
+/// Throws UsageError where options of DDP's reducer stand beside a scheme that has none.
+void require_of_scheme(const Scheme& scheme, const DdpArguments& ddp);
+
+}  // namespace ddpsim

@@ -1,0 +1,284 @@
+// FullyShardedDataParallel (torch/distributed/fsdp/_runtime_utils.py, 2.13).
+//
+//   compute   | forward of a unit, when it is gathered | … | backward of it, when it is gathered again | … | optimizer, on
+//             the shard
+//   communicator, in the order the host issues
+//             root, unit 0, … in front of each one's forward; in backward each one's all-gather in front of that of the
+//             unit before it (BACKWARD_PRE) or behind it (BACKWARD_POST), its reduce-scatter behind it
+//   host      waits, before it issues an all-gather, until the second last unit freed is (limit_all_gathers)
+//
+// Casts of a shard and of a gradient, and divisions, run on streams of their own; between groups of a hybrid strategy a
+// communicator of its own all-reduces shards. The root is gathered once: it is freed after backward alone.
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <utility>
+
+#include "process_groups.hpp"
+#include "scheme_writer.hpp"
+#include "schemes.hpp"
+#include "unit_sizes.hpp"
+#include "units.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr std::size_t kMostInFlight = 2;  ///< all-gathers whose memory is not free yet
+
+struct PlannedUnit {
+  UnitSizes sizes;
+  StepCollective gather;
+  StepCollective reduce;
+  std::optional<StepCollective> between;  ///< groups
+};
+
+struct Fsdp1Plan {
+  const Fsdp1& scheme;
+  std::vector<Unit> units;
+  std::vector<PlannedUnit> planned;
+  int ranks;       ///< that shard together
+  double stepped;  ///< share of the parameters a rank steps
+
+  bool frees_after_forward(std::size_t unit) const {
+    const bool frees = scheme.strategy == ShardingStrategy::full_shard ||
+                       scheme.strategy == ShardingStrategy::hybrid_shard;
+    return frees && !units[unit].module.empty();
+  }
+  bool shards() const { return scheme.strategy != ShardingStrategy::no_shard; }
+  bool frees_in_backward(bool sync) const {
+    const bool keeps = scheme.strategy == ShardingStrategy::shard_grad_op ||
+                       scheme.strategy == ShardingStrategy::hybrid_shard_zero2;
+    return shards() && (sync || !keeps);
+  }
+};
+
+Fsdp1Plan plan_fsdp1(const Job& job, const Fsdp1& scheme) {
+  const bool hybrid = scheme.strategy == ShardingStrategy::hybrid_shard ||
+                      scheme.strategy == ShardingStrategy::hybrid_shard_zero2;
+  const int all = job.cluster().ranks();
+  const ProcessGroups group(job, hybrid ? scheme.group.value_or(job.cluster().gpus_per_node) : all);
+  Fsdp1Plan plan{.scheme = scheme,
+                 .units = units_of(job.workload(), scheme.wrap),
+                 .planned = {},
+                 .ranks = scheme.strategy == ShardingStrategy::no_shard ? 1 : group.ranks(),
+                 .stepped = 0};
+  Bytes whole;
+  Bytes stored;
+  for (const Unit& unit : plan.units) {
+    const UnitSizes sizes = flat_unit(job.workload(), unit, plan.ranks, scheme.use_orig_params,
+                                      scheme.param_dtype, scheme.reduce_dtype);
+    whole += sizes.whole;
+    stored += sizes.stored;
+    const auto named = [&](StepCollective collective, StepPhase phase) {
+      collective.unit = unit.name();
+      collective.phase = phase;
+      return collective;
+    };
+    PlannedUnit planned{.sizes = sizes, .gather = {}, .reduce = {}, .between = {}};
+    planned.gather =
+        named(group.within(CollectiveKind::all_gather, sizes.gathered), StepPhase::forward);
+    planned.reduce = named(
+        group.within(plan.shards() ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce,
+                     sizes.reduced),
+        StepPhase::backward);
+    if (hybrid && group.replicas() > 1)
+      planned.between =
+          named(group.all_reduce_between(sizes.reduced_shard(group.ranks())), StepPhase::backward);
+    plan.planned.push_back(std::move(planned));
+  }
+  plan.stepped = share_of(stored, whole);
+  return plan;
+}
+
+class Fsdp1Writer {
+ public:
+  Fsdp1Writer(const Job& job, const Fsdp1Plan& plan, StepCollectives& collectives,
+              const StepKind& kind, const RankClass& alike, const Recording& recording)
+      : plan_(plan),
+        scheme_(plan.scheme),
+        writer_(job, collectives, kind, alike, recording),
+        streams_(writer_.streams()),
+        casts_(streams_.open()),
+        reductions_(streams_.open()),
+        between_(streams_.open()),
+        spans_(spans_of(plan.units, recording)),
+        gathered_(plan.units.size()) {
+    for (const UnitHook& hook : forward_hooks(plan.units, spans_))
+      (hook.when == UnitHook::When::before ? entered_ : left_).push_back(hook.unit);
+  }
+
+  RankStep write() {
+    bool adds = false;
+    for (int batch = 0; batch < writer_.micro_batches(); ++batch) {
+      const bool sync = !scheme_.no_sync || batch + 1 == writer_.micro_batches();
+      writer_.begin_batch(adds);
+      forward();
+      backward(sync);
+      adds = !sync;
+    }
+    writer_.optimizer(plan_.stepped);
+    return writer_.finish();
+  }
+
+ private:
+  using Launched = SchemeWriter::Launched;
+
+  void forward() {
+    phase_ = StepPhase::forward;
+    // The root's hook: what is gathered was stepped by then.
+    from_ = streams_.record_on_compute(OperationKind::forward);
+    for (const UnitHook& hook : forward_hooks(plan_.units, spans_)) {
+      writer_.forward_to(hook.forward);
+      if (hook.when == UnitHook::When::before) {
+        unshard(hook.unit);
+        wait_for(hook.unit);
+        if (scheme_.forward_prefetch) unshard_if(next_in(entered_, hook.unit));
+      } else if (plan_.frees_after_forward(hook.unit)) {
+        reshard(hook.unit);
+      }
+    }
+    writer_.forward_to(1);
+  }
+
+  void backward(bool sync) {
+    phase_ = StepPhase::backward;
+    std::optional<std::size_t> late;  // under forward_prefetch
+    for (const UnitHook& hook : backward_hooks(plan_.units, spans_, true)) {
+      if (hook.when == UnitHook::When::before) {
+        if (hook.gradient > 0) writer_.backward_to(hook.gradient - 1);
+        unshard(hook.unit);
+        wait_for(hook.unit);
+        if (scheme_.backward_prefetch == BackwardPrefetch::pre) prefetch_before(hook.unit);
+        continue;
+      }
+      writer_.backward_to(hook.gradient);
+      if (plan_.frees_in_backward(sync)) reshard(hook.unit);
+      if (scheme_.backward_prefetch == BackwardPrefetch::post) prefetch_before(hook.unit);
+      if (!sync) continue;
+      // Views made a unit ahead in forward come one later in backward: autograd runs what was made last first.
+      if (!scheme_.forward_prefetch) {
+        reduce(hook.unit);
+      } else if (late) {
+        reduce(std::exchange(*late, hook.unit));
+      } else {
+        late = hook.unit;
+      }
+    }
+    if (late) reduce(*late);
+    writer_.end_backward();
+    for (const Launched& reduced : std::exchange(reduced_, {})) writer_.wait_for(reduced);
+    if (shard_is_there_)
+      streams_.hold_compute(OperationKind::pack, *std::exchange(shard_is_there_, std::nullopt),
+                            Duration());
+  }
+
+  /// One that took part in the forward before it, hook by hook.
+  void prefetch_before(std::size_t unit) {
+    const auto at = std::ranges::find(left_, unit);
+    if (at != left_.begin()) unshard(*(at - 1));
+  }
+  static std::optional<std::size_t> next_in(const std::vector<std::size_t>& order,
+                                            std::size_t unit) {
+    const auto at = std::ranges::find(order, unit);
+    return at + 1 == order.end() ? std::nullopt : std::optional(*(at + 1));
+  }
+  void unshard_if(std::optional<std::size_t> unit) {
+    if (unit) unshard(*unit);
+  }
+
+  void unshard(std::size_t unit) {
+    if (!plan_.shards() || gathered_[unit].is_there) return;
+    gathered_[unit].is_there = true;
+    if (scheme_.limit_all_gathers && freed_.size() >= kMostInFlight) {
+      streams_.hold_host(OperationKind::launch, freed_.front());
+      freed_.pop_front();
+    }
+    const PlannedUnit& planned = plan_.planned[unit];
+    EventId ready = from_;
+    if (scheme_.param_dtype) {
+      streams_.hold_on(casts_, OperationKind::pack, from_);
+      streams_.hold_on(casts_, OperationKind::pack, streams_.record_on_host(OperationKind::launch));
+      streams_.work_on(
+          casts_, OperationKind::pack,
+          writer_.kernels().cast(planned.sizes.stored, planned.sizes.gathered_shard(plan_.ranks)));
+      ready = streams_.record_on(casts_, OperationKind::pack);
+    }
+    StepCollective gather = planned.gather;
+    gather.phase = phase_;
+    gathered_[unit].launched = writer_.launch({}, gather, {ready});
+  }
+  void wait_for(std::size_t unit) {
+    if (auto& launched = gathered_[unit].launched)
+      writer_.wait_for(*std::exchange(launched, std::nullopt));
+  }
+  void reshard(std::size_t unit) {
+    if (!gathered_[unit].is_there) return;
+    gathered_[unit].is_there = false;
+    freed_.push_back(streams_.record_on_compute(OperationKind::forward));
+  }
+
+  /// Autograd puts the flat gradient together on the compute stream.
+  void reduce(std::size_t unit) {
+    const PlannedUnit& planned = plan_.planned[unit];
+    const KernelCosts& kernels = writer_.kernels();
+    writer_.pack(kernels.copy(planned.sizes.gradient));
+    const EventId written = streams_.record_on_compute(OperationKind::backward);
+    streams_.hold_on(reductions_, OperationKind::pack, written);
+    if (scheme_.reduce_dtype && scheme_.reduce_dtype != scheme_.param_dtype)
+      streams_.work_on(reductions_, OperationKind::pack,
+                       kernels.cast(planned.sizes.gradient, planned.sizes.reduced));
+    streams_.work_on(reductions_, OperationKind::pack,
+                     kernels.copy(planned.sizes.reduced));  // divided
+    const Launched reduced =
+        writer_.launch({}, planned.reduce, {streams_.record_on(reductions_, OperationKind::pack)});
+    reduced_.push_back(reduced);
+    Launched last = reduced;
+    if (planned.between) {
+      last = writer_.launch(between_, *planned.between, {reduced.done});
+      reduced_.push_back(last);
+    }
+    if (!plan_.shards() || (!scheme_.reduce_dtype && !scheme_.param_dtype)) return;
+    streams_.hold_on(reductions_, OperationKind::pack,
+                     last.done);  // back to the type that is stored
+    streams_.work_on(reductions_, OperationKind::pack,
+                     kernels.cast(planned.sizes.reduced_shard(plan_.ranks), planned.sizes.stored));
+    shard_is_there_ = streams_.record_on(reductions_, OperationKind::pack);
+  }
+
+  struct Gathered {
+    bool is_there = false;  ///< or on its way
+    std::optional<Launched> launched;
+  };
+
+  const Fsdp1Plan& plan_;
+  const Fsdp1& scheme_;
+  SchemeWriter writer_;
+  RankStreams& streams_;
+  const RankStreams::Beside casts_;
+  const RankStreams::Beside reductions_;
+  const RankStreams::Beside between_;
+  const std::vector<UnitSpan> spans_;
+  std::vector<std::size_t> entered_;  ///< units in the order forward enters them …
+  std::vector<std::size_t> left_;     ///< … and leaves them
+  std::vector<Gathered> gathered_;    ///< by unit
+  std::deque<EventId> freed_;         ///< not yet waited for
+  std::vector<Launched> reduced_;
+  std::optional<EventId> shard_is_there_;
+  EventId from_ = 0;
+  StepPhase phase_ = StepPhase::forward;
+};
+
+}  // namespace
+
+PlannedStep schedule_fsdp1(const Job& job, const Fsdp1& scheme, const StepKind& kind,
+                           const std::vector<RankState>& states) {
+  const Fsdp1Plan plan = plan_fsdp1(job, scheme);
+  StepCollectives collectives;
+  return planned_step(job, states, collectives,
+                      [&](const RankClass& alike, const Recording& recording) {
+                        return Fsdp1Writer(job, plan, collectives, kind, alike, recording).write();
+                      });
+}
+
+}  // namespace ddpsim

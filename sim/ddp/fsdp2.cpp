@@ -1,0 +1,248 @@
+// fully_shard (torch/distributed/fsdp/_fully_shard, 2.13): _fsdp_param_group.py, _fsdp_collectives.py.
+//
+//   compute        copy out of what was gathered, forward of the group | … | copy out, backward, copy in for the
+//                  reduce-scatter, once the one before has ended | … | optimizer, on the shard
+//   all-gathers    each behind a copy in (with its cast) on a stream of its own; in forward issued behind the compute of
+//                  the group before, its buffer free when that group has been copied out; in backward one group ahead
+//   reduce-scatters, and all-reduces between the groups of a 2-D mesh, on streams of their own
+//
+// Streams share the links. The root is gathered once, unless it is resharded, too, and reduced when backward is over; a group that the step's input
+// alone reaches is reduced behind it.
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "process_groups.hpp"
+#include "scheme_writer.hpp"
+#include "schemes.hpp"
+#include "unit_sizes.hpp"
+#include "units.hpp"
+
+namespace ddpsim {
+namespace {
+
+struct PlannedGroup {
+  UnitSizes sizes;
+  StepCollective gather;
+  std::optional<StepCollective> gather_again;  ///< in backward; absent: what was gathered is there
+  StepCollective reduce;
+  std::optional<StepCollective> between;  ///< meshes
+};
+
+struct Fsdp2Plan {
+  const Fsdp2& scheme;
+  std::vector<Unit> units;
+  std::vector<PlannedGroup> planned;
+  int ranks;       ///< that shard together
+  double stepped;  ///< share of the parameters rank 0 steps
+};
+
+Fsdp2Plan plan_fsdp2(const Job& job, const Fsdp2& scheme) {
+  const ProcessGroups group(job, scheme.group.value_or(job.cluster().ranks()));
+  const ProcessGroups again(job, scheme.reshard_to.value_or(group.ranks()));
+  Fsdp2Plan plan{.scheme = scheme,
+                 .units = units_of(job.workload(), scheme.wrap),
+                 .planned = {},
+                 .ranks = group.ranks(),
+                 .stepped = 0};
+  Bytes whole;
+  Bytes stored;
+  for (const Unit& unit : plan.units) {
+    const UnitSizes sizes =
+        row_sharded_unit(job.workload(), unit, plan.ranks, scheme.param_dtype, scheme.reduce_dtype);
+    whole += sizes.whole;
+    stored += sizes.stored;
+    const auto named = [&](StepCollective collective, StepPhase phase) {
+      collective.unit = unit.name();
+      collective.phase = phase;
+      return collective;
+    };
+    PlannedGroup planned{
+        .sizes = sizes,
+        .gather =
+            named(group.within(CollectiveKind::all_gather, sizes.gathered), StepPhase::forward),
+        .gather_again = {},
+        .reduce =
+            named(group.within(CollectiveKind::reduce_scatter, sizes.reduced), StepPhase::backward),
+        .between = {}};
+    const bool reshards = unit.module.empty() ? scheme.reshard_root
+                                              : scheme.reshard_after_forward || scheme.reshard_to;
+    if (reshards)
+      planned.gather_again =
+          named(again.within(CollectiveKind::all_gather, sizes.gathered), StepPhase::backward);
+    if (group.replicas() > 1)
+      planned.between =
+          named(group.all_reduce_between(sizes.reduced_shard(group.ranks())), StepPhase::backward);
+    plan.planned.push_back(std::move(planned));
+  }
+  plan.stepped = share_of(stored, whole);
+  return plan;
+}
+
+class Fsdp2Writer {
+ public:
+  Fsdp2Writer(const Job& job, const Fsdp2Plan& plan, StepCollectives& collectives,
+              const StepKind& kind, const RankClass& alike, const Recording& recording)
+      : plan_(plan),
+        scheme_(plan.scheme),
+        writer_(job, collectives, kind, alike, recording),
+        streams_(writer_.streams()),
+        copies_in_(streams_.open()),
+        gathers_(streams_.open()),
+        between_(streams_.open()),
+        spans_(spans_of(plan.units, recording)),
+        gradients_(recording.gradients()),
+        gathered_(plan.units.size()) {
+    for (const UnitHook& hook : forward_hooks(plan.units, spans_))
+      if (hook.when == UnitHook::When::after) left_.push_back(hook.unit);
+  }
+
+  RankStep write() {
+    bool adds = false;
+    for (int batch = 0; batch < writer_.micro_batches(); ++batch) {
+      const bool sync = !scheme_.no_sync || batch + 1 == writer_.micro_batches();
+      writer_.begin_batch(adds);
+      forward();
+      backward(sync);
+      adds = !sync;
+    }
+    writer_.optimizer(plan_.stepped);
+    return writer_.finish();
+  }
+
+ private:
+  using Launched = SchemeWriter::Launched;
+
+  void forward() {
+    streams_.hold_on(copies_in_, OperationKind::pack,
+                     streams_.record_on_compute(OperationKind::forward));
+    for (const UnitHook& hook : forward_hooks(plan_.units, spans_)) {
+      writer_.forward_to(hook.forward);
+      if (hook.when == UnitHook::When::before) {
+        unshard(hook.unit, plan_.planned[hook.unit].gather);
+        // What the group in front was gathered into is free once it has been copied out.
+        if (copied_out_ && gathered_[hook.unit].launched)
+          streams_.hold_on(copies_in_, OperationKind::pack,
+                           *std::exchange(copied_out_, std::nullopt));
+        if (const auto copied = wait_for(hook.unit)) copied_out_ = copied;
+      } else if (plan_.planned[hook.unit].gather_again) {
+        gathered_[hook.unit].is_there = false;
+      }
+    }
+    writer_.forward_to(1);
+    copied_out_.reset();
+  }
+
+  void backward(bool sync) {
+    std::vector<std::size_t> at_the_end;
+    for (const UnitHook& hook : backward_hooks(plan_.units, spans_, false)) {
+      if (hook.when == UnitHook::When::before) {
+        if (hook.gradient > 0) writer_.backward_to(hook.gradient - 1);
+        unshard_again(hook.unit);
+        if (const auto copied = wait_for(hook.unit))
+          streams_.hold_on(copies_in_, OperationKind::pack, *copied);
+        const auto at = std::ranges::find(left_, hook.unit);
+        if (at != left_.begin()) unshard_again(*(at - 1));
+        continue;
+      }
+      const bool is_root = plan_.units[hook.unit].module.empty();
+      if (is_root || hook.gradient + 1 == gradients_) {
+        at_the_end.insert(is_root ? at_the_end.begin() : at_the_end.end(), hook.unit);
+        continue;
+      }
+      writer_.backward_to(hook.gradient);
+      gathered_[hook.unit].is_there = false;
+      if (sync) reduce(hook.unit);
+    }
+    writer_.end_backward();
+    for (const std::size_t unit : at_the_end) {
+      gathered_[unit].is_there = false;
+      if (sync) reduce(unit);
+    }
+    for (const Launched& reduced : std::exchange(reduced_, {})) writer_.wait_for(reduced);
+    if (shard_is_there_)
+      streams_.hold_compute(OperationKind::pack, *std::exchange(shard_is_there_, std::nullopt),
+                            Duration());
+    reducing_.reset();
+  }
+
+  void unshard_again(std::size_t unit) {
+    if (const auto& gather = plan_.planned[unit].gather_again) unshard(unit, *gather);
+  }
+
+  void unshard(std::size_t unit, const StepCollective& gather) {
+    if (gathered_[unit].is_there) return;
+    gathered_[unit].is_there = true;
+    const UnitSizes& sizes = plan_.planned[unit].sizes;
+    streams_.hold_on(copies_in_, OperationKind::pack,
+                     streams_.record_on_host(OperationKind::launch));
+    streams_.work_on(copies_in_, OperationKind::pack,
+                     writer_.kernels().cast(sizes.stored, sizes.gathered_shard(plan_.ranks)));
+    gathered_[unit].launched =
+        writer_.launch(gathers_, gather, {streams_.record_on(copies_in_, OperationKind::pack)});
+  }
+
+  /// And copies it out, unless that was done; where its copy ends.
+  std::optional<EventId> wait_for(std::size_t unit) {
+    auto& launched = gathered_[unit].launched;
+    if (!launched) return std::nullopt;
+    writer_.wait_for(*std::exchange(launched, std::nullopt));
+    writer_.pack(writer_.kernels().copy(plan_.planned[unit].sizes.gathered));
+    return streams_.record_on_compute(OperationKind::pack);
+  }
+
+  /// The compute stream waits until the input of the reduce-scatter before is free.
+  void reduce(std::size_t unit) {
+    const PlannedGroup& planned = plan_.planned[unit];
+    const KernelCosts& kernels = writer_.kernels();
+    if (reducing_) writer_.wait_for(*reducing_);
+    writer_.pack(kernels.cast(planned.sizes.gradient, planned.sizes.reduced));
+    const EventId packed = streams_.record_on_compute(OperationKind::pack);
+    reducing_ = writer_.launch({}, planned.reduce, {packed});
+    reduced_.push_back(*reducing_);
+    if (planned.between)
+      reduced_.push_back(writer_.launch(between_, *planned.between, {reducing_->done}));
+    const bool casts = scheme_.reduce_dtype || scheme_.param_dtype;
+    if (!casts) return;
+    const RankStreams::Beside stream = planned.between ? between_ : RankStreams::Beside();
+    streams_.work_on(stream, OperationKind::pack,
+                     kernels.cast(planned.sizes.reduced_shard(plan_.ranks), planned.sizes.stored));
+    shard_is_there_ = streams_.record_on(stream, OperationKind::pack);
+  }
+
+  struct Gathered {
+    bool is_there = false;  ///< or on its way
+    std::optional<Launched> launched;
+  };
+
+  const Fsdp2Plan& plan_;
+  const Fsdp2& scheme_;
+  SchemeWriter writer_;
+  RankStreams& streams_;
+  const RankStreams::Beside copies_in_;
+  const RankStreams::Beside gathers_;
+  const RankStreams::Beside between_;
+  const std::vector<UnitSpan> spans_;
+  const std::size_t gradients_;
+  std::vector<std::size_t> left_;      ///< units in the order forward leaves them
+  std::vector<Gathered> gathered_;     ///< by unit
+  std::optional<EventId> copied_out_;  ///< in forward, the group in front
+  std::optional<Launched> reducing_;
+  std::vector<Launched> reduced_;
+  std::optional<EventId> shard_is_there_;
+};
+
+}  // namespace
+
+PlannedStep schedule_fsdp2(const Job& job, const Fsdp2& scheme, const StepKind& kind,
+                           const std::vector<RankState>& states) {
+  const Fsdp2Plan plan = plan_fsdp2(job, scheme);
+  StepCollectives collectives;
+  return planned_step(job, states, collectives,
+                      [&](const RankClass& alike, const Recording& recording) {
+                        return Fsdp2Writer(job, plan, collectives, kind, alike, recording).write();
+                      });
+}
+
+}  // namespace ddpsim

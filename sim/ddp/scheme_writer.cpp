@@ -1,0 +1,125 @@
+#include "scheme_writer.hpp"
+
+#include <utility>
+
+#include "ddpsim/sim/assert.hpp"
+
+namespace ddpsim {
+
+SchemeWriter::SchemeWriter(const Job& job, StepCollectives& collectives, const StepKind& kind,
+                           const RankClass& alike, const Recording& recording)
+    : job_(job),
+      collectives_(collectives),
+      recording_(recording),
+      kernels_(job),
+      launches_(recording.launches().value_or(Launches())),
+      every_gradient_(kind.detail != Detail::none),
+      streams_(job, collectives, kind, alike, recording.gradients(), 64) {
+  // A host that nobody counted launches for is taken to be a forward ahead of its GPU, as with DDP.
+  if (!streams_.host_computes()) streams_.begin_ahead(streams_.scaled(recording.forward(false)));
+  begun_ = streams_.record_on_compute(OperationKind::forward);
+}
+
+void SchemeWriter::begin_batch(bool adds) {
+  adds_ = adds;
+  forward_ = 0;
+  gradients_ = 0;
+}
+
+void SchemeWriter::forward_to(double share) {
+  if (share <= forward_) return;
+  constexpr auto purpose = OperationKind::forward;
+  const auto between = [&](Duration all) { return all.scaled(share) - all.scaled(forward_); };
+  const auto kernels_until = [&](double of) {
+    return static_cast<std::int64_t>(of * static_cast<double>(launches_.forward));
+  };
+  const std::int64_t kernels = kernels_until(share) - kernels_until(forward_);
+  const Duration work = recording_.forward(false);
+  streams_.wait_as_recorded(purpose, kernels, between(work),
+                            between(recording_.waited_in_forward()));
+  streams_.launched(purpose, kernels, between(streams_.scaled(work)));
+  forward_ = share;
+}
+
+void SchemeWriter::backward_to(std::size_t gradient) {
+  constexpr auto purpose = OperationKind::backward;
+  for (; gradients_ <= gradient; ++gradients_) {
+    const GradientStretch stretch = recording_.gradient(gradients_);
+    const Duration work = stretch.compute + stretch.idle;
+    streams_.wait_as_recorded(purpose, stretch.kernels, work, stretch.waited + stretch.waited_copy);
+    streams_.launched(purpose, stretch.kernels, streams_.scaled(work));
+    if (adds_) {
+      streams_.launch(purpose, job_.options().costs.host_copy_kernel, 1);
+      const Duration kernel = kernels_.accumulate(stretch.bytes);
+      written_.accumulated += kernel;
+      streams_.compute(purpose, kernel);
+    }
+    if (every_gradient_ && !streams_.in_stretches())
+      written_.gradients.push_back({stretch.parameter, streams_.last_on_compute()});
+  }
+}
+
+void SchemeWriter::end_backward() {
+  backward_to(recording_.gradients() - 1);
+  constexpr auto purpose = OperationKind::backward;
+  const Duration rest = recording_.after_last_gradient();
+  streams_.wait_as_recorded(purpose, 0, rest, recording_.waited_after_last());
+  streams_.launched(purpose, 0, streams_.scaled(rest));
+}
+
+void SchemeWriter::optimizer(double share) {
+  constexpr auto purpose = OperationKind::optimizer;
+  const Duration all = streams_.scaled(recording_.optimizer());
+  const Duration own = all.scaled(share);
+  streams_.wait_as_recorded(purpose, launches_.optimizer, recording_.optimizer(),
+                            recording_.waited_in_optimizer());
+  streams_.launched(purpose, launches_.optimizer, own);
+  written_.optimizer_left_out = all - own;
+}
+
+SchemeWriter::Launched SchemeWriter::launch(RankStreams::Beside stream,
+                                            const StepCollective& collective,
+                                            std::vector<EventId> ready) {
+  const std::uint32_t index = launched_++;
+  if (index == collectives_.count()) collectives_.add(collective);
+  DDPSIM_ASSERT(collectives_[index].unit == collective.unit &&
+                    collectives_[index].scheduled.kind == collective.scheduled.kind,
+                "ranks launch collectives in one order", index);
+  const DdpCosts& costs = job_.options().costs;
+  const EventId done =
+      streams_.launch_on(stream, purpose_of(collective.scheduled.kind), index, std::move(ready),
+                         costs.host_launch + costs.host_comm_hook, -1);
+  const Launched launched{done, index};
+  if (streams_.host_computes()) wait_for(launched);  // gloo's tensors of the host: it stands there
+  return launched;
+}
+
+void SchemeWriter::wait_for(const Launched& launched) {
+  streams_.hold_compute_for(purpose_of(collectives_[launched.collective].scheduled.kind),
+                            launched.done, launched.collective);
+}
+
+RankStep SchemeWriter::finish() {
+  written_.start = streams_.start();
+  written_.host = streams_.host_time();
+  written_.recorded_waits = streams_.recorded_waits();
+  written_.copies_in_stretches = streams_.copies_in_stretches();
+  written_.awaited = streams_.take_awaited();
+  written_.programs = streams_.take();
+  return std::move(written_);
+}
+
+OperationKind SchemeWriter::purpose_of(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::all_gather:
+      return OperationKind::all_gather;
+    case CollectiveKind::reduce_scatter:
+      return OperationKind::reduce_scatter;
+    case CollectiveKind::all_reduce:
+      return OperationKind::all_reduce;
+    default:
+      return OperationKind::broadcast;
+  }
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,74 @@
+// What the schedules of all schemes but the reducer's have in common: one class of ranks computes a recorded step, cut
+// where a scheme's hooks come between, and launches collectives on streams beside it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernel_costs.hpp"
+#include "planned_step.hpp"
+#include "rank_streams.hpp"
+
+namespace ddpsim {
+
+class SchemeWriter {
+ public:
+  SchemeWriter(const Job& job, StepCollectives& collectives, const StepKind& kind,
+               const RankClass& alike, const Recording& recording);
+
+  RankStreams& streams() { return streams_; }
+  const KernelCosts& kernels() const { return kernels_; }
+  const Recording& recording() const { return recording_; }
+  int micro_batches() const { return job_.options().ddp.accumulate; }
+  /// The first thing on the compute stream.
+  EventId begun() const { return begun_; }
+
+  /// A micro-batch begins. `adds`: to gradients that are there.
+  void begin_batch(bool adds);
+  /// Forward goes on to this share of it.
+  void forward_to(double share);
+  /// Backward goes on until that gradient, in the order written, is there.
+  void backward_to(std::size_t gradient);
+  /// To its end.
+  void end_backward();
+  /// On so much of the parameters as this rank steps.
+  void optimizer(double share);
+
+  /// A kernel beside compute's own: a copy or cast that compute waits behind.
+  void pack(Duration kernel) {
+    streams_.launch(OperationKind::pack, job_.options().costs.host_copy_kernel, 1);
+    streams_.compute(OperationKind::pack, kernel);
+  }
+
+  /// A collective as all classes of ranks launch it, the k-th of each being the same one. Its end.
+  struct Launched {
+    EventId done;
+    std::uint32_t collective;
+  };
+  Launched launch(RankStreams::Beside stream, const StepCollective& collective,
+                  std::vector<EventId> ready);
+  /// The compute stream goes on when it has ended.
+  void wait_for(const Launched& launched);
+
+  RankStep finish();
+
+ private:
+  static OperationKind purpose_of(CollectiveKind kind);
+
+  const Job& job_;
+  StepCollectives& collectives_;
+  const Recording& recording_;
+  const KernelCosts kernels_;
+  const Launches launches_;
+  const bool every_gradient_;
+  RankStreams streams_;
+  EventId begun_ = 0;
+  std::uint32_t launched_ = 0;
+  bool adds_ = false;
+  double forward_ = 0;         ///< share that is done
+  std::size_t gradients_ = 0;  ///< written in this micro-batch
+  RankStep written_;
+};
+
+}  // namespace ddpsim

@@ -1,0 +1,16 @@
+// The schedules of data-parallel schemes, one file each: what it gathers, computes, reduces and steps, in the order its own
+// library does. Precondition of each: cannot_simulate(job) is absent.
+#pragma once
+
+#include "planned_step.hpp"
+
+namespace ddpsim {
+
+PlannedStep schedule_naive(const Job& job, const NaiveAllReduce& scheme, const StepKind& kind,
+                           const std::vector<RankState>& states);
+PlannedStep schedule_fsdp1(const Job& job, const Fsdp1& scheme, const StepKind& kind,
+                           const std::vector<RankState>& states);
+PlannedStep schedule_fsdp2(const Job& job, const Fsdp2& scheme, const StepKind& kind,
+                           const std::vector<RankState>& states);
+
+}  // namespace ddpsim

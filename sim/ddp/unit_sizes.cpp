@@ -1,0 +1,72 @@
+#include "unit_sizes.hpp"
+
+namespace ddpsim {
+namespace {
+
+std::int64_t up_to_multiple(std::int64_t count, std::int64_t of) {
+  return (count + of - 1) / of * of;
+}
+
+struct Elements {
+  std::int64_t whole = 0;
+  std::int64_t padded = 0;
+};
+
+std::int64_t elements_of(const Parameter& parameter) {
+  return gradient_bytes(parameter).value_or(Bytes()).count() / element_size(parameter.dtype);
+}
+
+void add(UnitSizes& sizes, const Elements& elements, Dtype stored, int ranks,
+         std::optional<Dtype> param_dtype, std::optional<Dtype> reduce_dtype) {
+  const std::int64_t computed = element_size(param_dtype.value_or(stored));
+  const std::int64_t reduced = element_size(reduce_dtype.value_or(param_dtype.value_or(stored)));
+  sizes.whole += Bytes(elements.whole * element_size(stored));
+  sizes.stored += Bytes(elements.padded / ranks * element_size(stored));
+  sizes.gathered += Bytes(elements.padded * computed);
+  sizes.gradient += Bytes(elements.whole * computed);
+  sizes.reduced += Bytes(elements.padded * reduced);
+}
+
+}  // namespace
+
+double share_of(Bytes part, Bytes whole) {
+  if (part >= whole) return 1;
+  return static_cast<double>(part.count()) / static_cast<double>(whole.count());
+}
+
+UnitSizes flat_unit(const Workload& workload, const Unit& unit, int ranks, bool aligned,
+                    std::optional<Dtype> param_dtype, std::optional<Dtype> reduce_dtype) {
+  UnitSizes sizes;
+  if (unit.parameters.empty()) return sizes;
+  constexpr std::int64_t kAlignment = 16;
+  const Dtype dtype = workload.parameters[unit.parameters.front()].dtype;
+  Elements elements;
+  for (const std::size_t index : unit.parameters) {
+    const Parameter& parameter = workload.parameters[index];
+    if (aligned)
+      elements.padded =
+          up_to_multiple(elements.padded, kAlignment / element_size(param_dtype.value_or(dtype)));
+    elements.padded += elements_of(parameter);
+    elements.whole += elements_of(parameter);
+  }
+  elements.padded = up_to_multiple(elements.padded, ranks);
+  add(sizes, elements, dtype, ranks, param_dtype, reduce_dtype);
+  return sizes;
+}
+
+UnitSizes row_sharded_unit(const Workload& workload, const Unit& unit, int ranks,
+                           std::optional<Dtype> param_dtype, std::optional<Dtype> reduce_dtype) {
+  UnitSizes sizes;
+  for (const std::size_t index : unit.parameters) {
+    const Parameter& parameter = workload.parameters[index];
+    const std::int64_t whole = elements_of(parameter);
+    const std::int64_t rows =
+        parameter.shape && !parameter.shape->empty() ? parameter.shape->front() : 1;
+    if (rows == 0) continue;
+    const Elements elements{.whole = whole, .padded = up_to_multiple(rows, ranks) * (whole / rows)};
+    add(sizes, elements, parameter.dtype, ranks, param_dtype, reduce_dtype);
+  }
+  return sizes;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,37 @@
+// What a sharded unit holds and sends, padding included. S is a whole unit, its shard S / ranks.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "ddpsim/sim/workload.hpp"
+#include "units.hpp"
+
+namespace ddpsim {
+
+struct UnitSizes {
+  Bytes whole;     ///< unpadded, as stored
+  Bytes stored;    ///< shard of the parameters, as stored and as the optimizer steps it
+  Bytes gathered;  ///< all-gather: of the type computed in
+  Bytes gradient;  ///< unsharded, unpadded, of the type computed in
+  Bytes reduced;   ///< reduce-scatter: of the type reduced in
+
+  /// Of one rank.
+  Bytes gathered_shard(int ranks) const { return Bytes(gathered.count() / ranks); }
+  Bytes reduced_shard(int ranks) const { return Bytes(reduced.count() / ranks); }
+};
+
+/// 1 of nothing, and no more than 1: padding is no work.
+double share_of(Bytes part, Bytes whole);
+
+/// One tensor of all parameters, padded to a multiple of the ranks (torch/distributed/fsdp/_flat_param.py, 2.13).
+/// `aligned`: with use_orig_params each parameter begins at a multiple of 16 bytes of the type computed in.
+UnitSizes flat_unit(const Workload& workload, const Unit& unit, int ranks, bool aligned,
+                    std::optional<Dtype> param_dtype, std::optional<Dtype> reduce_dtype);
+
+/// Every parameter sharded on its first dimension, each padded to as many rows on every rank
+/// (torch/distributed/fsdp/_fully_shard/_fsdp_param.py, 2.13).
+UnitSizes row_sharded_unit(const Workload& workload, const Unit& unit, int ranks,
+                           std::optional<Dtype> param_dtype, std::optional<Dtype> reduce_dtype);
+
+}  // namespace ddpsim

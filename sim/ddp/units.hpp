@@ -1,0 +1,56 @@
+// Units: parameters that a scheme keeps, gathers and reduces together. Which module holds a parameter is read off its name
+// ("model.layers.7.mlp.weight" lies in model, model.layers, model.layers.7 and model.layers.7.mlp).
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ddpsim/sim/job.hpp"
+#include "ddpsim/sim/scheme.hpp"
+#include "recording.hpp"
+
+namespace ddpsim {
+
+struct Unit {
+  std::string module;                   ///< path; empty: the root
+  std::vector<std::size_t> parameters;  ///< its own, not an inner unit's, by definition
+  std::optional<std::size_t> parent;    ///< innermost unit around it; none of the root
+  std::string name() const { return module.empty() ? "root" : module; }
+};
+
+/// Units that own parameters, outer ones before inner ones, else by definition. The root comes first where it owns any.
+/// By numbers of their names containers are told apart: a container of numbered modules alone is never a unit by size,
+/// as PyTorch's policy has it for ModuleList; from names a Sequential looks alike. Parameters outside DDP are in none.
+std::vector<Unit> units_of(const Workload& workload, const WrapPolicy& wrap);
+
+/// Where the modules of a unit, inner units included, lie in a recorded step. Forward is taken to go through them in
+/// backward's order, reversed, each in its share of backward's compute: a recording says nothing closer.
+struct UnitSpan {
+  double forward_begin = 0;  ///< share of forward's compute
+  double forward_end = 0;
+  std::size_t first = 0;     ///< gradients in the order written: first of its modules, …
+  std::size_t last = 0;      ///< … last of them, …
+  std::size_t last_own = 0;  ///< … and last of its own parameters
+};
+
+/// By unit. One whose parameters get no gradient lies at the end of backward.
+std::vector<UnitSpan> spans_of(const std::vector<Unit>& units, const Recording& recording);
+
+/// Hooks of a unit, in the order in which a step calls them.
+struct UnitHook {
+  enum class When { before, after } when;
+  std::size_t unit;
+  double forward = 0;        ///< in forward: share of it that is done by then
+  std::size_t gradient = 0;  ///< in backward: before, or after, it is written
+};
+/// Modules are entered and left as they lie within each other.
+std::vector<UnitHook> forward_hooks(const std::vector<Unit>& units,
+                                    const std::vector<UnitSpan>& spans);
+/// Before the first gradient of its modules, outer units first. After the last of its own parameters, as a flat
+/// parameter's hook is called (`own`), or the last of its modules, inner units first, the root at the end.
+std::vector<UnitHook> backward_hooks(const std::vector<Unit>& units,
+                                     const std::vector<UnitSpan>& spans, bool own);
+
+}  // namespace ddpsim

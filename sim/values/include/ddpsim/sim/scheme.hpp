@@ -1,0 +1,138 @@
+// How data-parallel training shares out parameters, gradients and optimizer: DistributedDataParallel by default, else
+// another scheme. Each is a schedule over the same streams and collectives; here is what a user can set of it, as its own
+// library calls it, with that library's defaults. Dtypes are of elements; absent: as the parameters are.
+//
+// Read in torch/distributed/fsdp (2.13), torch/distributed/fsdp/_fully_shard (2.13), torch/distributed/optim (2.13),
+// deepspeed/runtime/zero (0.19), megatron/core/distributed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "ddpsim/sim/workload.hpp"
+
+namespace ddpsim {
+
+/// DistributedDataParallel, as DdpOptions say.
+struct Ddp {
+  bool operator==(const Ddp&) const = default;
+};
+
+/// What lectures begin with: gradients all-reduced one by one, without buckets.
+struct NaiveAllReduce {
+  enum class When {
+    gradient,  ///< each by a hook, as soon as it is written; all are waited for after backward
+    backward,  ///< one after the other, in the order of definition, when backward is over
+  };
+  When when = When::gradient;
+  bool flat = false;  ///< after backward, all of them copied into one tensor
+  bool operator==(const NaiveAllReduce&) const = default;
+};
+
+/// Which modules become units, whose parameters travel together. What no unit holds is the root's.
+struct WrapPolicy {
+  enum class By {
+    blocks,  ///< the elements of the outermost numbered containers that have modules of their own: "model.layers.7"
+    none,    ///< the root alone
+    size,    ///< size_based_auto_wrap_policy
+    modules,  ///< those whose path matches, a table's layers among them
+  };
+  By by = By::blocks;
+  std::int64_t min_num_params = 100'000'000;  ///< By::size: parameters that no inner unit holds
+  std::vector<std::string>
+      modules;  ///< By::modules: paths; '*' stands for anything within one name
+  bool operator==(const WrapPolicy&) const = default;
+};
+
+enum class ShardingStrategy {
+  full_shard,          ///< parameters, gradients and optimizer; parameters are freed after forward
+  shard_grad_op,       ///< parameters stay from forward to backward
+  no_shard,            ///< an all-reduce a unit
+  hybrid_shard,        ///< full_shard within groups of ranks, an all-reduce of shards between them
+  hybrid_shard_zero2,  ///< shard_grad_op within them
+};
+enum class BackwardPrefetch { pre, post, none };
+
+/// torch.distributed.fsdp.FullyShardedDataParallel: a flat parameter per unit, one communicator.
+struct Fsdp1 {
+  ShardingStrategy strategy = ShardingStrategy::full_shard;
+  WrapPolicy wrap;
+  std::optional<int> group;  ///< ranks that shard together, hybrid; absent: those of a node
+  BackwardPrefetch backward_prefetch = BackwardPrefetch::pre;
+  bool forward_prefetch = false;
+  bool limit_all_gathers = true;
+  bool use_orig_params = false;
+  std::optional<Dtype> param_dtype;
+  std::optional<Dtype> reduce_dtype;
+  bool no_sync = true;  ///< around all micro-batches but the last
+  bool operator==(const Fsdp1&) const = default;
+};
+
+/// torch.distributed.fsdp.fully_shard: every parameter sharded on its first dimension.
+struct Fsdp2 {
+  bool reshard_after_forward = true;  ///< of all but the root
+  bool reshard_root = false;          ///< True passed to the root's own call
+  std::optional<int> reshard_to;      ///< an integer in its place: ranks that then hold one copy
+  WrapPolicy wrap;
+  std::optional<int> group;  ///< ranks that shard together, of a 2-D mesh; absent: all
+  std::optional<Dtype> param_dtype;
+  std::optional<Dtype> reduce_dtype;
+  bool no_sync = true;  ///< set_requires_gradient_sync(False) but in the last micro-batch
+  bool operator==(const Fsdp2&) const = default;
+};
+
+/// DeepSpeed's ZeRO. Sizes are in elements, as in its configuration.
+struct Zero {
+  int stage = 2;
+  std::int64_t reduce_bucket_size = 500'000'000;
+  std::int64_t allgather_bucket_size = 500'000'000;
+  std::optional<bool> overlap_comm;  ///< absent: in stage 3 alone
+  std::int64_t stage3_prefetch_bucket_size = 50'000'000;
+  std::int64_t stage3_param_persistence_threshold = 100'000;
+  WrapPolicy wrap;  ///< stage 3: modules whose parameters are gathered together
+  std::optional<int> zero_hpz_partition_size;  ///< ZeRO++: ranks that hold a secondary copy
+  bool zero_quantized_weights = false;         ///< ZeRO++: all-gathers of 8 bits an element
+  bool zero_quantized_gradients = false;       ///< ZeRO++: gradients of 4 bits an element
+  std::optional<Dtype> communication_data_type;
+  bool operator==(const Zero&) const = default;
+};
+
+/// Megatron-Core's DistributedDataParallel with its distributed optimizer. Sizes are in parameters.
+struct MegatronOptimizer {
+  bool overlap_grad_reduce = false;
+  bool overlap_param_gather = false;
+  std::optional<std::int64_t>
+      bucket_size;  ///< absent: the larger of 40 M and 1 M a rank, where overlapped
+  bool grad_reduce_in_fp32 = false;
+  bool operator==(const MegatronOptimizer&) const = default;
+};
+
+/// DDP with torch.distributed.optim.ZeroRedundancyOptimizer.
+struct ZeroRedundancy {
+  bool parameters_as_bucket_view = false;
+  bool operator==(const ZeroRedundancy&) const = default;
+};
+
+using Scheme =
+    std::variant<Ddp, NaiveAllReduce, Fsdp1, Fsdp2, Zero, MegatronOptimizer, ZeroRedundancy>;
+
+/// "ddp", "naive", "fsdp1", "fsdp2", "zero1", "zero2", "zero3", "megatron", "zero_redundancy".
+std::string_view name_of(const Scheme& scheme);
+/// Every option with the value in force, as --scheme takes them.
+std::vector<std::pair<std::string, std::string>> options_of(const Scheme& scheme);
+
+std::string_view name_of(ShardingStrategy strategy);  ///< "full_shard"
+std::string_view name_of(BackwardPrefetch prefetch);  ///< "pre"
+std::string text_of(const WrapPolicy& wrap);          ///< "blocks", "layers.*+head"
+
+/// It runs DDP's reducer, with its options.
+bool uses_reducer(const Scheme& scheme);
+/// Ranks that need a group of their own, beside all of them; none where there is none.
+std::vector<int> groups_of(const Scheme& scheme, int gpus_per_node);
+
+}  // namespace ddpsim

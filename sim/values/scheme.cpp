@@ -1,0 +1,182 @@
+#include "ddpsim/sim/scheme.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace ddpsim {
+namespace {
+
+using Options = std::vector<std::pair<std::string, std::string>>;
+
+std::string text_of(bool value) {
+  return value ? "true" : "false";
+}
+std::string text_of(std::int64_t value) {
+  return fmt::format("{}", value);
+}
+std::string text_of(const std::optional<Dtype>& dtype) {
+  return dtype ? std::string(name_of(*dtype)) : "parameters";
+}
+
+void add_wrap(Options& options, const WrapPolicy& wrap) {
+  options.emplace_back("wrap", text_of(wrap));
+  if (wrap.by == WrapPolicy::By::size)
+    options.emplace_back("min_num_params", text_of(wrap.min_num_params));
+}
+
+Options all_of(const Ddp& /*scheme*/) {
+  return {};
+}
+
+Options all_of(const NaiveAllReduce& scheme) {
+  const bool at_once = scheme.when == NaiveAllReduce::When::gradient;
+  return {{"when", at_once ? "gradient" : "backward"}, {"flat", text_of(scheme.flat)}};
+}
+
+Options all_of(const Fsdp1& scheme) {
+  Options options = {{"strategy", std::string(name_of(scheme.strategy))}};
+  add_wrap(options, scheme.wrap);
+  if (scheme.group) options.emplace_back("group", text_of(std::int64_t{*scheme.group}));
+  options.emplace_back("backward_prefetch", name_of(scheme.backward_prefetch));
+  options.emplace_back("forward_prefetch", text_of(scheme.forward_prefetch));
+  options.emplace_back("limit_all_gathers", text_of(scheme.limit_all_gathers));
+  options.emplace_back("use_orig_params", text_of(scheme.use_orig_params));
+  options.emplace_back("param_dtype", text_of(scheme.param_dtype));
+  options.emplace_back("reduce_dtype",
+                       text_of(scheme.reduce_dtype ? scheme.reduce_dtype : scheme.param_dtype));
+  options.emplace_back("no_sync", text_of(scheme.no_sync));
+  return options;
+}
+
+Options all_of(const Fsdp2& scheme) {
+  Options options = {
+      {"reshard_after_forward", scheme.reshard_to ? text_of(std::int64_t{*scheme.reshard_to})
+                                                  : text_of(scheme.reshard_after_forward)},
+      {"reshard_root", text_of(scheme.reshard_root)}};
+  add_wrap(options, scheme.wrap);
+  if (scheme.group) options.emplace_back("group", text_of(std::int64_t{*scheme.group}));
+  options.emplace_back("param_dtype", text_of(scheme.param_dtype));
+  options.emplace_back("reduce_dtype",
+                       text_of(scheme.reduce_dtype ? scheme.reduce_dtype : scheme.param_dtype));
+  options.emplace_back("no_sync", text_of(scheme.no_sync));
+  return options;
+}
+
+Options all_of(const Zero& scheme) {
+  Options options = {{"reduce_bucket_size", text_of(scheme.reduce_bucket_size)},
+                     {"overlap_comm", text_of(scheme.overlap_comm.value_or(scheme.stage == 3))}};
+  if (scheme.stage < 3) {
+    options.emplace_back("allgather_bucket_size", text_of(scheme.allgather_bucket_size));
+  } else {
+    add_wrap(options, scheme.wrap);
+    options.emplace_back("stage3_prefetch_bucket_size",
+                         text_of(scheme.stage3_prefetch_bucket_size));
+    options.emplace_back("stage3_param_persistence_threshold",
+                         text_of(scheme.stage3_param_persistence_threshold));
+    options.emplace_back("zero_hpz_partition_size",
+                         text_of(std::int64_t{scheme.zero_hpz_partition_size.value_or(1)}));
+    options.emplace_back("zero_quantized_weights", text_of(scheme.zero_quantized_weights));
+    options.emplace_back("zero_quantized_gradients", text_of(scheme.zero_quantized_gradients));
+  }
+  options.emplace_back("communication_data_type", text_of(scheme.communication_data_type));
+  return options;
+}
+
+Options all_of(const MegatronOptimizer& scheme) {
+  Options options = {{"overlap_grad_reduce", text_of(scheme.overlap_grad_reduce)},
+                     {"overlap_param_gather", text_of(scheme.overlap_param_gather)}};
+  if (scheme.bucket_size) options.emplace_back("bucket_size", text_of(*scheme.bucket_size));
+  options.emplace_back("grad_reduce_in_fp32", text_of(scheme.grad_reduce_in_fp32));
+  return options;
+}
+
+Options all_of(const ZeroRedundancy& scheme) {
+  return {{"parameters_as_bucket_view", text_of(scheme.parameters_as_bucket_view)}};
+}
+
+struct NameOf {
+  std::string_view operator()(const Ddp& /*scheme*/) const { return "ddp"; }
+  std::string_view operator()(const NaiveAllReduce& /*scheme*/) const { return "naive"; }
+  std::string_view operator()(const Fsdp1& /*scheme*/) const { return "fsdp1"; }
+  std::string_view operator()(const Fsdp2& /*scheme*/) const { return "fsdp2"; }
+  std::string_view operator()(const Zero& scheme) const {
+    return scheme.stage == 1 ? "zero1" : scheme.stage == 2 ? "zero2" : "zero3";
+  }
+  std::string_view operator()(const MegatronOptimizer& /*scheme*/) const { return "megatron"; }
+  std::string_view operator()(const ZeroRedundancy& /*scheme*/) const { return "zero_redundancy"; }
+};
+
+}  // namespace
+
+std::string_view name_of(const Scheme& scheme) {
+  return std::visit(NameOf(), scheme);
+}
+
+Options options_of(const Scheme& scheme) {
+  return std::visit([](const auto& of) { return all_of(of); }, scheme);
+}
+
+std::string_view name_of(ShardingStrategy strategy) {
+  switch (strategy) {
+    case ShardingStrategy::full_shard:
+      break;
+    case ShardingStrategy::shard_grad_op:
+      return "shard_grad_op";
+    case ShardingStrategy::no_shard:
+      return "no_shard";
+    case ShardingStrategy::hybrid_shard:
+      return "hybrid_shard";
+    case ShardingStrategy::hybrid_shard_zero2:
+      return "hybrid_shard_zero2";
+  }
+  return "full_shard";
+}
+
+std::string_view name_of(BackwardPrefetch prefetch) {
+  switch (prefetch) {
+    case BackwardPrefetch::pre:
+      break;
+    case BackwardPrefetch::post:
+      return "post";
+    case BackwardPrefetch::none:
+      return "none";
+  }
+  return "pre";
+}
+
+std::string text_of(const WrapPolicy& wrap) {
+  switch (wrap.by) {
+    case WrapPolicy::By::blocks:
+      break;
+    case WrapPolicy::By::none:
+      return "none";
+    case WrapPolicy::By::size:
+      return "size";
+    case WrapPolicy::By::modules:
+      return fmt::format("{}", fmt::join(wrap.modules, "+"));
+  }
+  return "blocks";
+}
+
+bool uses_reducer(const Scheme& scheme) {
+  return std::holds_alternative<Ddp>(scheme) || std::holds_alternative<ZeroRedundancy>(scheme);
+}
+
+std::vector<int> groups_of(const Scheme& scheme, int gpus_per_node) {
+  std::vector<int> groups;
+  if (const Fsdp1* fsdp = std::get_if<Fsdp1>(&scheme)) {
+    const bool hybrid = fsdp->strategy == ShardingStrategy::hybrid_shard ||
+                        fsdp->strategy == ShardingStrategy::hybrid_shard_zero2;
+    if (hybrid) groups.push_back(fsdp->group.value_or(gpus_per_node));
+  } else if (const Fsdp2* fsdp2 = std::get_if<Fsdp2>(&scheme)) {
+    if (fsdp2->group) groups.push_back(*fsdp2->group);
+    if (fsdp2->reshard_to) groups.push_back(*fsdp2->reshard_to);
+  } else if (const Zero* zero = std::get_if<Zero>(&scheme)) {
+    if (zero->zero_hpz_partition_size) groups.push_back(*zero->zero_hpz_partition_size);
+  }
+  return groups;
+}
+
+}  // namespace ddpsim
