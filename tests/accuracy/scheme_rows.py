@@ -56,7 +56,6 @@ NOT_MODELLED = (  # in scheme_settings or precision: what changes a step in a wa
 # against each other, and what one of them takes is given.
 SHARED_WORDS = (("compile", r"(?<!no )\bcompile|torch\.compile"), ("fp8", r"fp8|float8"), ("CUDA graphs", r"CUDA graphs"))
 
-SYNC_EACH = "--sync-each-micro-batch"  # in place of no_sync()
 DTYPES = {"bf16": "bf16", "fp16": "fp16", "amp": "fp16"}
 
 
@@ -76,6 +75,7 @@ class Job:
     nodes: int
     gpus: int
     micro_batches: int
+    syncs_each: bool  # micro-batch, in place of no_sync() around all but the last
     words: tuple  # of SHARED_WORDS
     assumed: list  # what no word of the row says
 
@@ -288,6 +288,10 @@ def fsdp_options(row, scheme, precision):
         options |= {"backward_prefetch": "none", "limit_all_gathers": "false"}
     elif half:
         options["param_dtype"] = half
+    if scheme == "fsdp2" and "torchtitan" in framework:
+        options["reshard_root"] = "true"
+    if micro_batches_of(settings) > 1 and syncs_each_micro_batch(row, scheme):
+        options["no_sync"] = "false"
     return options
 
 
@@ -337,16 +341,14 @@ def options_of(row, scheme, micro_batches):
         options += ["--comm-hook", "powersgd"]
     if bare.startswith("Horovod"):  # HOROVOD_FUSION_THRESHOLD where nobody sets it
         options += ["--bucket-cap-mb", "64", "--no-broadcast-buffers"]
-    if scheme == "naive":  # TensorFlow leaves batch norm's statistics to each GPU; its NCCL was 1.3, which has one ring
-        options += ["--nccl", "2.0.5", "--max-channels", "1", "--no-broadcast-buffers"]
+    if scheme == "naive":  # TensorFlow's NCCL was 1.3, which has one ring
+        options += ["--nccl", "2.0.5", "--max-channels", "1"]
     if re.search(r"\bgloo\b", row["scheme"] + " " + settings, re.IGNORECASE):
         options += ["--backend", "gloo"]
     if "gradient_as_bucket_view=true" in settings:
         options.append("--gradient-as-bucket-view")
-    if micro_batches > 1:
+    if micro_batches > 1 and not (scheme == "ddp" and syncs_each_micro_batch(row, scheme)):
         options += ["--accumulate", str(micro_batches)]
-        if syncs_each_micro_batch(row, scheme):
-            options.append(SYNC_EACH)
     if torch_of(row):
         options += ["--torch", torch_of(row)]
     return options
@@ -393,6 +395,7 @@ def job_of(row, baseline=False):
     return Job(model=model, gpu=gpu, batch=int(row["per_gpu_batch"]), sequence=sequence, precision=precision,
                checkpointing=checkpointing_of(settings), scheme=scheme,
                scheme_options=scheme_options_of(row, scheme, precision),
+               syncs_each=micro_batches > 1 and syncs_each_micro_batch(row, scheme),
                options=[] if scheme == "none" else options_of(row, scheme, micro_batches) + (
                    ["--gpus-per-node", str(gpus)] if gpus < per_node else []),
                cluster=line_of(gpu, words, nics, nodes, per_node), nodes=nodes, gpus=gpus, micro_batches=micro_batches,

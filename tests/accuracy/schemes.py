@@ -80,8 +80,9 @@ class Program:
             self.runs += 1
             if run.returncode == 0:
                 document = json.loads(run.stdout) if run.stdout.startswith("{") else {}
-                for part in ("buckets", "collectives", "loss", "sensitivities", "confidence", "warnings"):
+                for part in ("buckets", "loss", "sensitivities", "confidence", "warnings"):
                     document.pop(part, None)
+                document["collectives"] = sum(one["kind"] != "broadcast" for one in document.get("collectives", []))
                 self.known[key] = document
             else:
                 said = run.stderr.strip().splitlines()
@@ -124,13 +125,19 @@ class Predictor:
         return words + (["--scheme", job.scheme_text()] if job.scheme != "none" else [])
 
     def simulate(self, job, scale=1.0):
-        return self.program(*self.command(job, scale))
+        answer = self.program(*self.command(job, scale))
+        if job.scheme not in ("none", "ddp") and job.gpus > 1 and not answer["collectives"]:
+            raise NotPredicted(f"the program's {job.scheme} reduces nothing yet")
+        return answer
 
     def step_s(self, job, scale=1.0):
         """Of a steady step; on one GPU without a scheme compute alone, once for each micro-batch."""
         if job.scheme == "none":
             return self.compute_s(job) / scale
-        return self.simulate(job, scale)["iteration_us"] / 1e6
+        step = self.simulate(job, scale)
+        if job.scheme == "ddp" and job.syncs_each:  # DDP has no option for it: each micro-batch is a step without optimizer
+            return (job.micro_batches * (step["iteration_us"] - step["optimizer_us"]) + step["optimizer_us"]) / 1e6
+        return step["iteration_us"] / 1e6
 
     @functools.lru_cache(None)
     def _alone(self, command):
@@ -175,7 +182,7 @@ def sent_bytes(job, row):
     gathers = {"fsdp1": 2, "fsdp2": 2, "zero3": 2}.get(job.scheme, 1)
     if job.scheme_options.get("strategy") == "shard_grad_op":
         gathers = 1
-    times = job.micro_batches if scheme_rows.SYNC_EACH in job.options else 1
+    times = job.micro_batches if job.syncs_each else 1
     if job.scheme in ("ddp", "naive"):
         return times * 2 * 4 * elements * (job.gpus - 1) / job.gpus
     return times * elements * (gathers * held + reduced) * (job.gpus - 1) / job.gpus

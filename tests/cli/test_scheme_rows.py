@@ -32,7 +32,8 @@ class Schemes(unittest.TestCase):
         self.assertEqual(scheme(scheme="FSDP1 SHARD_GRAD_OP"), f"fsdp1:strategy=shard_grad_op,{half}")
         self.assertEqual(scheme(scheme="FSDP1 _HYBRID_SHARD_ZERO2"), f"fsdp1:strategy=hybrid_shard_zero2,{half}")
         self.assertEqual(scheme(scheme="FSDP1 (torch 2.3 nightly Nov 2023)"), f"fsdp1:{half}")
-        self.assertEqual(scheme(scheme="FSDP2", framework="torchtitan FSDP2 (2024)"), f"fsdp2:{half},reduce_dtype=fp32")
+        self.assertEqual(scheme(scheme="FSDP2", framework="torchtitan FSDP2 (2024)"),
+                         f"fsdp2:{half},reduce_dtype=fp32,reshard_root=true")
         self.assertEqual(scheme(scheme="DeepSpeed ZeRO-2"), "zero2")
         self.assertEqual(scheme(scheme="DeepSpeed ZeRO stage 1"), "zero1")
         self.assertEqual(scheme(scheme="DDP"), "ddp")
@@ -62,14 +63,15 @@ class Schemes(unittest.TestCase):
 
     def test_micro_batches_are_reduced_each_or_once(self):
         def options(**changes):
-            return rows.job_of(row(**changes)).options
+            job = rows.job_of(row(**changes))
+            return job.options, job.scheme_options.get("no_sync"), job.syncs_each
         composer = {"framework": "Composer/llm-foundry, PyTorch FSDP"}
-        self.assertEqual(options(**composer, scheme_settings="grad_accum=3; seq=8"), ["--accumulate", "3", rows.SYNC_EACH])
-        self.assertEqual(options(**composer, scheme_settings="grad_accum=1; seq=8"), [])
-        self.assertEqual(options(scheme="DDP", scheme_settings="accum 4; seq=8"), ["--accumulate", "4"])
+        self.assertEqual(options(**composer, scheme_settings="grad_accum=3; seq=8"), (["--accumulate", "3"], "false", True))
+        self.assertEqual(options(**composer, scheme_settings="grad_accum=1; seq=8"), ([], None, False))
+        self.assertEqual(options(scheme="DDP", scheme_settings="accum 4; seq=8"), (["--accumulate", "4"], None, False))
         self.assertEqual(options(scheme="DDP gradient accumulation",
                                  scheme_settings="accumulation=4; every micro-batch synced; seq=8"),
-                         ["--accumulate", "4", rows.SYNC_EACH])
+                         ([], None, True))
 
     def test_checkpointing(self):
         for settings, kind in (("act_ckpt=True", "full"), ("act_ckpt=False", "none"), ("selective act ckpt; compile", "selective"),
