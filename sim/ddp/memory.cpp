@@ -9,76 +9,13 @@
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "ddpsim/sim/step.hpp"
 #include "local_sgd.hpp"
+#include "memory_parts.hpp"
 #include "power_sgd.hpp"
+#include "scheme_memory.hpp"
 #include "sync_batch_norm.hpp"
 
 namespace ddpsim {
 namespace {
-
-constexpr std::int64_t kMiB = 1 << 20;
-
-/// zero_grad() sets gradients to None by default, and optimizers run foreach kernels on GPUs.
-constexpr TorchVersion kGradientsFreed = {2, 0};
-
-std::int64_t up_to_multiple(std::int64_t bytes, std::int64_t of) {
-  return (bytes + of - 1) / of * of;
-}
-
-/// c10/cuda/CUDACachingAllocator.cpp.
-class Allocator {
- public:
-  explicit Allocator(bool on_host) : on_host_(on_host) {}
-
-  void allocate(Bytes tensor) {
-    if (on_host_ || tensor == Bytes()) return;
-    constexpr std::int64_t kBlock = 512;
-    const std::int64_t block = up_to_multiple(tensor.count(), kBlock);
-    rounding_ += block - tensor.count();
-    if (block <= kMiB)
-      small_ += block;
-    else if (block < 10 * kMiB)
-      medium_ += block;
-    else
-      rest_of_large_ += up_to_multiple(block, 2 * kMiB) - block;
-  }
-
-  Bytes rounding() const { return Bytes(rounding_); }
-  Bytes segments() const {
-    return Bytes(up_to_multiple(small_, 2 * kMiB) - small_ + up_to_multiple(medium_, 20 * kMiB) -
-                 medium_ + rest_of_large_);
-  }
-
- private:
-  bool on_host_;
-  std::int64_t rounding_ = 0;
-  std::int64_t small_ = 0;
-  std::int64_t medium_ = 0;
-  std::int64_t rest_of_large_ = 0;
-};
-
-bool on_host(const Job& job) {
-  const GlooModel* gloo = std::get_if<GlooModel>(&job.model());
-  return gloo != nullptr && gloo->links.host_tensors;
-}
-
-/// What the optimizer makes of one parameter.
-struct OptimizerBytes {
-  Bytes state;
-  Bytes masters;  ///< and their gradient takes as much, while it steps
-};
-
-OptimizerBytes optimizer_bytes(const OptimizerSetting& setting, const Parameter& parameter,
-                               Bytes parameter_bytes) {
-  int states = 2;
-  if (setting.kind == Optimizer::sgd) states = 0;
-  if (setting.kind == Optimizer::momentum) states = 1;
-  const std::int64_t single = element_size(Dtype::float32);
-  const std::int64_t own = element_size(parameter.dtype);
-  if (!setting.master_weights || own >= single)
-    return {.state = states * parameter_bytes, .masters = {}};
-  const Bytes masters(parameter_bytes.count() / own * single);
-  return {.state = (states + 1) * masters, .masters = masters};
-}
 
 /// Everything but what changes within a step.
 class Memory {
@@ -87,6 +24,7 @@ class Memory {
       : job_(job),
         workload_(job.workload()),
         views_(job.options().ddp.gradient_as_bucket_view),
+        activations_(job.workload()),
         keeps_gradients_(job.options().ddp.torch < kGradientsFreed),
         buckets_(buckets_of(job)),
         allocator_(on_host(job)),
@@ -125,7 +63,8 @@ class Memory {
 
   void add_parameter(const Parameter& parameter) {
     const Bytes bytes = gradient_bytes(parameter).value_or(Bytes());
-    const OptimizerBytes optimizer = optimizer_bytes(job_.options().optimizer, parameter, bytes);
+    const OptimizerBytes optimizer =
+        optimizer_bytes(job_.options().optimizer, parameter.dtype, bytes);
     always_.parameters += bytes;
     always_.optimizer += optimizer.state;
     masters_ += optimizer.masters;
@@ -184,22 +123,6 @@ class Memory {
     return gradient_bytes(workload_.parameters[parameter]).value_or(Bytes());
   }
 
-  bool knows_held() const { return workload_.activations && !workload_.activations->held.empty(); }
-
-  /// At most, up to entry `k` of those written.
-  Bytes held(std::size_t k) const {
-    if (!workload_.activations) return {};
-    if (knows_held()) return workload_.activations->held[k];
-    const std::size_t entries = workload_.backward->ready.size();
-    if (entries == 0) return workload_.activations->bytes;
-    const double left = static_cast<double>(entries - k) / static_cast<double>(entries);
-    return Bytes(static_cast<std::int64_t>(
-        left * static_cast<double>(workload_.activations->bytes.count())));
-  }
-
-  /// What backward leaves of it.
-  Bytes left() const { return knows_held() ? workload_.activations->held.back() : Bytes(); }
-
   /// Of that parameter beside the buckets, before it is written and after.
   struct Beside {
     Bytes before;
@@ -224,8 +147,8 @@ class Memory {
     for (const Bucket& bucket : buckets_) pending.push_back(bucket.parameters.size());
     for (std::size_t k = 0; k <= order.size(); ++k) {
       const bool last = k == order.size();
-      now.activations = held(k);
-      now.temporaries = knows_held() || last ? Bytes() : bytes_of(order[k]);
+      now.activations = activations_.held(k);
+      now.temporaries = activations_.known() || last ? Bytes() : bytes_of(order[k]);
       // The engine lets go of the gradient it wrote when hooks have run, which fill buckets.
       const std::size_t b = last ? kNone : bucket_of_[order[k]];
       const bool full = b != kNone && --pending[b] == 0;
@@ -303,7 +226,7 @@ class Memory {
 
   MemoryParts optimizer() const {
     MemoryParts now = always_;
-    now.activations = left();
+    now.activations = activations_.left();
     if (job_.options().ddp.optimizer_in_backward) return now;  // its steps are backward's
     now.gradients = all_gradients();
     if (on_host(job_) || keeps_gradients_)
@@ -316,7 +239,7 @@ class Memory {
 
   MemoryParts rebuild() const {
     MemoryParts now = always_;
-    now.activations = left();
+    now.activations = activations_.left();
     if (!keeps_gradients_) return now;
     now.gradients = all_gradients();
     if (views_ && bucket_limits(job_.options().ddp).rebuilt_from) now.buckets += always_.buckets;
@@ -326,27 +249,17 @@ class Memory {
   MemoryParts averaging() const {
     MemoryParts now = always_;
     if (flat_.bytes == Bytes()) return now;
-    now.activations = left();
+    now.activations = activations_.left();
     now.gradients = all_gradients();
     now.hook += flat_.bytes;
     now.temporaries = flat_.largest_other;
     return now;
   }
 
-  /// What each receiving end holds: buffers of the three protocols (init.cc, computeBuffSizes, and device.h: LL 512 KiB,
-  /// LL128 4.7 MiB, Simple 4 MiB). A channel receives from its neighbours in ring and tree: two within a node, four
-  /// where its tree crosses nodes. NCCL's defaults, not measured here.
-  static Bytes nccl_buffers(const Job& among) {
-    if (nccl_of(among.model()) == nullptr || among.cluster().ranks() == 1) return {};
-    constexpr Bytes kReceiver = Bytes(524'288 + 4'915'200 + 4'194'304);
-    constexpr Bytes kUsesAllChannels = Bytes(1024 * kMiB);
-    const int channels = plan(among, CollectiveKind::all_reduce, kUsesAllChannels).channels;
-    return kReceiver * channels * (among.cluster().nodes > 1 ? 4 : 2);
-  }
-
   const Job& job_;
   const Workload& workload_;
   bool views_;
+  HeldActivations activations_;
   bool keeps_gradients_;
   std::vector<Bucket> buckets_;
   Allocator allocator_;
@@ -379,7 +292,7 @@ std::string_view name_of(PeakMoment moment) {
 }
 
 PeakMemory peak_memory(const Job& job) {
-  return Memory(job).peak();
+  return uses_reducer(job.options().scheme) ? Memory(job).peak() : scheme_memory(job);
 }
 
 }  // namespace ddpsim

@@ -11,12 +11,6 @@ namespace {
 /// Large enough that nothing but bandwidth counts.
 constexpr Bytes kManyBytes = Bytes(std::int64_t{1} << 30);
 
-Job group_of(const Job& job, int ranks) {
-  const int of_node = job.cluster().gpus_per_node;
-  if (ranks >= job.cluster().ranks()) return job;
-  return ranks < of_node ? job.within(1, ranks) : job.within(ranks / of_node);
-}
-
 /// One rank of each group.
 Job between_groups(const Job& job, int ranks) {
   const int of_node = job.cluster().gpus_per_node;
@@ -39,6 +33,12 @@ std::uint8_t links_of(const Cluster& group) {
 }
 
 }  // namespace
+
+Job group_of(const Job& job, int ranks) {
+  const int of_node = job.cluster().gpus_per_node;
+  if (ranks >= job.cluster().ranks()) return job;
+  return ranks < of_node ? job.within(1, ranks) : job.within(ranks / of_node);
+}
 
 ProcessGroups::ProcessGroups(const Job& job, int ranks)
     : job_(job),

@@ -29,6 +29,9 @@ class ProcessGroups {
   Job between_;  ///< as the ranks of one shard do
 };
 
+/// What a group of so many sees. Precondition: cannot_group() is absent.
+Job group_of(const Job& job, int ranks);
+
 /// Why groups of so many ranks are not to be had of this job; `option` names who asked.
 std::optional<std::string> cannot_group(const Job& job, int ranks, const std::string& option);
 

@@ -1,0 +1,277 @@
+#include "scheme_memory.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "memory_parts.hpp"
+#include "process_groups.hpp"
+#include "recording.hpp"
+#include "unit_sizes.hpp"
+#include "units.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// A step of a sharded model, unit by unit.
+struct ShardedStep {
+  std::vector<Unit> units;
+  std::vector<UnitSizes> sizes;
+  std::vector<bool> freed_after_forward;  ///< by unit
+  bool frees_in_backward = true;
+  bool prefetches = true;            ///< in backward
+  bool flat = false;                 ///< flat parameters: FSDP1
+  bool whole_gradients = false;      ///< of micro-batches that nobody reduced
+  std::optional<Dtype> param_dtype;  ///< computed in
+  std::optional<Dtype> reduce_dtype;
+};
+
+ShardedStep sharded_step(const Job& job, const Fsdp1& scheme) {
+  const bool hybrid = scheme.strategy == ShardingStrategy::hybrid_shard ||
+                      scheme.strategy == ShardingStrategy::hybrid_shard_zero2;
+  const bool frees = scheme.strategy == ShardingStrategy::full_shard ||
+                     scheme.strategy == ShardingStrategy::hybrid_shard;
+  const bool shards = scheme.strategy != ShardingStrategy::no_shard;
+  const int ranks = hybrid   ? scheme.group.value_or(job.cluster().gpus_per_node)
+                    : shards ? job.cluster().ranks()
+                             : 1;
+  ShardedStep step{.units = units_of(job.workload(), scheme.wrap),
+                   .sizes = {},
+                   .freed_after_forward = {},
+                   .frees_in_backward = shards,
+                   .prefetches = scheme.backward_prefetch != BackwardPrefetch::none,
+                   .flat = true,
+                   .whole_gradients = scheme.no_sync && job.options().ddp.accumulate > 1,
+                   .param_dtype = scheme.param_dtype,
+                   .reduce_dtype = scheme.reduce_dtype};
+  for (const Unit& unit : step.units) {
+    step.sizes.push_back(flat_unit(job.workload(), unit, ranks, scheme.use_orig_params,
+                                   scheme.param_dtype, scheme.reduce_dtype));
+    step.freed_after_forward.push_back(frees && !unit.module.empty());
+  }
+  return step;
+}
+
+ShardedStep sharded_step(const Job& job, const Fsdp2& scheme) {
+  ShardedStep step{.units = units_of(job.workload(), scheme.wrap),
+                   .sizes = {},
+                   .freed_after_forward = {},
+                   .whole_gradients = scheme.no_sync && job.options().ddp.accumulate > 1,
+                   .param_dtype = scheme.param_dtype,
+                   .reduce_dtype = scheme.reduce_dtype};
+  const bool frees = scheme.reshard_after_forward || scheme.reshard_to;
+  for (const Unit& unit : step.units) {
+    step.sizes.push_back(row_sharded_unit(job.workload(), unit,
+                                          scheme.group.value_or(job.cluster().ranks()),
+                                          scheme.param_dtype, scheme.reduce_dtype));
+    step.freed_after_forward.push_back(unit.module.empty() ? scheme.reshard_root : frees);
+  }
+  return step;
+}
+
+/// The highest of what a step holds from moment to moment.
+class Highest {
+ public:
+  void see(const MemoryParts& parts, PeakMoment at) {
+    if (seen_ && parts.known() <= parts_.known()) return;
+    seen_ = true;
+    parts_ = parts;
+    at_ = at;
+  }
+  PeakMemory take() const { return {.at = at_, .parts = parts_}; }
+
+ private:
+  bool seen_ = false;
+  MemoryParts parts_;
+  PeakMoment at_ = PeakMoment::backward;
+};
+
+class ShardedMemory {
+ public:
+  ShardedMemory(const Job& job, const ShardedStep& step)
+      : job_(job),
+        step_(step),
+        workload_(job.workload()),
+        activations_(workload_),
+        allocator_(on_host(job)) {
+    for (const BufferGroup& group : workload_.buffers) always_.buffers += group.bytes;
+    for (std::size_t u = 0; u < step_.units.size(); ++u) {
+      const Bytes stored = step_.sizes[u].stored;
+      const Dtype dtype = workload_.parameters[step_.units[u].parameters.front()].dtype;
+      const OptimizerBytes optimizer = optimizer_bytes(job.options().optimizer, dtype, stored);
+      always_.parameters += stored;
+      always_.optimizer += optimizer.state;
+      masters_ += optimizer.masters;
+      shards_ += stored;
+      allocator_.allocate(stored);
+      allocator_.allocate(optimizer.state);
+      if (step_.whole_gradients) always_.gradients += step_.sizes[u].gradient;
+    }
+  }
+
+  PeakMemory peak() {
+    backward();
+    optimizer();
+    PeakMemory peak = highest_.take();
+    peak.rounding = allocator_.rounding();
+    peak.segments = allocator_.segments();
+    return peak;
+  }
+
+ private:
+  void backward() {
+    const Recording recording(job_, workload_);
+    const std::vector<UnitSpan> spans = spans_of(step_.units, recording);
+    const std::vector<UnitHook> hooks = backward_hooks(step_.units, spans, step_.flat);
+    std::vector<std::size_t> left;  // in the order forward leaves them
+    for (const UnitHook& hook : forward_hooks(step_.units, spans))
+      if (hook.when == UnitHook::When::after) left.push_back(hook.unit);
+    std::vector<bool> gathered(step_.units.size());
+    MemoryParts now = always_;
+    Bytes reducing;  // read by a reduce-scatter
+    const auto gather = [&](std::size_t unit) {
+      if (gathered[unit] || !step_.frees_in_backward) return;
+      gathered[unit] = true;
+      now.parameters += step_.sizes[unit].gathered;
+    };
+    for (std::size_t u = 0; u < step_.units.size(); ++u)
+      if (!step_.freed_after_forward[u]) gather(u);
+    std::size_t next = 0;
+    for (std::size_t k = 0; k < workload_.backward->ready.size(); ++k) {
+      for (; next < hooks.size() && hooks[next].gradient == k &&
+             hooks[next].when == UnitHook::When::before;
+           ++next) {
+        gather(hooks[next].unit);
+        const auto at = std::ranges::find(left, hooks[next].unit);
+        if (step_.prefetches && at != left.begin()) gather(*(at - 1));
+      }
+      const std::size_t parameter = workload_.backward->ready[k].parameter;
+      if (!step_.whole_gradients) now.gradients += computed(parameter);
+      now.activations = activations_.held(k);
+      highest_.see(now, PeakMoment::backward);
+      for (; next < hooks.size() && hooks[next].gradient == k; ++next) {
+        const std::size_t unit = hooks[next].unit;
+        const UnitSizes& sizes = step_.sizes[unit];
+        // Put together, or copied in, while its parts are there.
+        now.buckets += sizes.reduced;
+        highest_.see(now, PeakMoment::backward);
+        now.buckets = now.buckets - std::exchange(reducing, sizes.reduced);
+        if (!step_.whole_gradients) now.gradients = now.gradients - written(unit, k);
+        now.gradients += sizes.stored;
+        if (gathered[unit] && step_.frees_in_backward) {
+          gathered[unit] = false;
+          now.parameters = now.parameters - sizes.gathered;
+        }
+      }
+    }
+  }
+
+  void optimizer() {
+    MemoryParts now = always_;
+    now.activations = activations_.left();
+    now.gradients += shards_;
+    now.temporaries = shards_ + masters_;
+    highest_.see(now, PeakMoment::optimizer);
+  }
+
+  /// Its gradient, of the type computed in.
+  Bytes computed(std::size_t parameter) const {
+    const Dtype stored = workload_.parameters[parameter].dtype;
+    const std::int64_t elements = job_.gradients()[parameter].count() / element_size(stored);
+    if (workload_.parameters[parameter].ignored) return Bytes();
+    return Bytes(elements * element_size(step_.param_dtype.value_or(stored)));
+  }
+  /// Of a unit's parameters, by the time that many are.
+  Bytes written(std::size_t unit, std::size_t last) const {
+    Bytes sum;
+    for (std::size_t k = 0; k <= last; ++k) {
+      const std::size_t parameter = workload_.backward->ready[k].parameter;
+      if (std::ranges::binary_search(step_.units[unit].parameters, parameter))
+        sum += computed(parameter);
+    }
+    return sum;
+  }
+
+  const Job& job_;
+  const ShardedStep& step_;
+  const Workload& workload_;
+  HeldActivations activations_;
+  Allocator allocator_;
+  MemoryParts always_;
+  Bytes shards_;   ///< of all parameters, as stored
+  Bytes masters_;  ///< of those
+  Highest highest_;
+};
+
+/// No buckets: gradients alone.
+PeakMemory unbucketed(const Job& job, Bytes copied) {
+  const Workload& workload = job.workload();
+  const HeldActivations activations(workload);
+  Allocator allocator(on_host(job));
+  MemoryParts always;
+  Bytes masters;
+  for (const BufferGroup& group : workload.buffers) always.buffers += group.bytes;
+  for (std::size_t p = 0; p < workload.parameters.size(); ++p) {
+    const Bytes bytes = job.gradients()[p];
+    const OptimizerBytes optimizer =
+        optimizer_bytes(job.options().optimizer, workload.parameters[p].dtype, bytes);
+    always.parameters += bytes;
+    always.optimizer += optimizer.state;
+    masters += optimizer.masters;
+    allocator.allocate(bytes);
+    allocator.allocate(optimizer.state);
+  }
+  Highest highest;
+  MemoryParts now = always;
+  for (std::size_t k = 0; k < workload.backward->ready.size(); ++k) {
+    now.gradients += job.gradients()[workload.backward->ready[k].parameter];
+    now.activations = activations.held(k);
+    highest.see(now, PeakMoment::backward);
+  }
+  now.activations = activations.left();
+  now.buckets = copied;
+  highest.see(now, PeakMoment::backward);
+  now.buckets = Bytes();
+  now.temporaries = always.parameters + masters;
+  highest.see(now, PeakMoment::optimizer);
+  PeakMemory peak = highest.take();
+  peak.rounding = allocator.rounding();
+  peak.segments = allocator.segments();
+  return peak;
+}
+
+struct Count {
+  const Job& job;
+
+  PeakMemory operator()(const Fsdp1& scheme) const {
+    const ShardedStep step = sharded_step(job, scheme);
+    return ShardedMemory(job, step).peak();
+  }
+  PeakMemory operator()(const Fsdp2& scheme) const {
+    const ShardedStep step = sharded_step(job, scheme);
+    return ShardedMemory(job, step).peak();
+  }
+  PeakMemory operator()(const NaiveAllReduce& scheme) const {
+    Bytes all;
+    for (const Bytes gradient : job.gradients()) all += gradient;
+    return unbucketed(job, scheme.flat ? all : Bytes());
+  }
+  template <typename Other>
+  PeakMemory operator()(const Other& /*scheme*/) const {
+    return unbucketed(job, Bytes());
+  }
+};
+
+}  // namespace
+
+PeakMemory scheme_memory(const Job& job) {
+  PeakMemory peak = std::visit(Count{job}, job.options().scheme);
+  peak.activations = job.workload().activations;
+  if (!peak.activations) peak.parts.activations.reset();
+  peak.optimizer = job.options().optimizer;
+  peak.nccl = nccl_buffers(job);
+  for (const int ranks : groups_of(job.options().scheme, job.cluster().gpus_per_node))
+    if (ranks < job.cluster().ranks()) peak.nccl += nccl_buffers(group_of(job, ranks));
+  return peak;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,20 @@
+// Peak memory under schemes that are not DDP's alone: what of parameters, gradients and optimizer a rank keeps, and what
+// it gathers and reduces on the way.
+//
+//   fsdp1, fsdp2  shards of all three; gathered units as the schedule has them (the one computed, the one ahead, the root;
+//                 all of them where nothing is freed after forward); gradients of the unit computed, whole, and what its
+//                 reduce-scatter reads beside that of the unit before. fully_shard gathers into one buffer and copies
+//                 out of it; FullyShardedDataParallel's autograd puts each flat gradient together from its parts
+//   naive         as without buckets; flat: one more copy of all gradients
+//
+// Sources as in fsdp1.cpp and fsdp2.cpp. What is always there, the moments and what is not counted: memory.hpp.
+#pragma once
+
+#include "ddpsim/sim/memory.hpp"
+
+namespace ddpsim {
+
+/// Precondition: cannot_simulate(job) is absent, and the scheme does not use the reducer.
+PeakMemory scheme_memory(const Job& job);
+
+}  // namespace ddpsim
