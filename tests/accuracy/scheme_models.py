@@ -70,14 +70,12 @@ CATALOGUE = {
     "GPT-2 Large 762M": "gpt2-large", "GPT-2 XL 1.5B": "gpt2-xl",
 }
 
-# Tokens per sample where a row states none, by the script or library that ran it.
+# Tokens per sample where a row states none, if the script that ran it cuts its text to one length. A longest length to
+# which batches are padded is none: what a batch then has, nobody knows.
 SEQUENCES = {
     "GPT-2 Large 762M": 1024, "GPT-2 XL 1.5B": 1024,  # run_clm.py: block_size, at most 1024
-    "T5-large": 128, "T5-3b": 128,  # finetune_trainer.py: max_source_length as its translation recipes set it
     "Llama3-8B": 8192, "Llama3.1-8B": 8192, "Llama3-70B": 8192, "Llama3.1-70B": 8192,  # torchtitan's train_configs
     "Llama3.1-405B": 8192,
-    "TinyLlama 1.1B": 2048, "OLMo 1B": 2048,  # what the model was trained with
-    "model of the guide's script": 128,  # of MRPC's pairs the longest have some 100 tokens
     "BERT-large pretrain": 128, "BERT-large (bing_bert)": 128,  # the first phase of pre-training
 }
 

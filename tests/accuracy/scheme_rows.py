@@ -80,6 +80,11 @@ class Job:
     assumed: list  # what no word of the row says
 
     @property
+    def guesses_links(self):
+        """Neither a word nor the kind of GPU tells what joins the GPUs of a node, or nodes."""
+        return bool({PCIE, NVLINK, PORTS} & set(self.assumed))
+
+    @property
     def samples(self):
         """Of all GPUs together, in one step."""
         return self.batch * self.gpus * self.micro_batches
@@ -123,7 +128,7 @@ NODES = {  # what joins the GPUs of a node, as they are sold
     "B200": "nvswitch:900GBps", "H200": "nvswitch:450GBps", "H100": "nvswitch:450GBps", "A100": "nvswitch:300GBps",
     "T4": "pcie:15.75GBps", "A40": "pcie:31.5GBps", "A10G": "pcie:31.5GBps", "RTX4090": "pcie:31.5GBps",
     "RTX3090": "pcie:31.5GBps", "RTX2080Ti": "pcie:15.75GBps", "TITANRTX": "pcie:15.75GBps"}
-BRIDGES = {"TITANRTX": "nvlink:2x25GBps", "RTX2080Ti": "nvlink:2x25GBps"}  # without one a pair's peers do not reach each other
+PCIE, NVLINK, PORTS = "PCIe in the node", "NVLink in the node", "a port for each GPU, as its generation's nodes have"
 USUAL_NICS = {"B200": "8x400Gbps:ib", "H200": "8x400Gbps:ib", "H100": "8x400Gbps:ib", "A100": "8x200Gbps:ib"}
 
 
@@ -137,25 +142,22 @@ def inside(row, gpu, per_node, assumed):
         if "PCIe" in stated or "PCIe" in row["gpu"] or "no NVLink" in stated:
             return "pcie:15.75GBps"
         if "slowest link" in stated:  # two cards of machines that are joined by 3 Gb/s
-            assumed.append("PCIe in the node")
+            assumed.append(PCIE)
             return "pcie:15.75GBps"
         if gpu == "V100" and int(row["gpus_per_node"] or per_node) == 16:
             return "nvswitch:150GBps"
         if "NVLink" not in stated and "p3" not in row["gpu"]:
-            assumed.append("NVLink in the node")
+            assumed.append(NVLINK)
         return f"nvlink:{links}" + (":cube" if per_node == 8 else "")
     if "PCIe" in row["gpu"] or "no NVLink" in stated:
         return "pcie:31.5GBps"
     if gpu == "A100" and int(row["gpus_per_node"] or per_node) == 4:
-        assumed.append("NVLink in the node")
+        assumed.append(NVLINK)
         return "nvlink:12x25GBps:mesh"
-    if gpu in BRIDGES and per_node == 2:
-        assumed.append("NVLink bridge of a pair")  # as the pair of TITAN RTX has that transformers' pages describe
-        return BRIDGES[gpu]
     if "NVLink" not in stated and NODES[gpu].startswith("nvswitch") and row["nodes"] == "1":
         assumed.append("NVSwitch in the node")
     if NODES[gpu].startswith("pcie"):
-        assumed.append("PCIe in the node")
+        assumed.append(PCIE)
     return NODES[gpu]
 
 
@@ -180,7 +182,7 @@ def nics_of(row, gpu, assumed):
     if "p3.16xlarge" in row["gpu"]:
         return "1x25Gbps:tcp"
     if gpu in USUAL_NICS and row["gpus_per_node"] == "8":
-        assumed.append("a port for each GPU, as its generation's nodes have")
+        assumed.append(PORTS)
         return USUAL_NICS[gpu]
     raise NotPredicted("network between nodes not stated")
 

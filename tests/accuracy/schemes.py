@@ -214,6 +214,7 @@ class Case:
     measured: float
     predicted: float
     blind: dict
+    guesses_links: bool
 
     def error(self, value=None):
         value = self.predicted if value is None else value
@@ -303,7 +304,8 @@ def ratios(predictor, rows, bare, refused):
             cases.append(Case(
                 "ratios", kind_of_pair(a, b), " / ".join(sorted({a.scheme, b.scheme})),
                 f"{group}: {name_of(row_b, b)} over {name_of(row_a, a)}", speed_b.value / speed_a.value, pace_b / pace_a,
-                {SAME: b.gpus / a.gpus} | {name: others_b[name] / others_a[name] for name in others_a}))
+                {SAME: b.gpus / a.gpus} | {name: others_b[name] / others_a[name] for name in others_a},
+                a.guesses_links or b.guesses_links))
     return cases
 
 
@@ -327,7 +329,7 @@ def efficiencies(predictor, rows, refused):
             continue
         cases.append(Case("efficiencies", "one node" if job.nodes == 1 else "several nodes", job.scheme,
                           f"{name_of(row, job)} from {before.gpus}", float(row["scaling_efficiency"]), steps[0] / steps[1],
-                          others))
+                          others, job.guesses_links))
     return cases
 
 
@@ -345,7 +347,7 @@ def memory(predictor, rows, refused):
         for figure in figures:
             predicted = said["allocated_bytes" if figure.counter == "allocated" else "peak_bytes"]
             cases.append(Case("memory", "flag memory" if "memory" in row["flags"].split() else "by the way", job.scheme,
-                              f"{name_of(row, job)}, {figure.counter}", figure.bytes, predicted, {}))
+                              f"{name_of(row, job)}, {figure.counter}", figure.bytes, predicted, {}, False))
     return cases
 
 
@@ -361,7 +363,7 @@ def steps(predictor, rows, refused):
             refused[str(reason)].append(row)
             continue
         cases.append(Case("steps", "one node" if job.nodes == 1 else "several nodes", job.scheme, name_of(row, job),
-                          speed.step_s, predicted, {}))
+                          speed.step_s, predicted, {}, job.guesses_links))
     return cases
 
 
@@ -394,6 +396,9 @@ def table(title, cases):
     lines = [f"| {title} | predictor | n |" + (" sign right where > 5 % |" if with_sign else "")
              + " error: median | p90 | worst |", "|---|---|---|" + ("---|" if with_sign else "") + "---|---|---|"]
     sets = collections.OrderedDict(all=cases)
+    known = [case for case in cases if not case.guesses_links]
+    if known and len(known) < len(cases):
+        sets["links known"] = known
     for kind in sorted({case.kind for case in cases}):
         sets[kind] = [case for case in cases if case.kind == kind]
     for name, members in sets.items():

@@ -173,7 +173,7 @@ class OneStep(schemes.Predictor):
 
 class Statistics(unittest.TestCase):
     def case(self, measured, predicted, table="ratios"):
-        return schemes.Case(table, "scheme", "ddp", "g: a over b", measured, predicted, {})
+        return schemes.Case(table, "scheme", "ddp", "g: a over b", measured, predicted, {}, False)
 
     def test_errors_and_signs(self):
         self.assertAlmostEqual(self.case(2, 1).error(), 1)
