@@ -21,6 +21,12 @@
 namespace ddpsim {
 namespace {
 
+constexpr const char* kHelp =
+    "how it is trained data-parallel: ddp (default), naive, fsdp1, fsdp2, zero1, zero2, zero3, "
+    "megatron, zero_redundancy; options behind a colon: fsdp2:param_dtype=bf16,wrap=blocks "
+    "(docs/schemes.md)";
+constexpr const char* kType = "NAME[:KEY=VALUE,…]";
+
 [[noreturn]] void fail(std::string_view message) {
   throw UsageError(fmt::format("--scheme: {}", message));
 }
@@ -232,12 +238,15 @@ void take(const std::string& word, const std::string& scheme, const std::vector<
 
 void add_scheme_option(CLI::App& command, std::optional<std::string>& scheme) {
   const HelpGroup group(command, kDdpGroup);
-  command
-      .add_option("--scheme", scheme,
-                  "how it is trained data-parallel: ddp (default), naive, fsdp1, fsdp2, zero1, "
-                  "zero2, zero3, megatron, zero_redundancy; options behind a colon: "
-                  "fsdp2:param_dtype=bf16,wrap=blocks (docs/schemes.md)")
-      ->type_name("NAME[:KEY=VALUE,…]");
+  command.add_option("--scheme", scheme, kHelp)->type_name(kType);
+}
+
+void add_schemes_option(CLI::App& command, std::vector<std::string>& schemes) {
+  const HelpGroup group(command, kDdpGroup);
+  command.add_option("--scheme", schemes, std::string(kHelp) + "; repeatable: each is a candidate")
+      ->type_name(kType)
+      ->expected(1)
+      ->take_all();
 }
 
 Scheme parse_scheme(const std::string& text) {

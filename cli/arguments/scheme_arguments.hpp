@@ -16,6 +16,8 @@ namespace ddpsim {
 struct DdpArguments;
 
 void add_scheme_option(CLI::App& command, std::optional<std::string>& scheme);
+/// Repeatable: one candidate each.
+void add_schemes_option(CLI::App& command, std::vector<std::string>& schemes);
 
 /// Throws UsageError: a name, a key or a value that there is not, or one given twice.
 Scheme parse_scheme(const std::string& text);

@@ -77,6 +77,7 @@ int run(const AdviseArguments& arguments, const TypedLine& typed) {
   if (arguments.lever && !arguments.output.plan)
     throw UsageError("--lever: it says what --export writes; add --export FILE.py");
   LoadedJob loaded = load_job(arguments.job, typed);
+  require_buckets(loaded.job, "advise weighs");
   const Job& job = loaded.job;
   require_supported(job.options().ddp);
   if (!job.options().ddp.bucket_cap_mb_list.empty())

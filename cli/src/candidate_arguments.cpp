@@ -7,6 +7,7 @@
 
 #include "help_group.hpp"
 #include "job_warnings.hpp"
+#include "scheme_arguments.hpp"
 #include "usage_error.hpp"
 
 namespace ddpsim {
@@ -26,8 +27,9 @@ void add_candidate_options(CLI::App& command, CandidateArguments& arguments) {
   add_job_options(command, arguments.job);
   hide_run_options(command);
   // What one job has once, several have for each cluster or for each GPU.
-  for (const char* name : {"CLUSTER", "--gpu", "--compute-scale", "--measured-step"})
+  for (const char* name : {"CLUSTER", "--scheme", "--gpu", "--compute-scale", "--measured-step"})
     command.remove_option(command.get_option(name));
+  add_schemes_option(command, arguments.schemes);
   const HelpGroup recording(command, kRecordingGroup);
   const auto repeatable = [&](const char* name, std::vector<std::string>& values,
                               const char* help) {
@@ -63,6 +65,10 @@ LoadedCandidate load_candidate(const Candidate& candidate, const CandidateArgume
                                const ClusterReaders& readers) {
   JobArguments own = arguments.job;
   own.cluster.text = candidate.cluster;
+  if (!candidate.scheme.empty())
+    own.scheme = candidate.scheme;
+  else if (!arguments.schemes.empty())
+    own.scheme = arguments.schemes.front();
   const Cluster cluster = readers.cluster(cluster_request(own.cluster));
   gpus.apply(workload.workload, cluster, own);
   known.ranks = cluster.ranks();

@@ -15,6 +15,7 @@ namespace ddpsim {
 
 struct CandidateArguments {
   JobArguments job;
+  std::vector<std::string> schemes;
   std::vector<std::string> gpus;
   std::vector<std::string> compute_scales;
   std::vector<std::string> measured_steps;

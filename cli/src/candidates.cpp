@@ -67,13 +67,29 @@ void require_own_labels(const std::vector<Candidate>& candidates) {
   }
 }
 
+std::vector<Candidate> under_schemes(const std::vector<Candidate>& clusters,
+                                     const std::vector<std::string>& schemes) {
+  const std::set<std::string> different(schemes.begin(), schemes.end());
+  if (different.size() < schemes.size())
+    throw UsageError("--scheme: one is given twice; each is compared once");
+  std::vector<Candidate> all;
+  for (const Candidate& cluster : clusters)
+    for (const std::string& scheme : schemes) {
+      Candidate& candidate = all.emplace_back(cluster);
+      candidate.scheme = scheme;
+      candidate.label = clusters.size() == 1 ? scheme : fmt::format("{} {}", cluster.label, scheme);
+    }
+  return all;
+}
+
 }  // namespace
 
 bool Candidate::is_called(std::string_view name) const {
   return name == label || name == cluster || (!given.empty() && name == given);
 }
 
-std::vector<Candidate> candidates(const std::vector<std::string>& texts) {
+std::vector<Candidate> candidates(const std::vector<std::string>& texts,
+                                  const std::vector<std::string>& schemes) {
   std::vector<Candidate> all;
   for (std::size_t typed = 0; typed < texts.size(); ++typed) {
     const std::string& text = texts[typed];
@@ -85,6 +101,7 @@ std::vector<Candidate> candidates(const std::vector<std::string>& texts) {
     }
   }
   name_lines_apart(all);
+  if (schemes.size() > 1) all = under_schemes(all, schemes);
   require_own_labels(all);
   return all;
 }

@@ -11,6 +11,7 @@
 #include "exit_code.hpp"
 #include "help_format.hpp"
 #include "help_group.hpp"
+#include "scheme_arguments.hpp"
 #include "study.hpp"
 #include "terminal.hpp"
 #include "terminal_progress.hpp"
@@ -33,7 +34,9 @@ std::string next_command(TypedLine typed, const CompareArguments& arguments,
   typed.set("--measured-step", step);
   if (arguments.global_batch) typed.set("--batch", std::to_string(*fastest.settings.batch));
   typed.drop("--bucket-cap-mb-list");  // tune searches over single caps
-  return typed.for_command("tune");
+  typed.set("--scheme", fastest.settings.scheme);
+  const bool buckets = uses_reducer(fastest.loaded.job.options().scheme);
+  return typed.for_command(buckets ? "tune" : "simulate");
 }
 
 /// A measured step of nobody who was asked for.
@@ -73,6 +76,7 @@ void require_one_workload(const CompareArguments& arguments) {
 /// Options by themselves, before anything is read.
 std::vector<Condition> checked_conditions(const CompareArguments& arguments,
                                           const std::optional<SearchedRange>& range) {
+  for (const std::string& scheme : arguments.schemes) parse_scheme(scheme);
   failures(arguments.money);
   ownership(arguments.money);
   std::vector<Condition> conditions;
@@ -122,8 +126,8 @@ int run(const CompareArguments& typed_arguments, const TypedLine& typed) {
   MeasuredTexts measured{arguments.measured_steps,
                          std::vector<bool>(arguments.measured_steps.size())};
   TerminalProgress progress("candidates", TerminalProgress::Interrupt::ends);
-  CompareOutcome outcome(arguments, typed, workloads, candidates(clusters), gpus, measured, {},
-                         &progress);
+  CompareOutcome outcome(arguments, typed, workloads, candidates(clusters, arguments.schemes), gpus,
+                         measured, {}, &progress);
   require_taken(measured, workloads, outcome.candidates());
   if (outcome.all_compared()) gpus.require_all_used();
   const std::optional<Costs>& costs = outcome.costs();

@@ -148,14 +148,21 @@ void CompareOutcome::count_costs(const CompareArguments& arguments) {
 
 void CompareOutcome::search_caps(int threads, Progress* progress) {
   for (WorkloadComparison& workload : workloads_) {
-    const Job& first = workload.jobs.front().loaded.job;
-    if (!first.options().ddp.bucket_cap_mb_list.empty() || !why_no_cap(first).empty()) continue;
+    const auto first = std::ranges::find_if(workload.jobs, [](const LoadedCandidate& job) {
+      return uses_reducer(job.loaded.job.options().scheme);
+    });
+    if (first == workload.jobs.end()) continue;
+    const Job& reduced = first->loaded.job;
+    if (!reduced.options().ddp.bucket_cap_mb_list.empty() || !why_no_cap(reduced).empty()) continue;
     std::vector<std::size_t> jobs;
     if (several())
       for (const std::size_t row : contenders(mix_.mix))
         jobs.push_back(*workload.job_of(mixed_[row]));
     else
       jobs = contenders(workload.report.comparison);
+    std::erase_if(jobs, [&](std::size_t job) {
+      return !uses_reducer(workload.jobs[job].loaded.job.options().scheme);
+    });
     ddpsim::search_caps(workload.report.comparison, jobs, threads, progress);
   }
 }

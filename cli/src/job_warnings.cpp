@@ -118,6 +118,18 @@ std::vector<std::string> option_warnings(const Job& job, Backend backend) {
 
 }  // namespace
 
+/// What a scheme's prediction rests on that DDP's does not.
+std::vector<std::string> scheme_warnings(const Job& job) {
+  const Scheme& scheme = job.options().scheme;
+  if (uses_reducer(scheme) || std::holds_alternative<NaiveAllReduce>(scheme)) return {};
+  std::vector<std::string> warnings;
+  if (nccl_of(job.model()) != nullptr)
+    warnings.emplace_back(
+        "all-gathers and reduce-scatters are timed by what logs of all-reduces taught: none of "
+        "theirs stands behind it");
+  return warnings;
+}
+
 std::vector<std::string> job_warnings(const Job& job, const CollectiveTuning& tuning,
                                       Backend backend, const ComputeScale& scale) {
   std::vector<std::string> warnings = recording_warnings(job.workload(), scale);
@@ -138,11 +150,14 @@ std::vector<std::string> job_warnings(const Job& job, const CollectiveTuning& tu
   }
   add(rank_warnings(job.workload(), job.cluster()));
   add(option_warnings(job, backend));
+  add(scheme_warnings(job));
   return warnings;
 }
 
 std::string why_no_cap(const Job& job) {
   const Workload& workload = job.workload();
+  if (!uses_reducer(job.options().scheme))
+    return fmt::format("--scheme {} has no buckets of DDP", name_of(job.options().scheme));
   if (stops_backward(job.options().ddp.comm_hook) && std::holds_alternative<GlooModel>(job.model()))
     return "gloo runs powerSGD_hook with one bucket alone, and this job has one";
   if (workload.recorded_with.compiled_gradients > 0)

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "parse_problem.hpp"
+#include "scheme_arguments.hpp"
 #include "usage_error.hpp"
 
 namespace ddpsim {
@@ -140,6 +141,9 @@ PointSettings PointParser::parse(const std::vector<std::string>& options,
     program_->parse(std::vector<std::string>(words.rbegin(), words.rend()));
     settings.arguments = *arguments_;
     settings.typed = TypedLine(*command_);
+    if (arguments_->schemes.size() > 1)
+      throw UsageError("--scheme: a point of a sweep has one; several are values of its grid");
+    for (const std::string& scheme : arguments_->schemes) parse_scheme(scheme);
     require_options(arguments_->job, *settings.typed);
     const MoneyArguments& money = arguments_->money;
     settings.owned = ownership(money);

@@ -33,6 +33,7 @@ int run(const TuneArguments& arguments, TypedLine typed) {
   tuning.threads = arguments.threads;
   std::optional<InteractivePage> page = interactive_page(arguments.output, arguments.job, typed);
   LoadedJob loaded = load_job(arguments.job, typed);
+  require_buckets(loaded.job, "tune searches");
   const Job& job = loaded.job;
   // A first bucket beside a cap may be unreachable; the curve says so point by point.
   DdpOptions without_caps = job.options().ddp;

@@ -30,7 +30,7 @@ class UntilSearch {
         typed_(typed),
         workloads_(workloads),
         clusters_(clusters),
-        named_(candidates(clusters)) {}
+        named_(candidates(clusters, arguments.schemes)) {}
 
   std::vector<Question> questions(const std::vector<Condition>& conditions) const {
     std::vector<Question> all;
@@ -125,7 +125,8 @@ class UntilSearch {
     own.compute_scales = range_.put_into(own.compute_scales, value);
     own.money.prices = range_.put_into(own.money.prices, value);
     try {
-      const std::vector<Candidate> there = candidates(range_.put_into(clusters_, value));
+      const std::vector<Candidate> there =
+          candidates(range_.put_into(clusters_, value), arguments_.schemes);
       std::vector<Candidate> some;
       Asked asked = question.asked;
       for (const std::size_t i : needed) {

@@ -103,7 +103,12 @@ std::string table_of_jobs(const CompareReport& report, const TerminalStyle& styl
   const bool counts_memory = contexts.front().memory.has_value();
   const bool counted_samples = contexts.front().samples_per_step.has_value();
 
-  std::vector<Column> columns = {{"cluster"}, {"GPUs", Align::right}};
+  // Of several schemes memory decides as much as time.
+  const bool schemes = std::ranges::any_of(contexts, [&](const ReportContext& context) {
+    return context.scheme != contexts.front().scheme;
+  });
+
+  std::vector<Column> columns = {{schemes ? "candidate" : "cluster"}, {"GPUs", Align::right}};
   if (scaled) columns.push_back({"compute", Align::right, 3});
   columns.push_back({fmt::format("step {}", name_of(unit)), Align::decimal});
   columns.push_back({"may be", Align::left, 5});
@@ -114,7 +119,7 @@ std::string table_of_jobs(const CompareReport& report, const TerminalStyle& styl
   columns.push_back({"efficiency", Align::right, why});
   columns.push_back({"blocking", Align::right, 1 + why});
   columns.push_back({"largest loss", Align::left, 2 + why});
-  if (counts_memory) columns.push_back({"memory", Align::right, 6});
+  if (counts_memory) columns.push_back({"memory", Align::right, schemes ? 0 : 6});
   if (tuned) columns.push_back({"best cap", Align::left, 3 + why});
   columns.push_back({"behind by", Align::left});
   if (priced)

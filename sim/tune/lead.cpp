@@ -95,10 +95,16 @@ std::vector<Deviation> deviations(const WorkTime& fast, const WorkTime& slow) {
   return all;
 }
 
+/// More of the same: cluster and scheme decide what is sent.
+bool is_upgrade(const WorkTime& from, const WorkTime& to) {
+  return from.jobs.front().options().scheme == to.jobs.front().options().scheme &&
+         is_upgrade(from.cluster(), to.cluster());
+}
+
 /// Nothing tells them apart but their names.
 bool is_same(const WorkTime& a, const WorkTime& b) {
   return a.expected == b.expected && a.measured == b.measured && a.moved == b.moved &&
-         is_upgrade(a.cluster(), b.cluster()) && is_upgrade(b.cluster(), a.cluster());
+         is_upgrade(a, b) && is_upgrade(b, a);
 }
 
 /// Of what the two take, whatever is counted: time or money.
@@ -191,8 +197,8 @@ Lead lead(const WorkTime& fast, const WorkTime& slow) {
   if (does_nothing(fast, slow)) return {};
   if (is_same(fast, slow)) return {.same = true};
   Lead lead = lead_by(fast, slow);
-  const bool gains = is_upgrade(slow.cluster(), fast.cluster());
-  const bool loses = !gains && is_upgrade(fast.cluster(), slow.cluster());
+  const bool gains = is_upgrade(slow, fast);
+  const bool loses = !gains && is_upgrade(fast, slow);
   if (gains || loses) lead.other_choice = largest_other_choice(slow.jobs, fast.jobs);
   lead.upgrade_is_slower = loses && lead.percent > 0;
   // With more of everything and the same choice no collective takes longer, whatever is not known of both.
