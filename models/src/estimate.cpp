@@ -20,12 +20,20 @@ ComputeSetting setting_of(const EstimateSpec& spec, const Model& model, const Gp
       .gpu = gpu, .precision = spec.precision, .batch = spec.batch.value_or(model.default_batch)};
 }
 
+bool computes_otherwise(const EstimateSpec& spec) {
+  return spec.attention && spec.attention != spec.description.attention;
+}
+
 /// `bert-large@A100:b8:s512:amp`, nothing left to defaults.
-std::string full_name(const Model& model, const ComputeSetting& setting) {
+std::string full_name(const EstimateSpec& spec, const Model& model, const ComputeSetting& setting) {
   const std::string tokens =
       model.sample == SampleKind::sequence ? fmt::format(":s{}", model.sample_size) : "";
-  return fmt::format("{}@{}:b{}{}:{}", model.name, setting.gpu.name, setting.batch, tokens,
-                     name_of(setting.precision));
+  std::string name = fmt::format("{}@{}:b{}{}:{}", model.name, setting.gpu.name, setting.batch,
+                                 tokens, name_of(setting.precision));
+  if (computes_otherwise(spec)) name += fmt::format(":attn={}", name_of(*spec.attention));
+  if (spec.checkpointing != Checkpointing{})
+    name += fmt::format(":ckpt={}", name_of(spec.checkpointing));
+  return name;
 }
 
 /// Counts of bytes and picoseconds stay within 63 bits: a GPU's day is more than anybody waits for one step.
@@ -54,6 +62,23 @@ void require_possible(const EstimateSpec& spec, const Model& model, const Comput
                     .hint = "Take a smaller batch, shorter sequences or a smaller model"});
 }
 
+struct SecondRun {
+  Duration duration;
+  int kernels = 0;
+};
+
+/// What backward computes again of a block's forward.
+SecondRun second_run(const Model& model, const Block& block, const std::vector<LayerFate>& fates,
+                     const ComputeSetting& setting) {
+  SecondRun run;
+  for (std::size_t k = block.first; k < block.last; ++k) {
+    if (fates[k] != LayerFate::run_again) continue;
+    run.duration += layer_cost(model.layers[k], setting).forward;
+    run.kernels += layer_kernels(model.layers[k], setting.precision).forward;
+  }
+  return run;
+}
+
 }  // namespace
 
 Model model_of(const EstimateSpec& spec) {
@@ -70,7 +95,7 @@ Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu) {
   const ComputeSetting setting = setting_of(spec, model, gpu);
   require_possible(spec, model, setting);
   Workload workload;
-  workload.name = "estimate " + full_name(model, setting);
+  workload.name = "estimate " + full_name(spec, model, setting);
   workload.gpu = gpu.name;
   workload.precision = name_of(spec.precision);
   workload.batch_per_gpu = setting.batch;
@@ -84,14 +109,23 @@ Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu) {
   Duration& backward = workload.backward->duration;
   Launches& launches = workload.launches.emplace();
   std::int64_t launched = 0;
-  for (auto layer = model.layers.rbegin(); layer != model.layers.rend(); ++layer) {
-    const LayerCost cost = layer_cost(*layer, setting);
-    const LayerKernels kernels = layer_kernels(*layer, setting.precision);
+  const std::vector<LayerFate> fates = layer_fates(model, spec.checkpointing);
+  auto block = model.blocks.rbegin();
+  for (std::size_t k = model.layers.size(); k-- > 0;) {
+    if (block != model.blocks.rend() && k + 1 == block->last) {
+      const SecondRun again = second_run(model, *block, fates, setting);
+      backward += again.duration;
+      launched += again.kernels;
+      ++block;
+    }
+    const Layer& layer = model.layers[k];
+    const LayerCost cost = layer_cost(layer, setting);
+    const LayerKernels kernels = layer_kernels(layer, setting.precision);
     forward += cost.forward;
     backward += cost.backward();
     launches.forward += kernels.forward;
     launched += kernels.backward;
-    for (const std::size_t parameter : layer->parameters) {
+    for (const std::size_t parameter : layer.parameters) {
       written[parameter] = backward;
       launched_before[parameter] = launched;
     }
@@ -105,7 +139,7 @@ Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu) {
   }
   launches.optimizer = optimizer_kernels(model);
   workload.optimizer = optimizer_cost(model, gpu);
-  workload.activations = kept_activations(model, setting);
+  workload.activations = kept_activations(model, setting, spec.checkpointing);
   workload.parameters = std::move(model.parameters);
   workload.buffers = std::move(model.buffers);
   const std::string size = model.sample == SampleKind::sequence
@@ -123,6 +157,8 @@ Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu) {
       (computes_otherwise || spec.description.attention == AttentionKernel::sdpa))
     workload.provenance.emplace_back("attention",
                                      name_of(spec.attention.value_or(spec.description.attention)));
+  if (spec.checkpointing != Checkpointing{})
+    workload.provenance.emplace_back("checkpointing", name_of(spec.checkpointing));
   if (!spec.description.source.empty())
     workload.provenance.emplace_back("dimensions", spec.description.source);
   if (!spec.description.assumed.empty())

@@ -16,6 +16,7 @@ namespace {
 constexpr std::int64_t kMostSamples = 1'000'000;
 
 constexpr std::string_view kAttention = "attn=";
+constexpr std::string_view kCheckpointing = "ckpt=";
 
 [[noreturn]] void refuse(std::string_view spec, std::string message, std::string hint = "") {
   throw InputError({.file = in_quotes(spec),
@@ -43,6 +44,14 @@ AttentionKernel kernel_after(std::string_view spec, std::string_view part) {
   for (const AttentionKernel kernel : {AttentionKernel::eager, AttentionKernel::sdpa})
     if (word == name_of(kernel)) return kernel;
   refuse(spec, fmt::format("{} is neither attn=eager nor attn=sdpa", in_quotes(part)));
+}
+
+Checkpointing checkpointing_after(std::string_view spec, std::string_view part) {
+  const auto checkpointing = checkpointing_from_name(part.substr(kCheckpointing.size()));
+  if (!checkpointing)
+    refuse(spec, fmt::format("{} is not understood", in_quotes(part)),
+           "Write ckpt=none, ckpt=full, ckpt=selective, or how many blocks: ckpt=12");
+  return *checkpointing;
 }
 
 }  // namespace
@@ -74,6 +83,7 @@ EstimateSpec parse_estimate_spec(std::string_view text, std::optional<ModelDescr
   spec.gpu = next_part();
   if (spec.gpu.empty()) refuse(text, "names no GPU", "Write " + spec.model + "@V100");
   bool has_precision = false;
+  bool has_checkpointing = false;
   while (!rest.empty()) {
     const std::string_view part = next_part();
     const auto once = [&](bool given) {
@@ -98,10 +108,17 @@ EstimateSpec parse_estimate_spec(std::string_view text, std::optional<ModelDescr
         refuse(text, fmt::format("{} takes images: it has no attention", spec.model),
                "Leave out " + std::string(in_quotes(part)));
       spec.attention = kernel_after(text, part);
+    } else if (part.starts_with(kCheckpointing)) {
+      once(has_checkpointing);
+      if (spec.description.sample == SampleKind::image)
+        refuse(text, fmt::format("{} takes images: it has no blocks to checkpoint", spec.model),
+               "Leave out " + std::string(in_quotes(part)));
+      spec.checkpointing = checkpointing_after(text, part);
+      has_checkpointing = true;
     } else {
       refuse(text, fmt::format("{} is not understood", in_quotes(part)),
-             "After the GPU come bBATCH, sSEQ, one of fp32, tf32, amp, bf16, and attn=eager or "
-             "attn=sdpa: bert-large@A100:b8:s512:amp");
+             "After the GPU come bBATCH, sSEQ, one of fp32, tf32, amp, bf16, attn=eager or "
+             "attn=sdpa, and ckpt=none, full or selective: bert-large@A100:b8:s512:amp");
     }
   }
   if (ends_in_colon) refuse(text, "ends in a colon", "Leave it out, or say what follows");

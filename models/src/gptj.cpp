@@ -42,7 +42,8 @@ Model build_model(const std::string& name, const GptjShape& shape, std::int64_t 
   model.look_up(model.embedding("transformer.wte", shape.vocabulary, shape.hidden));
   for (std::int64_t layer = 0; layer < shape.layers; ++layer)
     block(model, "transformer.h." + std::to_string(layer) + ".", shape);
-  model.buffer(Dtype::float32, shape.positions * shape.rotated);  // attn.embed_positions, one for all
+  model.buffer(Dtype::float32,
+               shape.positions * shape.rotated);  // attn.embed_positions, one for all
   model.buffers_as_in("transformers 5");
   model.layer_norm("transformer.ln_f");
   model.linear("lm_head", shape.vocabulary);

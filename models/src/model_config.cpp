@@ -55,6 +55,11 @@ class Config {
     if (!cursor) return std::nullopt;
     return cursor->string();
   }
+  bool says_null(std::string_view key) const {
+    return std::ranges::any_of(root_.items(), [&](const auto& item) {
+      return item.first == key && item.second.is_null();
+    });
+  }
   void assume(std::string_view key, std::string_view value) {
     assumed_.push_back(fmt::format("{}={}", key, value));
   }
@@ -100,7 +105,7 @@ Described llama_like(Config& config, const LlamaDefaults& usual) {
   shape.layers = config.number("num_hidden_layers", 32, kMostLayers);
   shape.heads = config.number("num_attention_heads", 32, kMostHeads);
   // A key that says null means as many as heads.
-  if (config.root().has("num_key_value_heads") && !config.root().optional("num_key_value_heads"))
+  if (config.says_null("num_key_value_heads"))
     shape.key_heads = shape.heads;
   else
     shape.key_heads = config.number(

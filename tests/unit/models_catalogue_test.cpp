@@ -236,8 +236,8 @@ TEST_CASE("catalogue: no two models have the same shapes, so that shapes tell wh
   for (const std::string& name : model_names()) {
     CAPTURE(name);
     std::vector<std::vector<std::int64_t>> shapes;
-    for (const Parameter& parameter : find_model(name).value().parameters)
-      shapes.push_back(parameter.shape.value());
+    const Model model = find_model(name).value();
+    for (const Parameter& parameter : model.parameters) shapes.push_back(parameter.shape.value());
     CHECK(seen.insert(std::move(shapes)).second);
   }
 }

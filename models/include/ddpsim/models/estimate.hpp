@@ -1,4 +1,5 @@
-// A workload without a recording: MODEL@GPU[:bBATCH][:sSEQ][:fp32|tf32|amp|bf16][:attn=eager|sdpa].
+// A workload without a recording: MODEL@GPU[:bBATCH][:sSEQ][:fp32|tf32|amp|bf16][:attn=eager|sdpa]
+//                                        [:ckpt=none|full|selective|BLOCKS].
 //
 // MODEL is a name of the catalogue, dimensions (llama:layers=…, model_config.hpp), or a config.json, whose path stands
 // before the last `@`: reading it is for others.
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "ddpsim/models/checkpointing.hpp"
 #include "ddpsim/models/layer_cost.hpp"
 
 namespace ddpsim {
@@ -23,6 +25,7 @@ struct EstimateSpec {
   std::optional<std::int64_t> tokens;
   Precision precision = Precision::fp32;
   std::optional<AttentionKernel> attention;
+  Checkpointing checkpointing;
 };
 
 /// What stands before the last `@`.
