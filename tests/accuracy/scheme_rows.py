@@ -44,8 +44,7 @@ SCHEMES_TO_COME = (  # of which the program knows nothing yet
 NOT_MODELLED = (  # in scheme_settings or precision: what changes a step in a way no option has
     (r"\bcpu[ _]offload(?!=False)", "offload to the host"),
     (r"\bCP[2-9]|\bTP\d|\bPP\d", "tensor, pipeline, context or expert parallel inside"),
-    (r"layers with act ckpt=(?!0\b)", "checkpointing of some of the layers"),
-    (r"per-layer act ckpt", "checkpointing of some of the layers"),
+    (r"per-layer act ckpt", "checkpointing of every other layer"),
     (r"frozen", "frozen parameters"),
     (r"multi-rank bucket", "several owners' all-reduce in one"),
     (r"camera", "inputs not stated"),
@@ -239,6 +238,10 @@ def number(text):
 
 
 def checkpointing_of(settings):
+    """As an estimate has it: none, full, selective, or the number of blocks."""
+    some = re.search(r"layers with act ckpt=([1-9]\d*)", settings)
+    if some:
+        return some.group(1)
     if re.search(r"act_ckpt=False|no act ckpt|act ckpt=0\b|no ckpt", settings):
         return "none"
     if re.search(r"selective( per-op)? act ckpt", settings):

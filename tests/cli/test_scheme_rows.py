@@ -76,10 +76,11 @@ class Schemes(unittest.TestCase):
     def test_checkpointing(self):
         for settings, kind in (("act_ckpt=True", "full"), ("act_ckpt=False", "none"), ("selective act ckpt; compile", "selective"),
                                ("no act ckpt; compile", "none"), ("full act ckpt", "full"), ("layers with act ckpt=0", "none"),
-                               ("selective per-op act ckpt", "selective"), ("act ckpt; seq=8", "full"), ("", "none")):
+                               ("selective per-op act ckpt", "selective"), ("act ckpt; seq=8", "full"),
+                               ("layers with act ckpt=10", "10"), ("", "none")):
             self.assertEqual(rows.checkpointing_of(settings), kind, settings)
-        with self.assertRaisesRegex(rows.NotPredicted, "checkpointing of some"):
-            scheme(scheme_settings="seq=2048; layers with act ckpt=10")
+        with self.assertRaisesRegex(rows.NotPredicted, "checkpointing of every other"):
+            scheme(scheme_settings="seq=2048; selective per-layer act ckpt")
 
     def test_words_both_sides_of_a_ratio_must_share(self):
         self.assertEqual(rows.job_of(row(scheme_settings="seq=8; no compile")).words, ())
