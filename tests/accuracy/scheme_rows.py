@@ -289,8 +289,9 @@ def fsdp_options(row, scheme, precision):
         options["backward_prefetch"] = "post"
     elif "torchtitan" in framework or "fp32 reduce-scatter" in row["precision"]:  # its mixed_precision_reduce
         options |= {"param_dtype": half, "reduce_dtype": "fp32"} if half else {}
-    elif "(2022)" in framework:  # PyTorch 1.11, 1.12: no backward_prefetch, no limiter; accelerate 0.7: autocast alone
-        options |= {"backward_prefetch": "none", "limit_all_gathers": "false"}
+    elif "(2022)" in framework:  # PyTorch 1.11, 1.12: no backward_prefetch, no limiter; accelerate 0.7: autocast alone,
+        # and units by size, of 1e8 parameters unless its question is answered otherwise
+        options = {"wrap": "size"} | options | {"backward_prefetch": "none", "limit_all_gathers": "false"}
     elif half:
         options["param_dtype"] = half
     if scheme == "fsdp2" and "torchtitan" in framework:
