@@ -114,7 +114,9 @@ int run(const SimulateArguments& arguments, TypedLine typed) {
       context.warnings.push_back(std::move(*warning));
   }
   typed.drop("--bucket-cap-mb-list");  // tune searches over single caps
-  context.next_command = typed.for_command("tune");
+  const bool buckets = uses_reducer(job.options().scheme);
+  context.next_command =
+      buckets ? typed.for_command("tune") : typed.for_command("compare") + " --scheme ddp";
 
   deliver({.json = [&] { return result_json(result, context); },
            .text =

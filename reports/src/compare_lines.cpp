@@ -91,7 +91,6 @@ std::string tornado(const CompareReport& report, const TerminalStyle& style) {
 std::string table_of_jobs(const CompareReport& report, const TerminalStyle& style) {
   const Comparison& comparison = report.comparison;
   const Contexts& contexts = report.contexts;
-  constexpr std::size_t kNameWidth = 28;
   constexpr std::size_t kMostRows = 14;  // where the page is limited
   Duration longest;
   for (const ComparedJob& job : comparison.jobs) longest = std::max(longest, job.times.iteration);
@@ -108,6 +107,7 @@ std::string table_of_jobs(const CompareReport& report, const TerminalStyle& styl
     return context.scheme != contexts.front().scheme;
   });
 
+  const std::size_t kNameWidth = schemes ? 40 : 28;
   std::vector<Column> columns = {{schemes ? "candidate" : "cluster"}, {"GPUs", Align::right}};
   if (scaled) columns.push_back({"compute", Align::right, 3});
   columns.push_back({fmt::format("step {}", name_of(unit)), Align::decimal});

@@ -12,6 +12,7 @@
 #include "loss_lines.hpp"
 #include "page.hpp"
 #include "report_lines.hpp"
+#include "scheme_lines.hpp"
 #include "text_layout.hpp"
 
 namespace ddpsim {
@@ -67,6 +68,12 @@ std::string compare_text(const CompareReport& report, const TerminalStyle& style
   ReportContext shared = contexts.front();
   shared.compute_scale = 1;  // each job has its own, in the table
   shared.rank_slowdown = 1;  // … and in JSON
+  const bool one_scheme = std::ranges::all_of(
+      contexts, [&](const ReportContext& context) { return context.scheme == shared.scheme; });
+  if (!one_scheme) {
+    shared.scheme.reset();
+    if (std::ranges::none_of(contexts, speaks_of_buckets)) shared.bucket_setting.clear();
+  }
   const std::size_t first = comparison.by_speed.front();
   const ComparedJob& fastest_job = comparison.jobs[first];
   ReportContext fastest = contexts[first];
@@ -97,8 +104,8 @@ std::string compare_text(const CompareReport& report, const TerminalStyle& style
                confidence_line(fastest, fastest_job.times.iteration, style) + grades_line(style));
   page.add(Weight::evidence, next_measurement(fastest, style));
   // Where the fastest loses what, the others' in JSON.
-  page.add(Weight::detail,
-           after_blank(loss_table(fastest_job.times, fastest_job.confidence, style)));
+  page.add(Weight::detail, after_blank(loss_table(fastest_job.times, fastest_job.confidence, style,
+                                                  speaks_of_buckets(fastest))));
   page.add(Weight::next, hint_line(shared, style));
   return page.text(style);
 }

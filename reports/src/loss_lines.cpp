@@ -46,7 +46,9 @@ std::vector<LossCause> by_size(const Loss& loss) {
 
 }  // namespace
 
-std::string_view label_of(LossCause cause) {
+std::string_view label_of(LossCause cause, bool of_ddp) {
+  if (!of_ddp && cause == LossCause::copies) return "copies and casts";
+  if (!of_ddp && cause == LossCause::hooks) return "waiting for the host";
   return kLabels[static_cast<std::size_t>(cause)];
 }
 
@@ -68,7 +70,7 @@ std::string blocking_text(const StepTimes& times) {
 }
 
 std::string loss_table(const StepTimes& times, const Confidence& confidence,
-                       const TerminalStyle& style) {
+                       const TerminalStyle& style, bool of_ddp) {
   const std::vector<LossCause> causes = by_size(times.loss);
   if (causes.empty()) return "";
   Duration largest;
@@ -95,10 +97,10 @@ std::string loss_table(const StepTimes& times, const Confidence& confidence,
                {std::string(name_of(unit)), Align::right},
                {"points", Align::right},
                {"may be", Align::left, 1}});
-  table.add_row({"one GPU, without DDP", ms[0], shares[0], ""});
+  table.add_row({of_ddp ? "one GPU, without DDP" : "one GPU by itself", ms[0], shares[0], ""});
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const LossInterval interval = loss_interval(rows[i], times.loss, confidence);
-    table.add_row({std::string(label_of(rows[i])), ms[i + 1], shares[i + 1],
+    table.add_row({std::string(label_of(rows[i], of_ddp)), ms[i + 1], shares[i + 1],
                    fmt::format("{} to {}", shown(interval.low), shown(interval.high))});
   }
   table.add_row({"step", shown(times.iteration), fixed(100, point_decimals), ""});

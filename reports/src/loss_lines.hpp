@@ -9,8 +9,8 @@
 
 namespace ddpsim {
 
-/// "exposed all-reduces"
-std::string_view label_of(LossCause cause);
+/// "exposed all-reduces"; `of_ddp`: it is DDP that copies, and DDP's host that is waited for.
+std::string_view label_of(LossCause cause, bool of_ddp = true);
 
 /// Absent where nothing is lost.
 std::optional<LossCause> largest_loss(const Loss& loss);
@@ -21,6 +21,6 @@ std::string blocking_text(const StepTimes& times);
 /// A row a cause, the largest first; what is too small for the table's resolution is in the rounding of the others.
 /// Parts add up as printed.
 std::string loss_table(const StepTimes& times, const Confidence& confidence,
-                       const TerminalStyle& style);
+                       const TerminalStyle& style, bool of_ddp = true);
 
 }  // namespace ddpsim

@@ -72,6 +72,19 @@ std::string glyph_of(std::size_t bucket) {
   return std::string(1, kGlyphs[bucket % kGlyphs.size()]);
 }
 
+std::string_view glyph_of(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::all_gather:
+      return "g";
+    case CollectiveKind::reduce_scatter:
+      return "r";
+    case CollectiveKind::all_reduce:
+      return "a";
+    default:
+      return "b";
+  }
+}
+
 /// Where it takes no time, after everything that precedes it in the step.
 Stretch optimizer_of(const StepResult& step) {
   if (step.optimizer_start < step.optimizer_end)
@@ -118,6 +131,9 @@ std::string overlap_drawing(const SimulationResult& result, const TerminalStyle&
     }
     communication.fill(bucket.last_arrival, bucket.end, glyph_of(i));
   }
+  if (result.step.buckets.empty())
+    for (const CollectiveResult& collective : result.step.collectives)
+      communication.fill(collective.last_arrival, collective.end, glyph_of(collective.kind));
   const std::string end = time_text(length, digits);
   const int gap = std::max(1, cells - 1 - static_cast<int>(display_width(end)));
   return fmt::format("{}│{}│\n{}│{}│\n{}0{}{}\n", kComputeLabel, compute.text(),

@@ -11,6 +11,7 @@
 
 #include "ddpsim/sim/size_text.hpp"
 #include "error_source.hpp"
+#include "scheme_lines.hpp"
 #include "text_layout.hpp"
 
 namespace ddpsim {
@@ -241,7 +242,9 @@ std::string setting_text(const ReportContext& context) {
   std::string text =
       fmt::format("PyTorch {}{}, {}, {} network", to_string(context.torch),
                   context.torch_known ? "" : " (assumed: --torch)", library, context.network);
-  if (!context.bucket_setting.empty()) text += "; buckets: " + printable(context.bucket_setting);
+  if (context.scheme) text += "; " + printable(scheme_text(*context.scheme));
+  if (!context.bucket_setting.empty() && speaks_of_buckets(context))
+    text += "; buckets: " + printable(context.bucket_setting);
   if (context.compute_scale != 1) {
     text += fmt::format("; compute {} times as fast as recorded",
                         significant(context.compute_scale, 3));

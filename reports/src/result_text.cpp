@@ -12,6 +12,7 @@
 #include "page.hpp"
 #include "rank_lines.hpp"
 #include "report_lines.hpp"
+#include "scheme_lines.hpp"
 #include "text_layout.hpp"
 #include "timeline_difference_report.hpp"
 
@@ -57,7 +58,7 @@ std::string verdict(const StepTimes& times, const ReportContext& context) {
   if (differ(context)) return text + blocking_either_way(*context.correction);
   text += blocking_text(times);
   if (const auto cause = largest_loss(times.loss))
-    text += fmt::format("; largest loss: {}, {}", label_of(*cause),
+    text += fmt::format("; largest loss: {}, {}", label_of(*cause, speaks_of_buckets(context)),
                         time_text(times.loss[*cause], 2, unit_for(times.iteration)));
   return text + '.';
 }
@@ -87,6 +88,8 @@ constexpr std::array kParts = {
     Part{"waiting for the slowest GPU", &StepTimes::slowest_gpu, false, true},
     Part{"several GPUs, unexplained", &StepTimes::unexplained, false, true},
     Part{"exposed communication", &StepTimes::exposed_communication},
+    Part{"  of it in forward", &StepTimes::exposed_in_forward, true, true},
+    Part{"  of it behind the optimizer", &StepTimes::exposed_in_optimizer, true, true},
     Part{"finalize (copies out)", &StepTimes::finalize},
     Part{"optimizer", &StepTimes::optimizer},
     Part{"model averaging", &StepTimes::model_averaging, false, true},
@@ -307,7 +310,10 @@ std::string result_text(const SimulationResult& result, const ReportContext& con
   page.add(Weight::detail, throughput_line(times, context));
   page.add(Weight::trust, setting_line(context, style));
   page.add(Weight::detail, memory_line(context, style));
-  page.add(Weight::answer, after_blank(loss_table(times, context.confidence, style)));
+  page.add(Weight::answer,
+           after_blank(loss_table(times, context.confidence, style, speaks_of_buckets(context))));
+  if (!speaks_of_buckets(context))
+    page.add(Weight::answer, scheme_lines(result.step, digits, style));
   page.add(Weight::more, after_blank(breakdown(times, context, style)));
   page.add(Weight::more, communication_line(times, digits, style));
   page.add(Weight::more, averaging_line(result.step, digits, style));
@@ -319,7 +325,10 @@ std::string result_text(const SimulationResult& result, const ReportContext& con
              after_blank(bucket_table(result.step, context.backend, digits, style)) +
                  exposed_lines(result.step.buckets, style));
   }
-  if (workload.parameter_order == ParameterOrder::assumed)
+  if (!speaks_of_buckets(context))
+    page.add(Weight::detail,
+             after_blank(collective_table(result.step, context.backend, digits, style)));
+  if (workload.parameter_order == ParameterOrder::assumed && speaks_of_buckets(context))
     page.add(Weight::evidence,
              wrapped("Parameter order is assumed: bucket contents may differ from the real run.",
                      style.width, 2));

@@ -5,7 +5,9 @@
 //   communicator, in the order the host issues
 //             root, unit 0, … in front of each one's forward; in backward each one's all-gather in front of that of the
 //             unit before it (BACKWARD_PRE) or behind it (BACKWARD_POST), its reduce-scatter behind it
-//   host      waits, before it issues an all-gather, until the second last unit freed is (limit_all_gathers)
+//   host      takes, before it issues an all-gather, the oldest of what was freed, if there are two, and waits until it is
+//             (limit_all_gathers). What a step leaves the next one takes: by then it is free. A unit that is gathered
+//             takes one all the same: in backward the root
 //
 // Casts of a shard and of a gradient, and divisions, run on streams of their own; between groups of a hybrid strategy a
 // communicator of its own all-reduces shards. The root is gathered once: it is freed after backward alone.
@@ -94,7 +96,8 @@ Fsdp1Plan plan_fsdp1(const Job& job, const Fsdp1& scheme) {
 class Fsdp1Writer {
  public:
   Fsdp1Writer(const Job& job, const Fsdp1Plan& plan, StepCollectives& collectives,
-              const StepKind& kind, const RankClass& alike, const Recording& recording)
+              const StepKind& kind, const RankClass& alike, const Recording& recording,
+              std::size_t freed_before)
       : plan_(plan),
         scheme_(plan.scheme),
         writer_(job, collectives, kind, alike, recording),
@@ -103,7 +106,8 @@ class Fsdp1Writer {
         reductions_(streams_.open()),
         between_(streams_.open()),
         spans_(spans_of(plan.units, recording)),
-        gathered_(plan.units.size()) {
+        gathered_(plan.units.size()),
+        freed_(freed_before) {
     for (const UnitHook& hook : forward_hooks(plan.units, spans_))
       (hook.when == UnitHook::When::before ? entered_ : left_).push_back(hook.unit);
   }
@@ -120,6 +124,8 @@ class Fsdp1Writer {
     writer_.optimizer(plan_.stepped);
     return writer_.finish();
   }
+  /// So many the next step may take.
+  std::size_t freed() const { return freed_.size(); }
 
  private:
   using Launched = SchemeWriter::Launched;
@@ -134,8 +140,10 @@ class Fsdp1Writer {
         unshard(hook.unit);
         wait_for(hook.unit);
         if (scheme_.forward_prefetch) unshard_if(next_in(entered_, hook.unit));
-      } else if (plan_.frees_after_forward(hook.unit)) {
-        reshard(hook.unit);
+      } else {
+        gathered_[hook.unit].is_asked_for = false;
+        gathered_[hook.unit].is_due = true;
+        if (plan_.frees_after_forward(hook.unit)) reshard(hook.unit);
       }
     }
     writer_.forward_to(1);
@@ -149,10 +157,12 @@ class Fsdp1Writer {
         if (hook.gradient > 0) writer_.backward_to(hook.gradient - 1);
         unshard(hook.unit);
         wait_for(hook.unit);
+        gathered_[hook.unit].is_due = false;
         if (scheme_.backward_prefetch == BackwardPrefetch::pre) prefetch_before(hook.unit);
         continue;
       }
       writer_.backward_to(hook.gradient);
+      gathered_[hook.unit].is_asked_for = false;
       if (plan_.frees_in_backward(sync)) reshard(hook.unit);
       if (scheme_.backward_prefetch == BackwardPrefetch::post) prefetch_before(hook.unit);
       if (!sync) continue;
@@ -173,10 +183,10 @@ class Fsdp1Writer {
                             Duration());
   }
 
-  /// One that took part in the forward before it, hook by hook.
+  /// The one that forward left before it, unless backward has come to that already.
   void prefetch_before(std::size_t unit) {
     const auto at = std::ranges::find(left_, unit);
-    if (at != left_.begin()) unshard(*(at - 1));
+    if (at != left_.begin() && gathered_[*(at - 1)].is_due) unshard(*(at - 1));
   }
   static std::optional<std::size_t> next_in(const std::vector<std::size_t>& order,
                                             std::size_t unit) {
@@ -188,12 +198,12 @@ class Fsdp1Writer {
   }
 
   void unshard(std::size_t unit) {
-    if (!plan_.shards() || gathered_[unit].is_there) return;
-    gathered_[unit].is_there = true;
+    if (!plan_.shards() || std::exchange(gathered_[unit].is_asked_for, true)) return;
     if (scheme_.limit_all_gathers && freed_.size() >= kMostInFlight) {
-      streams_.hold_host(OperationKind::launch, freed_.front());
+      if (freed_.front()) streams_.hold_host(OperationKind::launch, *freed_.front());
       freed_.pop_front();
     }
+    if (std::exchange(gathered_[unit].is_there, true)) return;
     const PlannedUnit& planned = plan_.planned[unit];
     EventId ready = from_;
     if (scheme_.param_dtype) {
@@ -247,7 +257,9 @@ class Fsdp1Writer {
   }
 
   struct Gathered {
-    bool is_there = false;  ///< or on its way
+    bool is_due = false;        ///< backward is to come to it
+    bool is_asked_for = false;  ///< in this pass
+    bool is_there = false;      ///< or on its way
     std::optional<Launched> launched;
   };
 
@@ -259,26 +271,42 @@ class Fsdp1Writer {
   const RankStreams::Beside reductions_;
   const RankStreams::Beside between_;
   const std::vector<UnitSpan> spans_;
-  std::vector<std::size_t> entered_;  ///< units in the order forward enters them …
-  std::vector<std::size_t> left_;     ///< … and leaves them
-  std::vector<Gathered> gathered_;    ///< by unit
-  std::deque<EventId> freed_;         ///< not yet waited for
+  std::vector<std::size_t> entered_;          ///< units in the order forward enters them …
+  std::vector<std::size_t> left_;             ///< … and leaves them
+  std::vector<Gathered> gathered_;            ///< by unit
+  std::deque<std::optional<EventId>> freed_;  ///< not yet taken; in an earlier step: absent
   std::vector<Launched> reduced_;
   std::optional<EventId> shard_is_there_;
   EventId from_ = 0;
   StepPhase phase_ = StepPhase::forward;
 };
 
+/// As many as a step leaves that began with them.
+std::size_t freed_in_steps_before(const Job& job, const Fsdp1Plan& plan) {
+  if (!plan.scheme.limit_all_gathers || !plan.shards()) return 0;
+  const Recording recording(job, job.workload());
+  std::size_t freed = 0;
+  constexpr int kMostSteps = 4;  // two or three do
+  for (int step = 1; step <= kMostSteps; ++step) {
+    StepCollectives collectives;
+    Fsdp1Writer writer(job, plan, collectives, {.detail = Detail::none}, {}, recording, freed);
+    writer.write();
+    if (std::exchange(freed, writer.freed()) == writer.freed()) break;
+  }
+  return freed;
+}
+
 }  // namespace
 
 PlannedStep schedule_fsdp1(const Job& job, const Fsdp1& scheme, const StepKind& kind,
                            const std::vector<RankState>& states) {
   const Fsdp1Plan plan = plan_fsdp1(job, scheme);
+  const std::size_t freed = freed_in_steps_before(job, plan);
   StepCollectives collectives;
-  return planned_step(job, states, collectives,
-                      [&](const RankClass& alike, const Recording& recording) {
-                        return Fsdp1Writer(job, plan, collectives, kind, alike, recording).write();
-                      });
+  return planned_step(
+      job, states, collectives, [&](const RankClass& alike, const Recording& recording) {
+        return Fsdp1Writer(job, plan, collectives, kind, alike, recording, freed).write();
+      });
 }
 
 }  // namespace ddpsim

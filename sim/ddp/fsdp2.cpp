@@ -131,7 +131,8 @@ class Fsdp2Writer {
       }
     }
     writer_.forward_to(1);
-    copied_out_.reset();
+    if (copied_out_)
+      streams_.hold_on(copies_in_, OperationKind::pack, *std::exchange(copied_out_, std::nullopt));
   }
 
   void backward(bool sync) {

@@ -40,7 +40,7 @@ struct Step {
   void wire(const OnTheWire& wire) {
     const auto index = static_cast<std::uint32_t>(execution.collectives.size());
     planned.buckets.push_back({.collectives = {index}, .sizes = {Bytes(1000 + index)}});
-    planned.choices.emplace_back();
+    planned.collectives.emplace_back();
     planned.schedule.collectives.push_back({.size = Bytes(1000 + index)});
     execution.collectives.push_back({.starts = {TimePoint(wire.start)},
                                      .last_arrival = TimePoint(wire.last_arrival),

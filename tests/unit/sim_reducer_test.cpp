@@ -55,7 +55,7 @@ TEST_CASE("reducer: broadcasts come first, rebuilding before buffers") {
   const PlannedStep planned = scheduled(all_costs(), {.rebuild = true}, step);
   CHECK(sizes(planned, CollectiveKind::broadcast) == std::vector<Bytes>{16_B, 12_B, 700_B, 500_B});
   CHECK(all_reduces_of(planned) == std::vector<std::uint32_t>{4, 5, 6});
-  CHECK(planned.choices.size() == 7);
+  CHECK(planned.collectives.size() == 7);
   step.parameters[kP0].ignored = true;
   CHECK(sizes(scheduled(all_costs(), {.rebuild = true}, step), CollectiveKind::broadcast) ==
         std::vector<Bytes>{12_B, 8_B, 700_B, 500_B});

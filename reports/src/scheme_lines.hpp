@@ -1,0 +1,23 @@
+// What a step under another scheme than DDP sends, and what of it stands in the open.
+#pragma once
+
+#include <string>
+
+#include "ddpsim/reports/reports.hpp"
+
+namespace ddpsim {
+
+/// Whether it is of buckets that reports speak; else of the collectives of a scheme.
+bool speaks_of_buckets(const ReportContext& context);
+
+/// "fsdp2: reshard_after_forward=true, wrap=blocks, …"
+std::string scheme_text(const Scheme& scheme);
+
+/// What each kind of collective carries in a step, and what is exposed by phase. Empty where nothing is sent.
+std::string scheme_lines(const StepResult& step, int digits, const TerminalStyle& style);
+
+/// A row a collective, in the order of their launches; those of a long list in the middle are left out.
+std::string collective_table(const StepResult& step, Backend backend, int digits,
+                             const TerminalStyle& style);
+
+}  // namespace ddpsim
