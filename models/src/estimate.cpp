@@ -86,12 +86,14 @@ Model model_of(const EstimateSpec& spec) {
 }
 
 Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu) {
-  if (spec.precision == Precision::bf16 && gpu.compute_capability < kFirstWithBfloat16)
+  const bool bfloat16 = spec.precision == Precision::bf16 || spec.precision == Precision::bf16_true;
+  if (bfloat16 && gpu.compute_capability < kFirstWithBfloat16)
     throw InputError({.file = spec.model + "@" + spec.gpu,
                       .where = "",
                       .message = gpu.name + " has no bfloat16 units",
                       .hint = "Use amp (fp16)"});
   Model model = model_of(spec);
+  for (Parameter& parameter : model.parameters) parameter.dtype = parameter_dtype(spec.precision);
   const ComputeSetting setting = setting_of(spec, model, gpu);
   require_possible(spec, model, setting);
   Workload workload;

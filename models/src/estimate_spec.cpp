@@ -116,9 +116,10 @@ EstimateSpec parse_estimate_spec(std::string_view text, std::optional<ModelDescr
       spec.checkpointing = checkpointing_after(text, part);
       has_checkpointing = true;
     } else {
-      refuse(text, fmt::format("{} is not understood", in_quotes(part)),
-             "After the GPU come bBATCH, sSEQ, one of fp32, tf32, amp, bf16, attn=eager or "
-             "attn=sdpa, and ckpt=none, full or selective: bert-large@A100:b8:s512:amp");
+      refuse(
+          text, fmt::format("{} is not understood", in_quotes(part)),
+          "After the GPU come bBATCH, sSEQ, one of fp32, tf32, amp, bf16, bf16-true, attn=eager or "
+          "attn=sdpa, and ckpt=none, full or selective: bert-large@A100:b8:s512:amp");
     }
   }
   if (ends_in_colon) refuse(text, "ends in a colon", "Leave it out, or say what follows");

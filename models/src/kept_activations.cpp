@@ -23,7 +23,8 @@ struct LayerBytes {
 
 LayerBytes layer_bytes(const Layer& layer, const ComputeSetting& setting,
                        LayerFate fate = LayerFate::kept) {
-  const bool half = setting.precision == Precision::amp || setting.precision == Precision::bf16;
+  const bool half = is_half(setting.precision);
+  const bool casts = casts_weights(setting.precision);
   constexpr std::int64_t kSingle = 4;
   constexpr std::int64_t kHalf = 2;
   const std::int64_t element = half && !layer.single_precision ? kHalf : kSingle;
@@ -31,11 +32,11 @@ LayerBytes layer_bytes(const Layer& layer, const ComputeSetting& setting,
   if (layer.kind == LayerKind::attention && layer.product)  // the other operand's, too
     inputs += layer.product->groups * layer.product->in * layer.product->out;
   if (!layer.data_gradient || layer.kind == LayerKind::embedding) inputs = 0;
-  LayerBytes bytes = {
-      .output = layer.kept * element * setting.batch,
-      .own = layer.kept_bytes * setting.batch + (half && layer.product ? kHalf * layer.weights : 0),
-      .given = layer.outputs * element * setting.batch,
-      .gives = inputs * element * setting.batch};
+  LayerBytes bytes = {.output = layer.kept * element * setting.batch,
+                      .own = layer.kept_bytes * setting.batch +
+                             (casts && layer.product ? kHalf * layer.weights : 0),
+                      .given = layer.outputs * element * setting.batch,
+                      .gives = inputs * element * setting.batch};
   if (fate == LayerFate::kept) bytes.stored = bytes.output + bytes.own;
   if (fate == LayerFate::saved) bytes.stored = bytes.given;
   return bytes;

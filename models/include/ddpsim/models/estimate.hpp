@@ -1,4 +1,4 @@
-// A workload without a recording: MODEL@GPU[:bBATCH][:sSEQ][:fp32|tf32|amp|bf16][:attn=eager|sdpa]
+// A workload without a recording: MODEL@GPU[:bBATCH][:sSEQ][:fp32|tf32|amp|bf16|bf16-true][:attn=eager|sdpa]
 //                                        [:ckpt=none|full|selective|BLOCKS].
 //
 // MODEL is a name of the catalogue, dimensions (llama:layers=…, model_config.hpp), or a config.json, whose path stands
@@ -49,7 +49,7 @@ inline constexpr std::string_view kBuffersMark = "buffers";
 bool is_estimate(const Workload& workload);
 
 /// What an estimate's compute may be scaled by. Published steps on V100, A100 and H100, each model
-/// on each GPU left out, ran at 0.86 to 1.15 of the estimated speed (the middle 80 %); GPUs without
+/// on each GPU left out, ran at 0.83 to 1.17 of the estimated speed (the middle 80 %); GPUs without
 /// any measurement behind them may lie further off.
 inline constexpr std::pair<double, double> kEstimateSpeedRange = {0.8, 1.25};
 
