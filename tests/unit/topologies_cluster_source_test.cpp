@@ -143,7 +143,7 @@ TEST_CASE("cluster: how peers reach each other over PCIe, said or assumed by the
     CHECK(parse_cluster(again, "again.json").intra.peers == cluster.intra.peers);
     return cluster.intra.peers;
   };
-  for (const std::string gpu : {"RTX2080Ti", "RTX3090", "RTX4090", "RTX5090"})
+  for (const std::string gpu : {"RTX2080Ti", "TITANRTX", "RTX3090", "RTX4090", "RTX5090"})
     CHECK(peers(gpu, "") == PeerAccess::host);
   for (const std::string gpu : {"A100", "L40S", "A6000", "T4", "MI300X"})
     CHECK(peers(gpu, "") == PeerAccess::sockets);
