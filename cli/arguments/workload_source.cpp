@@ -6,18 +6,31 @@
 #include <filesystem>
 #include <system_error>
 
+#include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/models/estimate.hpp"
+#include "ddpsim/models/model_config.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/traces/import.hpp"
 
 namespace ddpsim {
 namespace {
 
+constexpr std::int64_t kMostConfig = 1 << 20;  // bytes; a config.json has a few thousand
+
+/// Where MODEL is a file: what its config.json says.
+std::optional<ModelDescription> model_of_file(const std::string& text) {
+  const std::string path(model_part(text));
+  std::error_code error;
+  if (describe_model(path) || !(path.ends_with(".json") || std::filesystem::exists(path, error)))
+    return std::nullopt;
+  return model_of_config(read_file(path, kMostConfig), path);
+}
+
 LoadedWorkload load_estimate(const std::string& text) {
-  const EstimateSpec spec = parse_estimate_spec(text);
+  const EstimateSpec spec = parse_estimate_spec(text, model_of_file(text));
   const std::optional<GpuModel> gpu = find_gpu(spec.gpu);
   if (!gpu)
     throw InputError({.file = in_quotes(text),

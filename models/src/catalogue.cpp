@@ -2,16 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
-#include <variant>
+#include <utility>
 
-#include "alexnet.hpp"
-#include "bert.hpp"
-#include "densenet.hpp"
-#include "gpt2.hpp"
-#include "inception.hpp"
-#include "resnet.hpp"
-#include "transformer.hpp"
-#include "vgg.hpp"
+#include "model_shape.hpp"
 
 namespace ddpsim {
 namespace {
@@ -20,58 +13,211 @@ constexpr std::int64_t kImageNet = 224;  // pixels a side
 
 struct Entry {
   std::string_view name;
-  std::variant<ResNetShape, VggShape, AlexNetShape, DenseNetShape, InceptionV3Shape, BertShape,
-               Gpt2Shape, TransformerShape>
-      shape;
+  ModelShape shape;
   std::int64_t batch = 32;        ///< where nobody says
   std::int64_t size = kImageNet;  ///< of a sample, where nobody says
   std::int64_t most_tokens = 0;   ///< 0: takes images
+  AttentionKernel attention = AttentionKernel::eager;
+  std::string_view source;
 };
 
-// In the order `list` shows them. A new model is one line here and, at most, one file beside.
-constexpr Entry kModels[] = {
-    {"resnet18", ResNetShape{ResidualBlock::basic, {2, 2, 2, 2}}},
-    {"resnet34", ResNetShape{ResidualBlock::basic, {3, 4, 6, 3}}},
-    {"resnet50", ResNetShape{ResidualBlock::bottleneck, {3, 4, 6, 3}}},
-    {"resnet101", ResNetShape{ResidualBlock::bottleneck, {3, 4, 23, 3}}},
-    {"resnet152", ResNetShape{ResidualBlock::bottleneck, {3, 8, 36, 3}}},
-    {"resnext50_32x4d", ResNetShape{ResidualBlock::bottleneck, {3, 4, 6, 3}, 32, 4}},
-    {"resnext101_32x4d", ResNetShape{ResidualBlock::bottleneck, {3, 4, 23, 3}, 32, 4}},
-    {"resnext101_32x8d", ResNetShape{ResidualBlock::bottleneck, {3, 4, 23, 3}, 32, 8}},
-    {"vgg11", VggShape{{1, 1, 2, 2, 2}}},
-    {"vgg13", VggShape{{2, 2, 2, 2, 2}}},
-    {"vgg16", VggShape{{2, 2, 3, 3, 3}}},
-    {"vgg19", VggShape{{2, 2, 4, 4, 4}}},
-    {"alexnet", AlexNetShape{}, 128},
-    {"densenet121", DenseNetShape{32, {6, 12, 24, 16}}},
-    {"inception_v3", InceptionV3Shape{}, 32, 299},
-    {"bert-base", BertShape{12, 768}, 32, 128, kBertPositions},
-    {"bert-large", BertShape{24, 1024}, 16, 128, kBertPositions},
-    {"gpt2", Gpt2Shape{12, 768}, 8, kGpt2Positions, kGpt2Positions},
-    {"gpt2-medium", Gpt2Shape{24, 1024}, 4, kGpt2Positions, kGpt2Positions},
-    {"gpt2-large", Gpt2Shape{36, 1280}, 2, kGpt2Positions, kGpt2Positions},
-    {"gpt2-xl", Gpt2Shape{48, 1600}, 1, kGpt2Positions, kGpt2Positions},
-    {"transformer-base", TransformerShape{512, 2048, 8}, 128, 32, kTransformerPositions},
-    {"transformer-big", TransformerShape{1024, 4096, 16}, 128, 32, kTransformerPositions},
-};
-
-const Entry* find_entry(std::string_view name) {
-  const auto* found = std::find_if(std::begin(kModels), std::end(kModels),
-                                   [&](const Entry& entry) { return entry.name == name; });
-  return found == std::end(kModels) ? nullptr : found;
+/// A decoder of positions without parameters, trained on `tokens`.
+Entry decoder(std::string_view name, ModelShape shape, std::int64_t tokens, std::int64_t batch,
+              std::string_view source) {
+  return {name, std::move(shape), batch, tokens, kMostTokens, AttentionKernel::sdpa, source};
 }
 
-Model build(const Entry& entry, std::int64_t size) {
-  Model model = std::visit(
-      [&](const auto& shape) { return build_model(std::string(entry.name), shape, size); },
-      entry.shape);
-  model.sample = entry.most_tokens > 0 ? SampleKind::sequence : SampleKind::image;
-  model.sample_size = size;
-  model.default_batch = entry.batch;
-  return model;
+/// MPT's sizes by width; heads of 128 but where the source says otherwise.
+Entry mpt(std::string_view name, std::int64_t layers, std::int64_t hidden, std::int64_t heads,
+          std::int64_t batch) {
+  return decoder(name,
+                 MptShape{.layers = layers,
+                          .hidden = hidden,
+                          .heads = heads,
+                          .feed_forward = 4 * hidden,
+                          .vocabulary = 50368},
+                 2048, batch, "mosaicml/llm-foundry, scripts/train/yamls/pretrain");
+}
+
+Entry opt(std::string_view name, const OptShape& shape, std::int64_t batch) {
+  constexpr std::int64_t kPositions = 2048;
+  OptShape whole = shape;
+  whole.feed_forward = 4 * shape.hidden;
+  whole.vocabulary = 50272;
+  whole.positions = kPositions;
+  if (whole.embedded == 0) whole.embedded = shape.hidden;
+  return {name,
+          whole,
+          batch,
+          kPositions,
+          kPositions,
+          AttentionKernel::sdpa,
+          "Zhang et al. (2022), table 1; config.json of facebook/opt-*"};
+}
+
+Entry bloom(std::string_view name, std::int64_t layers, std::int64_t hidden, std::int64_t heads,
+            std::int64_t batch) {
+  Entry entry = decoder(
+      name, BloomShape{.layers = layers, .hidden = hidden, .heads = heads, .vocabulary = 250880},
+      2048, batch, "BLOOM (2022), table 3; config.json of bigscience/bloom-*");
+  entry.attention = AttentionKernel::eager;  // transformers has no other for it
+  return entry;
+}
+
+/// The scores' bias has a gradient, which needs the scores.
+Entry t5(std::string_view name, const T5Shape& shape, std::int64_t batch) {
+  T5Shape whole = shape;
+  whole.decoder_layers = shape.layers;
+  whole.vocabulary = 32128;
+  return {name,
+          whole,
+          batch,
+          512,
+          kMostTokens,
+          AttentionKernel::eager,
+          "Raffel et al. (2020), section 3.7; config.json of google-t5/t5-*"};
+}
+
+/// In the order `list` shows them. A new model is one line here and, at most, one file beside.
+const std::vector<Entry>& entries() {
+  static const std::vector<Entry> models = {
+      {"resnet18", ResNetShape{ResidualBlock::basic, {2, 2, 2, 2}}},
+      {"resnet34", ResNetShape{ResidualBlock::basic, {3, 4, 6, 3}}},
+      {"resnet50", ResNetShape{ResidualBlock::bottleneck, {3, 4, 6, 3}}},
+      {"resnet101", ResNetShape{ResidualBlock::bottleneck, {3, 4, 23, 3}}},
+      {"resnet152", ResNetShape{ResidualBlock::bottleneck, {3, 8, 36, 3}}},
+      {"resnext50_32x4d", ResNetShape{ResidualBlock::bottleneck, {3, 4, 6, 3}, 32, 4}},
+      {"resnext101_32x4d", ResNetShape{ResidualBlock::bottleneck, {3, 4, 23, 3}, 32, 4}},
+      {"resnext101_32x8d", ResNetShape{ResidualBlock::bottleneck, {3, 4, 23, 3}, 32, 8}},
+      {"vgg11", VggShape{{1, 1, 2, 2, 2}}},
+      {"vgg13", VggShape{{2, 2, 2, 2, 2}}},
+      {"vgg16", VggShape{{2, 2, 3, 3, 3}}},
+      {"vgg19", VggShape{{2, 2, 4, 4, 4}}},
+      {"alexnet", AlexNetShape{}, 128},
+      {"densenet121", DenseNetShape{32, {6, 12, 24, 16}}},
+      {"inception_v3", InceptionV3Shape{}, 32, 299},
+      {"bert-base", BertShape{12, 768, 12, 3072}, 32, 128, kBertPositions},
+      {"bert-large", BertShape{24, 1024, 16, 4096}, 16, 128, kBertPositions},
+      {"gpt2", Gpt2Shape{12, 768, 12, 3072}, 8, kGpt2Positions, kGpt2Positions},
+      {"gpt2-medium", Gpt2Shape{24, 1024, 16, 4096}, 4, kGpt2Positions, kGpt2Positions},
+      {"gpt2-large", Gpt2Shape{36, 1280, 20, 5120}, 2, kGpt2Positions, kGpt2Positions},
+      {"gpt2-xl", Gpt2Shape{48, 1600, 25, 6400}, 1, kGpt2Positions, kGpt2Positions},
+      {"transformer-base", TransformerShape{512, 2048, 8}, 128, 32, kTransformerPositions},
+      {"transformer-big", TransformerShape{1024, 4096, 16}, 128, 32, kTransformerPositions},
+      // Layers, features, heads, key heads, features of a head, feed-forward, vocabulary.
+      decoder("llama2-7b", LlamaShape{32, 4096, 32, 32, 128, 11008, 32000}, 4096, 1,
+              "config.json of meta-llama/Llama-2-7b-hf"),
+      decoder("llama2-13b", LlamaShape{40, 5120, 40, 40, 128, 13824, 32000}, 4096, 1,
+              "config.json of meta-llama/Llama-2-13b-hf"),
+      decoder("llama2-34b", LlamaShape{48, 8192, 64, 8, 128, 22016, 32000}, 4096, 1,
+              "config.json of codellama/CodeLlama-34b-hf, which continues it"),
+      decoder("llama2-70b", LlamaShape{80, 8192, 64, 8, 128, 28672, 32000}, 4096, 1,
+              "config.json of meta-llama/Llama-2-70b-hf"),
+      decoder("llama3-8b", LlamaShape{32, 4096, 32, 8, 128, 14336, 128256}, 8192, 1,
+              "The Llama 3 Herd of Models (2024), table 3"),
+      decoder("llama3-70b", LlamaShape{80, 8192, 64, 8, 128, 28672, 128256}, 8192, 1,
+              "The Llama 3 Herd of Models (2024), table 3"),
+      decoder("llama3-405b", LlamaShape{126, 16384, 128, 8, 128, 53248, 128256}, 8192, 1,
+              "The Llama 3 Herd of Models (2024), table 3"),
+      decoder("tinyllama-1.1b", LlamaShape{22, 2048, 32, 4, 64, 5632, 32000}, 2048, 4,
+              "Zhang et al., TinyLlama (2024), table 2"),
+      decoder("yi-6b", LlamaShape{32, 4096, 32, 4, 128, 11008, 64000}, 4096, 1,
+              "config.json of 01-ai/Yi-6B"),
+      decoder("mistral-7b", LlamaShape{32, 4096, 32, 8, 128, 14336, 32000}, 4096, 1,
+              "Jiang et al., Mistral 7B (2023), table 1"),
+      decoder("qwen2.5-1.5b", LlamaShape{28, 1536, 12, 2, 128, 8960, 151936, true, true}, 4096, 2,
+              "config.json of Qwen/Qwen2.5-1.5B"),
+      decoder("qwen2.5-3b", LlamaShape{36, 2048, 16, 2, 128, 11008, 151936, true, true}, 4096, 1,
+              "config.json of Qwen/Qwen2.5-3B"),
+      decoder("qwen2.5-7b", LlamaShape{28, 3584, 28, 4, 128, 18944, 152064, false, true}, 4096, 1,
+              "config.json of Qwen/Qwen2.5-7B"),
+      mpt("mpt-125m", 12, 768, 12, 16),
+      mpt("mpt-350m", 24, 1024, 16, 8),
+      mpt("mpt-760m", 24, 1536, 12, 8),
+      mpt("mpt-1b", 24, 2048, 16, 8),
+      mpt("mpt-3b", 32, 2560, 20, 4),
+      mpt("mpt-7b", 32, 4096, 32, 1),
+      mpt("mpt-13b", 40, 5120, 40, 1),
+      mpt("mpt-30b", 48, 7168, 56, 1),
+      mpt("mpt-70b", 80, 8192, 64, 1),
+      opt("opt-125m", {.layers = 12, .hidden = 768, .heads = 12}, 8),
+      opt("opt-350m",
+          {.layers = 24, .hidden = 1024, .heads = 16, .embedded = 512, .norm_first = false}, 4),
+      opt("opt-1.3b", {.layers = 24, .hidden = 2048, .heads = 32}, 2),
+      opt("opt-2.7b", {.layers = 32, .hidden = 2560, .heads = 32}, 1),
+      opt("opt-6.7b", {.layers = 32, .hidden = 4096, .heads = 32}, 1),
+      opt("opt-13b", {.layers = 40, .hidden = 5120, .heads = 40}, 1),
+      opt("opt-30b", {.layers = 48, .hidden = 7168, .heads = 56}, 1),
+      opt("opt-66b", {.layers = 64, .hidden = 9216, .heads = 72}, 1),
+      bloom("bloom-560m", 24, 1024, 16, 4),
+      bloom("bloom-1b1", 24, 1536, 16, 2),
+      bloom("bloom-7b1", 30, 4096, 32, 1),
+      decoder("gpt-neox-20b", GptNeoxShape{44, 6144, 64, 24576, 50432, 24}, 2048, 1,
+              "Black et al. (2022), table 1; config.json of EleutherAI/gpt-neox-20b"),
+      {"gpt-j-6b", GptjShape{28, 4096, 16, 16384, 50400, 2048, 64}, 1, 2048, 2048,
+       AttentionKernel::sdpa, "config.json of EleutherAI/gpt-j-6b"},
+      decoder("falcon-7b", FalconShape{32, 4544, 71, 1, 18176, 65024}, 2048, 1,
+              "config.json of tiiuae/falcon-7b"),
+      decoder("falcon-40b", FalconShape{60, 8192, 128, 8, 32768, 65024, true, true}, 2048, 1,
+              "config.json of tiiuae/falcon-40b"),
+      // Layers, of the decoder, features, heads, features of a head, feed-forward.
+      t5("t5-small", T5Shape{6, 0, 512, 8, 64, 2048}, 16),
+      t5("t5-base", T5Shape{12, 0, 768, 12, 64, 3072}, 8),
+      t5("t5-large", T5Shape{24, 0, 1024, 16, 64, 4096}, 4),
+      t5("t5-3b", T5Shape{24, 0, 1024, 32, 128, 16384}, 1),
+      t5("t5-11b", T5Shape{24, 0, 1024, 128, 128, 65536}, 1),
+  };
+  return models;
+}
+
+/// The same layers under a name that others give them.
+constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
+    {"llama-7b", "llama2-7b"},
+    {"llama-13b", "llama2-13b"},
+    {"llama3.1-8b", "llama3-8b"},
+    {"llama3.1-70b", "llama3-70b"},
+    {"llama3.1-405b", "llama3-405b"}};
+
+const Entry* find_entry(std::string_view name) {
+  for (const auto& [other, known] : kOtherNames)
+    if (name == other) name = known;
+  const auto found = std::ranges::find(entries(), name, &Entry::name);
+  return found == entries().end() ? nullptr : &*found;
 }
 
 }  // namespace
+
+ModelDescription described(std::string name, const ModelShape& shape, const UsualSamples& samples,
+                           AttentionKernel attention) {
+  ModelDescription description;
+  description.name = name;
+  description.sample = samples.most_tokens > 0 ? SampleKind::sequence : SampleKind::image;
+  description.usual_size = samples.size;
+  description.usual_batch = samples.batch;
+  description.most_tokens = samples.most_tokens;
+  description.attention = attention;
+  description.build = [name = std::move(name), shape](std::int64_t size, AttentionKernel kernel) {
+    return std::visit(
+        [&](const auto& one) {
+          if constexpr (requires { build_model(name, one, size, kernel); })
+            return build_model(name, one, size, kernel);
+          else
+            return build_model(name, one, size);
+        },
+        shape);
+  };
+  return description;
+}
+
+Model build_model(const ModelDescription& description, std::optional<std::int64_t> tokens,
+                  std::optional<AttentionKernel> attention) {
+  const std::int64_t size = tokens.value_or(description.usual_size);
+  Model model = description.build(size, attention.value_or(description.attention));
+  model.sample = description.sample;
+  model.sample_size = size;
+  model.default_batch = description.usual_batch;
+  return model;
+}
 
 std::string source_of(const Model& model) {
   std::string text = "bundled model " + model.name;
@@ -79,16 +225,31 @@ std::string source_of(const Model& model) {
   return text;
 }
 
-std::optional<Model> find_model(std::string_view name) {
+std::string_view name_of(AttentionKernel kernel) {
+  return kernel == AttentionKernel::eager ? "eager" : "sdpa";
+}
+
+std::optional<ModelDescription> describe_model(std::string_view name) {
   const Entry* entry = find_entry(name);
   if (entry == nullptr) return std::nullopt;
-  return build(*entry, entry->size);
+  ModelDescription description =
+      described(std::string(entry->name), entry->shape,
+                {.batch = entry->batch, .size = entry->size, .most_tokens = entry->most_tokens},
+                entry->attention);
+  description.source = entry->source;
+  return description;
+}
+
+std::optional<Model> find_model(std::string_view name) {
+  const std::optional<ModelDescription> description = describe_model(name);
+  if (!description) return std::nullopt;
+  return build_model(*description, std::nullopt, std::nullopt);
 }
 
 std::optional<Model> find_model(std::string_view name, std::int64_t tokens) {
-  const Entry* entry = find_entry(name);
-  if (entry == nullptr || tokens < 1 || tokens > entry->most_tokens) return std::nullopt;
-  return build(*entry, tokens);
+  const std::optional<ModelDescription> description = describe_model(name);
+  if (!description || tokens < 1 || tokens > description->most_tokens) return std::nullopt;
+  return build_model(*description, tokens, std::nullopt);
 }
 
 std::optional<std::int64_t> most_tokens(std::string_view name) {
@@ -99,7 +260,7 @@ std::optional<std::int64_t> most_tokens(std::string_view name) {
 
 std::vector<std::string> model_names() {
   std::vector<std::string> names;
-  for (const Entry& entry : kModels) names.emplace_back(entry.name);
+  for (const Entry& entry : entries()) names.emplace_back(entry.name);
   return names;
 }
 

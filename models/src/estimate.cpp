@@ -1,10 +1,12 @@
 #include "ddpsim/models/estimate.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/quote.hpp"
 #include "ddpsim/models/kept_activations.hpp"
 
 namespace ddpsim {
@@ -13,36 +15,89 @@ namespace {
 constexpr const char* kMark = "estimate";
 constexpr int kFirstWithBfloat16 = 80;  // compute capability
 
-Model model_of(const EstimateSpec& spec) {
-  return spec.tokens ? find_model(spec.model, *spec.tokens).value()
-                     : find_model(spec.model).value();
-}
-
 ComputeSetting setting_of(const EstimateSpec& spec, const Model& model, const GpuModel& gpu) {
   return {
       .gpu = gpu, .precision = spec.precision, .batch = spec.batch.value_or(model.default_batch)};
 }
 
+bool computes_otherwise(const EstimateSpec& spec) {
+  return spec.attention && spec.attention != spec.description.attention;
+}
+
 /// `bert-large@A100:b8:s512:amp`, nothing left to defaults.
-std::string full_name(const Model& model, const ComputeSetting& setting) {
+std::string full_name(const EstimateSpec& spec, const Model& model, const ComputeSetting& setting) {
   const std::string tokens =
       model.sample == SampleKind::sequence ? fmt::format(":s{}", model.sample_size) : "";
-  return fmt::format("{}@{}:b{}{}:{}", model.name, setting.gpu.name, setting.batch, tokens,
-                     name_of(setting.precision));
+  std::string name = fmt::format("{}@{}:b{}{}:{}", model.name, setting.gpu.name, setting.batch,
+                                 tokens, name_of(setting.precision));
+  if (computes_otherwise(spec)) name += fmt::format(":attn={}", name_of(*spec.attention));
+  if (spec.checkpointing != Checkpointing{})
+    name += fmt::format(":ckpt={}", name_of(spec.checkpointing));
+  return name;
+}
+
+/// Counts of bytes and picoseconds stay within 63 bits: a GPU's day is more than anybody waits for one step.
+void require_possible(const EstimateSpec& spec, const Model& model, const ComputeSetting& setting) {
+  constexpr double kMostBytes = 1e17;
+  constexpr double kMostSeconds = 5e4;
+  constexpr double kElement = 8;  // at most, with masks and places
+  double elements = 0;
+  double flops = 0;
+  for (const Layer& layer : model.layers) {
+    elements += static_cast<double>(layer.forward_elements) +
+                static_cast<double>(layer.backward_elements) + static_cast<double>(layer.inputs) +
+                static_cast<double>(layer.outputs) + static_cast<double>(layer.kept_bytes);
+    if (layer.product) flops += 6 * layer.product->multiply_adds();
+    if (layer.fused) flops += 7 * layer.fused->multiply_adds();
+  }
+  const auto batch = static_cast<double>(setting.batch);
+  const double seconds =
+      flops * batch / (setting.gpu.fp32_tflops * 1e12) +
+      elements * batch * kElement / setting.gpu.memory_bandwidth.bytes_per_second();
+  if (elements * batch * kElement <= kMostBytes && seconds <= kMostSeconds) return;
+  throw InputError({.file = in_quotes(spec.model + "@" + spec.gpu),
+                    .where = "",
+                    .message = fmt::format("one step of batch {} takes hours on one {}",
+                                           setting.batch, setting.gpu.name),
+                    .hint = "Take a smaller batch, shorter sequences or a smaller model"});
+}
+
+struct SecondRun {
+  Duration duration;
+  int kernels = 0;
+};
+
+/// What backward computes again of a block's forward.
+SecondRun second_run(const Model& model, const Block& block, const std::vector<LayerFate>& fates,
+                     const ComputeSetting& setting) {
+  SecondRun run;
+  for (std::size_t k = block.first; k < block.last; ++k) {
+    if (fates[k] != LayerFate::run_again) continue;
+    run.duration += layer_cost(model.layers[k], setting).forward;
+    run.kernels += layer_kernels(model.layers[k], setting.precision).forward;
+  }
+  return run;
 }
 
 }  // namespace
 
+Model model_of(const EstimateSpec& spec) {
+  return build_model(spec.description, spec.tokens, spec.attention);
+}
+
 Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu) {
-  if (spec.precision == Precision::bf16 && gpu.compute_capability < kFirstWithBfloat16)
+  const bool bfloat16 = spec.precision == Precision::bf16 || spec.precision == Precision::bf16_true;
+  if (bfloat16 && gpu.compute_capability < kFirstWithBfloat16)
     throw InputError({.file = spec.model + "@" + spec.gpu,
                       .where = "",
                       .message = gpu.name + " has no bfloat16 units",
                       .hint = "Use amp (fp16)"});
   Model model = model_of(spec);
+  for (Parameter& parameter : model.parameters) parameter.dtype = parameter_dtype(spec.precision);
   const ComputeSetting setting = setting_of(spec, model, gpu);
+  require_possible(spec, model, setting);
   Workload workload;
-  workload.name = "estimate " + full_name(model, setting);
+  workload.name = "estimate " + full_name(spec, model, setting);
   workload.gpu = gpu.name;
   workload.precision = name_of(spec.precision);
   workload.batch_per_gpu = setting.batch;
@@ -56,14 +111,23 @@ Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu) {
   Duration& backward = workload.backward->duration;
   Launches& launches = workload.launches.emplace();
   std::int64_t launched = 0;
-  for (auto layer = model.layers.rbegin(); layer != model.layers.rend(); ++layer) {
-    const LayerCost cost = layer_cost(*layer, setting);
-    const LayerKernels kernels = layer_kernels(*layer, setting.precision);
+  const std::vector<LayerFate> fates = layer_fates(model, spec.checkpointing);
+  auto block = model.blocks.rbegin();
+  for (std::size_t k = model.layers.size(); k-- > 0;) {
+    if (block != model.blocks.rend() && k + 1 == block->last) {
+      const SecondRun again = second_run(model, *block, fates, setting);
+      backward += again.duration;
+      launched += again.kernels;
+      ++block;
+    }
+    const Layer& layer = model.layers[k];
+    const LayerCost cost = layer_cost(layer, setting);
+    const LayerKernels kernels = layer_kernels(layer, setting.precision);
     forward += cost.forward;
     backward += cost.backward();
     launches.forward += kernels.forward;
     launched += kernels.backward;
-    for (const std::size_t parameter : layer->parameters) {
+    for (const std::size_t parameter : layer.parameters) {
       written[parameter] = backward;
       launched_before[parameter] = launched;
     }
@@ -77,7 +141,7 @@ Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu) {
   }
   launches.optimizer = optimizer_kernels(model);
   workload.optimizer = optimizer_cost(model, gpu);
-  workload.activations = kept_activations(model, setting);
+  workload.activations = kept_activations(model, setting, spec.checkpointing);
   workload.parameters = std::move(model.parameters);
   workload.buffers = std::move(model.buffers);
   const std::string size = model.sample == SampleKind::sequence
@@ -90,6 +154,18 @@ Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu) {
        "layer costs from the GPU's data sheet and efficiencies learned from other GPUs' "
        "published times; no data loading"},
   };
+  const bool computes_otherwise = spec.attention && spec.attention != spec.description.attention;
+  if (model.sample == SampleKind::sequence &&
+      (computes_otherwise || spec.description.attention == AttentionKernel::sdpa))
+    workload.provenance.emplace_back("attention",
+                                     name_of(spec.attention.value_or(spec.description.attention)));
+  if (spec.checkpointing != Checkpointing{})
+    workload.provenance.emplace_back("checkpointing", name_of(spec.checkpointing));
+  if (!spec.description.source.empty())
+    workload.provenance.emplace_back("dimensions", spec.description.source);
+  if (!spec.description.assumed.empty())
+    workload.provenance.emplace_back("assumed",
+                                     fmt::format("{}", fmt::join(spec.description.assumed, ", ")));
   if (!model.buffers_as_in.empty())
     workload.provenance.emplace_back(kBuffersMark, "as in " + model.buffers_as_in);
   return workload;

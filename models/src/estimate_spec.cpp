@@ -1,18 +1,22 @@
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <utility>
 
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/models/estimate.hpp"
+#include "ddpsim/models/model_config.hpp"
 
 namespace ddpsim {
 namespace {
 
 /// Far above any batch that fits a GPU, far below what would overflow.
 constexpr std::int64_t kMostSamples = 1'000'000;
+
+constexpr std::string_view kAttention = "attn=";
+constexpr std::string_view kCheckpointing = "ckpt=";
 
 [[noreturn]] void refuse(std::string_view spec, std::string message, std::string hint = "") {
   throw InputError({.file = in_quotes(spec),
@@ -35,18 +39,39 @@ std::int64_t count_after(std::string_view spec, std::string_view part, const cha
   return *value;
 }
 
+AttentionKernel kernel_after(std::string_view spec, std::string_view part) {
+  const std::string_view word = part.substr(kAttention.size());
+  for (const AttentionKernel kernel : {AttentionKernel::eager, AttentionKernel::sdpa})
+    if (word == name_of(kernel)) return kernel;
+  refuse(spec, fmt::format("{} is neither attn=eager nor attn=sdpa", in_quotes(part)));
+}
+
+Checkpointing checkpointing_after(std::string_view spec, std::string_view part) {
+  const auto checkpointing = checkpointing_from_name(part.substr(kCheckpointing.size()));
+  if (!checkpointing)
+    refuse(spec, fmt::format("{} is not understood", in_quotes(part)),
+           "Write ckpt=none, ckpt=full, ckpt=selective, or how many blocks: ckpt=12");
+  return *checkpointing;
+}
+
 }  // namespace
 
-EstimateSpec parse_estimate_spec(std::string_view text) {
-  const std::size_t at = text.find('@');
+std::string_view model_part(std::string_view text) {
+  return text.substr(0, text.rfind('@'));
+}
+
+EstimateSpec parse_estimate_spec(std::string_view text, std::optional<ModelDescription> described) {
+  const std::size_t at = text.rfind('@');
   if (at == std::string_view::npos)
     refuse(text, "is no estimate", "Write MODEL@GPU, such as resnet50@V100:b32");
   EstimateSpec spec;
   spec.model = text.substr(0, at);
-  const std::vector<std::string> models = model_names();
-  if (std::find(models.begin(), models.end(), spec.model) == models.end())
+  if (!described) described = describe_model(spec.model);
+  if (!described) described = model_of_dimensions(spec.model, text);
+  if (!described)
     refuse(text, fmt::format("there is no model {}", in_quotes(spec.model)),
-           did_you_mean_or_known(spec.model, models));
+           did_you_mean_or_known(spec.model, model_names()));
+  spec.description = std::move(*described);
   std::string_view rest = text.substr(at + 1);
   const auto next_part = [&] {
     const std::size_t colon = rest.find(':');
@@ -58,6 +83,7 @@ EstimateSpec parse_estimate_spec(std::string_view text) {
   spec.gpu = next_part();
   if (spec.gpu.empty()) refuse(text, "names no GPU", "Write " + spec.model + "@V100");
   bool has_precision = false;
+  bool has_checkpointing = false;
   while (!rest.empty()) {
     const std::string_view part = next_part();
     const auto once = [&](bool given) {
@@ -72,15 +98,28 @@ EstimateSpec parse_estimate_spec(std::string_view text) {
       spec.batch = count_after(text, part, "batch size", kMostSamples);
     } else if (part.size() > 1 && part.front() == 's') {
       once(spec.tokens.has_value());
-      const std::optional<std::int64_t> most = most_tokens(spec.model);
-      if (!most)
+      if (spec.description.sample == SampleKind::image)
         refuse(text, fmt::format("{} takes images: it has no sequence length", spec.model),
                "Leave out " + std::string(in_quotes(part)));
-      spec.tokens = count_after(text, part, "sequence length", *most);
+      spec.tokens = count_after(text, part, "sequence length", spec.description.most_tokens);
+    } else if (part.starts_with(kAttention)) {
+      once(spec.attention.has_value());
+      if (spec.description.sample == SampleKind::image)
+        refuse(text, fmt::format("{} takes images: it has no attention", spec.model),
+               "Leave out " + std::string(in_quotes(part)));
+      spec.attention = kernel_after(text, part);
+    } else if (part.starts_with(kCheckpointing)) {
+      once(has_checkpointing);
+      if (spec.description.sample == SampleKind::image)
+        refuse(text, fmt::format("{} takes images: it has no blocks to checkpoint", spec.model),
+               "Leave out " + std::string(in_quotes(part)));
+      spec.checkpointing = checkpointing_after(text, part);
+      has_checkpointing = true;
     } else {
-      refuse(text, fmt::format("{} is not understood", in_quotes(part)),
-             "After the GPU come bBATCH, sSEQ, and one of fp32, tf32, amp, bf16: "
-             "bert-large@A100:b8:s512:amp");
+      refuse(
+          text, fmt::format("{} is not understood", in_quotes(part)),
+          "After the GPU come bBATCH, sSEQ, one of fp32, tf32, amp, bf16, bf16-true, attn=eager or "
+          "attn=sdpa, and ckpt=none, full or selective: bert-large@A100:b8:s512:amp");
     }
   }
   if (ends_in_colon) refuse(text, "ends in a colon", "Leave it out, or say what follows");

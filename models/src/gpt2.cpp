@@ -8,43 +8,56 @@
 namespace ddpsim {
 namespace {
 
-void block(ModuleRecorder& model, const std::string& prefix, std::int64_t hidden) {
+void branch_out(ModuleRecorder& model, const std::string& prefix, const Gpt2Shape& shape) {
+  if (shape.dropout) model.dropout(prefix + "dropout");
+  model.add(prefix + "add");
+}
+
+void block(ModuleRecorder& model, const std::string& prefix, const Gpt2Shape& shape) {
+  model.begin_block();
   model.layer_norm(prefix + "ln_1");
-  model.buffer(Dtype::boolean, kGpt2Positions * kGpt2Positions);  // attn.bias, the causal mask
-  model.buffer(Dtype::float32);                                   // attn.masked_bias
-  model.conv1d_addmm(prefix + "attn.c_attn", 3 * hidden);
-  model.continue_from({.channels = hidden, .height = model.activation().height});
-  model.attention(prefix + "attn", hidden / kHeadFeatures, model.activation().positions());
-  model.conv1d_addmm(prefix + "attn.c_proj", hidden);
-  model.dropout(prefix + "attn.dropout");
-  model.add(prefix + "attn.add");
+  if (shape.mask_buffers) {
+    model.buffer(Dtype::boolean, shape.positions * shape.positions);  // attn.bias, the causal mask
+    model.buffer(Dtype::float32);                                     // attn.masked_bias
+  }
+  model.conv1d_addmm(prefix + "attn.c_attn", 3 * shape.hidden);
+  model.continue_from({.channels = shape.hidden, .height = model.activation().height});
+  model.attention(prefix + "attn", {.heads = shape.heads,
+                                    .keys = model.activation().positions(),
+                                    .causal = true,
+                                    .dropout = shape.dropout});
+  model.conv1d_addmm(prefix + "attn.c_proj", shape.hidden);
+  branch_out(model, prefix + "attn.", shape);
   model.layer_norm(prefix + "ln_2");
-  model.conv1d_addmm(prefix + "mlp.c_fc", 4 * hidden);
-  // The tanh approximation written out: cube, two sums, three products, tanh, one more product.
-  model.elementwise(prefix + "mlp.act", {.forward = 18, .backward = 24, .kernels = 8, .kept = 4});
-  model.conv1d_addmm(prefix + "mlp.c_proj", hidden);
-  model.dropout(prefix + "mlp.dropout");
-  model.add(prefix + "mlp.add");
+  model.conv1d_addmm(prefix + "mlp.c_fc", shape.feed_forward);
+  model.gelu_written_out(prefix + "mlp.act");
+  model.conv1d_addmm(prefix + "mlp.c_proj", shape.hidden);
+  branch_out(model, prefix + "mlp.", shape);
+  model.end_block();
 }
 
 }  // namespace
 
-Model build_model(const std::string& name, const Gpt2Shape& shape, std::int64_t sequence) {
-  constexpr std::int64_t kVocabulary = 50257;
-  ModuleRecorder model(name, {.height = sequence});
-  const std::size_t tokens = model.embedding("transformer.wte", kVocabulary, shape.hidden);
-  const std::size_t positions = model.embedding("transformer.wpe", kGpt2Positions, shape.hidden);
+Model build_model(const std::string& name, const Gpt2Shape& shape, std::int64_t sequence,
+                  AttentionKernel attention) {
+  ModuleRecorder model(name, {.height = sequence}, attention);
+  const std::size_t tokens = model.embedding("transformer.wte", shape.vocabulary, shape.hidden);
+  const std::size_t positions = model.embedding("transformer.wpe", shape.positions, shape.hidden);
   model.look_up(tokens);
   model.look_up(positions);
   model.add("transformer.add");
-  model.dropout("transformer.drop");
-  for (int layer = 0; layer < shape.layers; ++layer)
-    block(model, "transformer.h." + std::to_string(layer) + ".", shape.hidden);
+  if (shape.dropout) model.dropout("transformer.drop");
+  for (std::int64_t layer = 0; layer < shape.layers; ++layer)
+    block(model, "transformer.h." + std::to_string(layer) + ".", shape);
   model.layer_norm("transformer.ln_f");
-  model.tied_linear(tokens);
+  if (shape.tied)
+    model.tied_linear(tokens);
+  else
+    model.linear("lm_head", shape.vocabulary, false);
   model.cross_entropy("loss");
-  model.buffers_as_in(
-      "transformers 4.12 to 4.57, a causal mask of 1 MiB in each layer (2.1: 4 MiB; 5.23: none)");
+  if (shape.mask_buffers)
+    model.buffers_as_in(
+        "transformers 4.12 to 4.57, a causal mask of 1 MiB in each layer (2.1: 4 MiB; 5.23: none)");
   return std::move(model).finish();
 }
 

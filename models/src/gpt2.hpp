@@ -16,11 +16,19 @@ namespace ddpsim {
 inline constexpr std::int64_t kGpt2Positions = 1024;
 
 struct Gpt2Shape {
-  int layers = 0;
+  std::int64_t layers = 0;
   std::int64_t hidden = 0;
+  std::int64_t heads = 0;
+  std::int64_t feed_forward = 0;
+  std::int64_t vocabulary = 50257;
+  std::int64_t positions = kGpt2Positions;
+  bool tied = true;
+  bool dropout = true;
+  bool mask_buffers = true;  ///< as before transformers 5
 };
 
 /// `tokens`: tokens of a sequence.
-Model build_model(const std::string& name, const Gpt2Shape& shape, std::int64_t tokens);
+Model build_model(const std::string& name, const Gpt2Shape& shape, std::int64_t tokens,
+                  AttentionKernel attention);
 
 }  // namespace ddpsim

@@ -13,26 +13,33 @@ std::int64_t bytes_of(const Parameter& parameter) {
 
 /// In bytes of the whole batch.
 struct LayerBytes {
+  std::int64_t stored =
+      0;  ///< stays from forward until backward reaches the layer's block, or the layer
   std::int64_t output = 0;  ///< kept of what it gave
   std::int64_t own = 0;     ///< kept beside it: masks, places, its weights' cast
   std::int64_t given = 0;   ///< gradient of its output
   std::int64_t gives = 0;   ///< gradients of what it was given, without its parameters'
 };
 
-LayerBytes layer_bytes(const Layer& layer, const ComputeSetting& setting) {
-  const bool half = setting.precision == Precision::amp || setting.precision == Precision::bf16;
+LayerBytes layer_bytes(const Layer& layer, const ComputeSetting& setting,
+                       LayerFate fate = LayerFate::kept) {
+  const bool half = is_half(setting.precision);
+  const bool casts = casts_weights(setting.precision);
   constexpr std::int64_t kSingle = 4;
   constexpr std::int64_t kHalf = 2;
   const std::int64_t element = half && !layer.single_precision ? kHalf : kSingle;
   std::int64_t inputs = layer.product ? layer.product->inputs() : layer.inputs;
-  if (layer.kind == LayerKind::attention)  // the other operand's, too
+  if (layer.kind == LayerKind::attention && layer.product)  // the other operand's, too
     inputs += layer.product->groups * layer.product->in * layer.product->out;
   if (!layer.data_gradient || layer.kind == LayerKind::embedding) inputs = 0;
-  return {
-      .output = layer.kept * element * setting.batch,
-      .own = layer.kept_bytes * setting.batch + (half && layer.product ? kHalf * layer.weights : 0),
-      .given = layer.outputs * element * setting.batch,
-      .gives = inputs * element * setting.batch};
+  LayerBytes bytes = {.output = layer.kept * element * setting.batch,
+                      .own = layer.kept_bytes * setting.batch +
+                             (casts && layer.product ? kHalf * layer.weights : 0),
+                      .given = layer.outputs * element * setting.batch,
+                      .gives = inputs * element * setting.batch};
+  if (fate == LayerFate::kept) bytes.stored = bytes.output + bytes.own;
+  if (fate == LayerFate::saved) bytes.stored = bytes.given;
+  return bytes;
 }
 
 /// The last product's: the script has it in hand while backward runs.
@@ -56,9 +63,11 @@ std::int64_t input_bytes(const Model& model, const ComputeSetting& setting) {
 /// Goes through backward, from the last layer to the first.
 class Backwards {
  public:
-  Backwards(const Model& model, const ComputeSetting& setting, std::int64_t kept)
+  Backwards(const Model& model, const ComputeSetting& setting, const std::vector<LayerFate>& fates,
+            std::int64_t kept)
       : model_(model),
         setting_(setting),
+        fates_(fates),
         output_(gives_the_output(model)),
         there_(kept),
         uses_(model.parameters.size()) {
@@ -69,13 +78,25 @@ class Backwards {
 
   /// `left`: of what was kept, in the hands of the script.
   std::vector<Bytes> held(std::int64_t left) && {
-    for (auto layer = model_.layers.rbegin(); layer != model_.layers.rend(); ++layer) run(*layer);
+    auto block = model_.blocks.rbegin();
+    for (std::size_t k = model_.layers.size(); k-- > 0;) {
+      if (block != model_.blocks.rend() && k + 1 == block->last) compute_again(*block++);
+      run(model_.layers[k]);
+    }
     held_.emplace_back(most_);
     held_.emplace_back(left);
     return std::move(held_);
   }
 
  private:
+  /// What forward kept of a block gives way to all that backward reads of it.
+  void compute_again(const Block& block) {
+    for (std::size_t k = block.first; k < block.last; ++k) {
+      const LayerBytes bytes = layer_bytes(model_.layers[k], setting_, fates_[k]);
+      there_ += bytes.output + bytes.own - bytes.stored;
+    }
+  }
+
   void run(const Layer& layer) {
     const LayerBytes bytes = layer_bytes(layer, setting_);
     const bool reads_what_it_gave = layer.kind == LayerKind::elementwise;
@@ -110,6 +131,7 @@ class Backwards {
 
   const Model& model_;
   const ComputeSetting& setting_;
+  const std::vector<LayerFate>& fates_;
   const Layer* output_;
   std::int64_t there_;
   std::int64_t waiting_ = 0;     ///< gradients, beside those of the layer that runs
@@ -122,17 +144,18 @@ class Backwards {
 
 }  // namespace
 
-Activations kept_activations(const Model& model, const ComputeSetting& setting) {
+Activations kept_activations(const Model& model, const ComputeSetting& setting,
+                             const Checkpointing& checkpointing) {
   const std::int64_t input = input_bytes(model, setting);
   const Layer* output = gives_the_output(model);
   const std::int64_t left = input + (output ? layer_bytes(*output, setting).output : 0);
+  const std::vector<LayerFate> fates = layer_fates(model, checkpointing);
   std::int64_t kept = input;
-  for (const Layer& layer : model.layers) {
-    const LayerBytes bytes = layer_bytes(layer, setting);
-    kept += bytes.output + bytes.own;
-  }
-  return {
-      .bytes = Bytes(kept), .recorded = false, .held = Backwards(model, setting, kept).held(left)};
+  for (std::size_t k = 0; k < model.layers.size(); ++k)
+    kept += layer_bytes(model.layers[k], setting, fates[k]).stored;
+  return {.bytes = Bytes(kept),
+          .recorded = false,
+          .held = Backwards(model, setting, fates, kept).held(left)};
 }
 
 }  // namespace ddpsim

@@ -12,7 +12,7 @@ namespace ddpsim {
 namespace {
 
 constexpr std::array kPrecisions = {Precision::fp32, Precision::tf32, Precision::amp,
-                                    Precision::bf16};
+                                    Precision::bf16, Precision::bf16_true};
 
 /// Output tile of one thread block, and the depth a block keeps when a product is split for more
 /// blocks: usual sizes of cuBLAS and cuDNN kernels.
@@ -25,14 +25,14 @@ constexpr double kLeastDepth = 256;
 /// ResNet-50 on an A100 and a VGG-13 on an H100: three to and one from NHWC per convolution).
 constexpr double kLayoutPasses = 4.0 / 3;
 
-bool is_half(Precision precision) {
-  return precision == Precision::amp || precision == Precision::bf16;
-}
-
 /// SGD reads gradient, weight and momentum and writes two of them; Adam has one state more.
 int optimizer_passes(const Model& model) {
   return usual_optimizer(model.sample) == Optimizer::momentum ? 5 : 7;
 }
+
+/// Products of fused attention beside forward's two: backward computes the scores again, and three gradients.
+constexpr double kFusedForward = 1;
+constexpr double kFusedBackward = 2.5;
 
 enum class Pass { forward, data_gradient, weight_gradient };
 
@@ -45,15 +45,17 @@ class CostModel {
         batch_(static_cast<double>(setting.batch)),
         bandwidth_(gpu_.memory_bandwidth.bytes_per_second()),
         element_(is_half(setting.precision) && !layer.single_precision ? 2 : 4),
+        casts_(casts_weights(setting.precision)),
+        weight_element_(static_cast<double>(element_size(parameter_dtype(setting.precision)))),
         tensor_tflops_(tensor_tflops(setting.precision)) {}
 
   LayerCost cost() const {
     LayerCost cost;
     cost.forward = seconds(moving(layer_.forward_elements) + kernels(layer_.forward_kernels) +
-                           product(Pass::forward));
+                           product(Pass::forward) + fused(kFusedForward));
     cost.data_gradient =
         seconds(moving(layer_.backward_elements) + kernels(layer_.backward_kernels) +
-                (layer_.data_gradient ? product(Pass::data_gradient) : 0));
+                (layer_.data_gradient ? product(Pass::data_gradient) : 0) + fused(kFusedBackward));
     cost.weight_gradient = seconds(product(Pass::weight_gradient) + writing_lookups());
     return cost;
   }
@@ -76,16 +78,34 @@ class CostModel {
   }
   double kernels(int count) const { return count * constants_.kernel_us * 1e-6; }
 
+  /// Of fused attention, `times` the work of forward; what it moves is counted as elements.
+  double fused(double times) const {
+    if (!layer_.fused) return 0;
+    const double efficiency = tensor_tflops_ > 0
+                                  ? constants_.tensor_attention * sustained_by(gpu_).attention
+                              : times > kFusedForward ? constants_.fp32_backward
+                                                      : constants_.fp32_forward;
+    const double tflops = tensor_tflops_ > 0 ? tensor_tflops_ : gpu_.fp32_tflops;
+    return 2 * times * layer_.fused->multiply_adds() * batch_ / (tflops * 1e12 * efficiency);
+  }
+
   /// The gradient of an embedding is dense: all rows are written, most of them zero.
   double writing_lookups() const {
     if (layer_.kind != LayerKind::embedding) return 0;
-    return memory_seconds(4.0 * static_cast<double>(layer_.weights));
+    return memory_seconds(weight_element_ * static_cast<double>(layer_.weights));
+  }
+
+  /// Of a product's tile the part that multiplies: the rest is its start and its end.
+  double deep(double depth) const {
+    if (tensor_tflops_ <= 0 || layer_.kind == LayerKind::convolution) return 1;
+    return depth / (depth + constants_.tensor_depth);
   }
 
   double efficiency(Pass pass) const {
     if (tensor_tflops_ > 0)
-      return layer_.kind == LayerKind::convolution ? constants_.tensor_convolution
-                                                   : constants_.tensor_linear;
+      return layer_.kind == LayerKind::convolution
+                 ? constants_.tensor_convolution
+                 : constants_.tensor_linear * sustained_by(gpu_).linear;
     if (pass == Pass::forward) return constants_.fp32_forward;
     const bool strided = pass == Pass::data_gradient && layer_.product->stride > 1;
     return constants_.fp32_backward * (strided ? constants_.strided_gradient : 1);
@@ -99,7 +119,7 @@ class CostModel {
     const double blocks = tiles * std::max(1.0, std::floor(depth / kLeastDepth));
     const double filled = columns / (wide * kTileColumns) * std::min(1.0, blocks / gpu_.sms);
     const double tflops = tensor_tflops_ > 0 ? tensor_tflops_ : gpu_.fp32_tflops;
-    return 2 * count * rows * columns * depth / (tflops * 1e12 * efficiency * filled);
+    return 2 * count * rows * columns * depth / (tflops * 1e12 * efficiency * deep(depth) * filled);
   }
 
   double product(Pass pass) const {
@@ -138,7 +158,7 @@ class CostModel {
   }
 
   /// Autocast makes a half-precision copy of each weight, and a fp32 one of its gradient.
-  double casts(double weights) const { return element_ == 4 ? 0 : weights * 6; }
+  double casts(double weights) const { return casts_ && element_ == 2 ? weights * 6 : 0; }
 
   /// Tiles of 4x4 outputs from (4 + k - 1)^2 inputs: inputs and outputs are transformed in memory,
   /// then one product per place of the tile runs over the channels.
@@ -173,6 +193,8 @@ class CostModel {
   double batch_;
   double bandwidth_;
   int element_;  ///< bytes
+  bool casts_;
+  double weight_element_;  ///< bytes
   double tensor_tflops_;
 };
 
@@ -188,8 +210,23 @@ std::string_view name_of(Precision precision) {
       return "amp";
     case Precision::bf16:
       return "bf16";
+    case Precision::bf16_true:
+      return "bf16-true";
   }
   return "";
+}
+
+bool is_half(Precision precision) {
+  return precision == Precision::amp || precision == Precision::bf16 ||
+         precision == Precision::bf16_true;
+}
+
+bool casts_weights(Precision precision) {
+  return is_half(precision) && precision != Precision::bf16_true;
+}
+
+Dtype parameter_dtype(Precision precision) {
+  return precision == Precision::bf16_true ? Dtype::bfloat16 : Dtype::float32;
 }
 
 std::optional<Precision> precision_from_name(std::string_view name) {
@@ -212,7 +249,7 @@ Optimizer usual_optimizer(SampleKind kind) {
 }
 
 LayerKernels layer_kernels(const Layer& layer, Precision precision) {
-  const bool casts = is_half(precision) && !layer.single_precision && layer.product &&
+  const bool casts = casts_weights(precision) && !layer.single_precision && layer.product &&
                      layer.kind != LayerKind::attention;
   return {.forward = layer.forward_kernels + (casts ? 1 : 0),
           .backward = layer.backward_kernels + (casts ? 1 : 0)};
@@ -225,13 +262,11 @@ int optimizer_kernels(const Model& model) {
 }
 
 Duration optimizer_cost(const Model& model, const GpuModel& gpu) {
-  double elements = 0;
+  double bytes = 0;  // gradients, weights and states are of one type
   for (const Parameter& parameter : model.parameters)
-    elements += static_cast<double>(gradient_bytes(parameter)->count()) /
-                static_cast<double>(element_size(parameter.dtype));
+    bytes += static_cast<double>(gradient_bytes(parameter)->count());
+  bytes *= optimizer_passes(model);
   const LayerCostConstants constants;
-  const double bytes =
-      optimizer_passes(model) * elements * static_cast<double>(element_size(Dtype::float32));
   return Duration::seconds(bytes / (gpu.memory_bandwidth.bytes_per_second() * constants.memory) +
                            optimizer_kernels(model) * constants.kernel_us * 1e-6);
 }

@@ -19,10 +19,30 @@ struct LayerCostConstants {
   // Learned from published single-GPU throughputs and traces on V100, A100 and H100
   // (tests/unit/models_step_time_data_test.cpp).
   double tensor_convolution = 0.40;
-  double tensor_linear = 0.55;
+  // Learned from the same, and from decoders trained under FSDP within a node on A100 and H100 by three teams, whose
+  // steps hold some communication (tests/unit/models_decoder_step_data_test.cpp). Upper bounds: 0.87 of the peak is
+  // the most any shape reached on an A100, 0.80 on an H100 (Bekman, Machine Learning Engineering, MAMF).
+  double tensor_linear = 0.80;
+  double tensor_depth = 400;  ///< of a product that runs at half of it
+  /// Forward and backward of FlashAttention-2: half of an A100's peak (Dao, 2023, figures 4 to 6).
+  double tensor_attention = 0.50;
   /// A small kernel and the gap after it: 1.8 + 1.0 us in two ResNet-50 traces (V100, A100).
   double kernel_us = 2.8;
 };
+
+/// Of what an A100 makes of its peak, the part that GPUs of another generation make of theirs.
+struct Sustained {
+  double linear = 1;
+  double attention = 1;
+};
+
+/// From sm_90 on a peak grew faster than power and memory allow, and PyTorch's fused attention does not use its new
+/// instructions: 0.60 of an H100's peak in Linears, a third in attention. Older and smaller cards: as BERT on V100.
+constexpr Sustained sustained_by(const GpuModel& gpu) {
+  if (gpu.compute_capability >= 90) return {.linear = 0.75, .attention = 0.66};
+  if (gpu.compute_capability == 80) return {};
+  return {.linear = 0.94};
+}
 
 LayerCost layer_cost(const Layer& layer, const ComputeSetting& setting,
                      const LayerCostConstants& constants);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "ddpsim/sim/assert.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -19,9 +21,27 @@ std::int64_t elements_of(const Parameter& parameter) {
 
 }  // namespace
 
-ModuleRecorder::ModuleRecorder(std::string model_name, Activation input)
-    : activation_(input), given_(input.elements()) {
+ModuleRecorder::ModuleRecorder(std::string model_name, Activation input, AttentionKernel attention)
+    : attention_(attention), activation_(input), given_(input.elements()) {
   model_.name = std::move(model_name);
+}
+
+void ModuleRecorder::define_module(const std::string& name, bool bias) {
+  define_parameter(name + ".weight");
+  if (bias) define_parameter(name + ".bias");
+}
+
+void ModuleRecorder::define_parameter(const std::string& name) {
+  ahead_.push_back(model_.parameters.size());
+  model_.parameters.emplace_back().name = name;
+}
+
+void ModuleRecorder::begin_block() {
+  model_.blocks.push_back({.first = model_.layers.size(), .last = model_.layers.size()});
+}
+
+void ModuleRecorder::end_block() {
+  model_.blocks.back().last = model_.layers.size();
 }
 
 void ModuleRecorder::conv2d(const std::string& name, const Convolution& convolution) {
@@ -63,33 +83,48 @@ void ModuleRecorder::batch_norm(const std::string& name) {
   buffer(Dtype::int64);                                  // num_batches_tracked
 }
 
-void ModuleRecorder::layer_norm(const std::string& name) {
-  const std::size_t weight = define(name + ".weight", {activation_.channels});
-  const std::size_t bias = define(name + ".bias", {activation_.channels});
-  Layer& layer = ran(name, LayerKind::normalization, {weight, bias});
+void ModuleRecorder::layer_norm(const std::string& name, bool bias) {
+  std::vector<std::size_t> order = {define(name + ".weight", {activation_.channels})};
+  if (bias) order.push_back(define(name + ".bias", {activation_.channels}));
+  Layer& layer = ran(name, LayerKind::normalization, std::move(order));
   layer.forward_elements = 2 * activation_.elements();   // a row stays on chip
   layer.backward_elements = 5 * activation_.elements();  // x and dy for dx, again for the weights
   layer.single_precision = true;
 }
 
-void ModuleRecorder::linear(const std::string& name, std::int64_t out) {
-  addmm(name, {out, activation_.channels}, out);
+void ModuleRecorder::rms_norm(const std::string& name) {
+  const std::size_t weight = define(name + ".weight", {activation_.channels});
+  Layer& layer = ran(name, LayerKind::normalization, {weight});
+  // In passes of four bytes. Forward: cast 1.5, square 2, mean 1, product 2, cast 1.5, weight 1. Backward: weight's two
+  // gradients 3, cast 1.5, product's two gradients and a sum 6, square's 3, sum of both 3, cast 0.5.
+  layer.forward_elements = 9 * activation_.elements();
+  layer.backward_elements = 17 * activation_.elements();
+  layer.forward_kernels = 8;
+  layer.backward_kernels = 13;
+  layer.kept_bytes = 4 * activation_.elements();  // the cast input; its output counts as kept, too
+  layer.single_precision = true;
+}
+
+void ModuleRecorder::linear(const std::string& name, std::int64_t out, bool bias) {
+  addmm(name, {out, activation_.channels}, out, bias);
 }
 
 void ModuleRecorder::conv1d_addmm(const std::string& name, std::int64_t out) {
-  addmm(name, {activation_.channels, out}, out);
+  addmm(name, {activation_.channels, out}, out, true);
 }
 
 void ModuleRecorder::addmm(const std::string& name, std::vector<std::int64_t> weight_shape,
-                           std::int64_t out) {
-  const std::size_t weight = define(name + ".weight", std::move(weight_shape));
-  const std::size_t bias = define(name + ".bias", {out});
+                           std::int64_t out, bool bias) {
+  std::vector<std::size_t> order = {define(name + ".weight", std::move(weight_shape))};
+  if (bias) order.insert(order.begin(), define(name + ".bias", {out}));
   const Product product = product_to(out);
   activation_.channels = out;
-  Layer& layer = ran(name, LayerKind::linear, {bias, weight});
+  Layer& layer = ran(name, LayerKind::linear, std::move(order));
   layer.product = product;
+  layer.backward_kernels = 2;
+  if (!bias) return;
   layer.backward_elements = activation_.elements();  // the bias gradient sums dy
-  layer.backward_kernels = 3;
+  ++layer.backward_kernels;
 }
 
 std::size_t ModuleRecorder::embedding(const std::string& name, std::int64_t rows,
@@ -106,12 +141,26 @@ void ModuleRecorder::look_up(std::size_t embedding) {
   layer.single_precision = true;
 }
 
-void ModuleRecorder::tied_linear(std::size_t embedding) {
+void ModuleRecorder::look_up_for_scores(std::size_t embedding, std::int64_t pairs) {
+  const Parameter& weight = model_.parameters[embedding];
+  Layer& layer = ran(weight.name, LayerKind::embedding, {embedding});
+  layer.backward_elements = pairs * weight.shape->back();
+  layer.backward_kernels = 2;
+  layer.kept = 0;
+}
+
+void ModuleRecorder::tied_linear(std::size_t embedding, const std::string& bias) {
+  std::vector<std::size_t> order = {embedding};
+  if (!bias.empty())
+    order.insert(order.begin(), define(bias, {model_.parameters[embedding].shape->front()}));
   const Parameter& weight = model_.parameters[embedding];
   const Product product = product_to(weight.shape->front());
   activation_.channels = weight.shape->front();
-  Layer& layer = ran(weight.name + " (output)", LayerKind::linear, {embedding});
+  Layer& layer = ran(weight.name + " (output)", LayerKind::linear, std::move(order));
   layer.product = product;
+  if (bias.empty()) return;
+  layer.backward_elements = activation_.elements();
+  layer.backward_kernels = 2;
 }
 
 void ModuleRecorder::fairseq_projections(const std::string& name, const Activation& memory) {
@@ -145,9 +194,39 @@ void ModuleRecorder::fairseq_projections(const std::string& name, const Activati
 }
 
 void ModuleRecorder::attention(const std::string& name, std::int64_t heads, std::int64_t keys) {
+  attention(name, {.heads = heads, .keys = keys, .dropout = true});
+}
+
+void ModuleRecorder::attention(const std::string& name, const AttentionHeads& shape) {
+  if (attention_ == AttentionKernel::eager) return eager_attention(name, shape);
+  const std::int64_t key_heads = shape.key_heads > 0 ? shape.key_heads : shape.heads;
+  const FusedAttention fused{.heads = shape.heads,
+                             .features = activation_.channels / shape.heads,
+                             .queries = activation_.positions(),
+                             .keys = shape.keys,
+                             .causal = shape.causal};
+  const std::int64_t queries = activation_.elements();
+  const std::int64_t keys = key_heads * fused.features * fused.keys;
+  Layer& layer = ran(name, LayerKind::attention, {});
+  layer.fused = fused;
+  layer.inputs = queries + 2 * keys;
+  layer.forward_elements = 2 * queries + 2 * keys;  // keys and values are read, the result written
+  // The three, the result and its gradient read; three gradients written, the queries' summed up in fp32 and cast.
+  layer.backward_elements = 9 * queries + 4 * keys;
+  layer.backward_kernels = 3;
+  layer.kept_bytes = 4 * fused.heads * fused.queries;  // logarithm of each row's sum
+}
+
+void ModuleRecorder::eager_attention(const std::string& name, const AttentionHeads& shape) {
+  const auto& [heads, keys, key_heads, causal, drops] = shape;
   const Activation query = activation_;
   const std::int64_t head = query.channels / heads;
   const std::int64_t queries = query.positions();
+  if (key_heads > 0 &&
+      key_heads < heads) {  // keys and values, repeated for each head that shares them
+    activation_ = {.channels = 2 * heads * head, .height = keys};
+    elementwise(name + ".repeat", {.forward = 2, .backward = 2, .kernels = 2});
+  }
   Product scores{.groups = heads, .in = head, .out = keys, .positions_in = queries};
   scores.out_height = queries;
   activation_ = {.channels = heads * keys, .height = queries};
@@ -156,7 +235,7 @@ void ModuleRecorder::attention(const std::string& name, std::int64_t heads, std:
   // Scale and mask, then softmax, then dropout.
   elementwise(name + ".scale", {.forward = 4, .backward = 2, .kernels = 2, .kept = 0});
   elementwise(name + ".softmax", {.forward = 2, .backward = 3, .single_precision = true});
-  dropout(name + ".dropout");
+  if (drops) dropout(name + ".dropout");
   Product sum{.groups = heads, .in = keys, .out = head, .positions_in = queries};
   sum.out_height = queries;
   activation_ = query;
@@ -164,6 +243,20 @@ void ModuleRecorder::attention(const std::string& name, std::int64_t heads, std:
   free_output();
   elementwise(name + ".heads",
               {.forward = 8, .backward = 8, .kernels = 4});  // copies into and out of heads
+}
+
+void ModuleRecorder::rotate_positions(const std::string& name, std::int64_t features) {
+  const Activation before = activation_;
+  activation_.channels = features;
+  // Of each: a product with the cosine, the half turned and joined, a product with the sine, a sum.
+  elementwise(name, {.forward = 10, .backward = 10, .kernels = 10});
+  continue_from(before);
+}
+
+void ModuleRecorder::used_by(int modules) {
+  Layer& layer = model_.layers.back();
+  layer.backward_elements += 3 * (modules - 1) * layer.outputs;
+  layer.backward_kernels += modules - 1;
 }
 
 void ModuleRecorder::elementwise(const std::string& name, Passes passes) {
@@ -235,6 +328,7 @@ void ModuleRecorder::buffers_as_in(std::string library) {
 }
 
 Model ModuleRecorder::finish() && {
+  DDPSIM_ASSERT(ahead_.empty(), "a module was defined and never ran", ahead_.size());
   std::vector<int> uses_left(model_.parameters.size());
   for (const Layer& layer : model_.layers) {
     for (const std::size_t parameter : layer.parameters) ++uses_left[parameter];
@@ -248,6 +342,14 @@ Model ModuleRecorder::finish() && {
 }
 
 std::size_t ModuleRecorder::define(std::string name, std::vector<std::int64_t> shape) {
+  const auto ahead = std::ranges::find_if(
+      ahead_, [&](std::size_t index) { return model_.parameters[index].name == name; });
+  if (ahead != ahead_.end()) {
+    const std::size_t index = *ahead;
+    model_.parameters[index].shape = std::move(shape);
+    ahead_.erase(ahead);
+    return index;
+  }
   Parameter parameter;
   parameter.name = std::move(name);
   parameter.shape = std::move(shape);

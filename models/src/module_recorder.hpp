@@ -9,8 +9,9 @@
 // embedding) is ready once, when both contributions are summed: at its first use, which backward
 // reaches last. The rules reproduce the orders measured of every model of the catalogue.
 //
-// A call both defines a module's parameters and runs it, because these models define their modules
-// in the order forward runs them. Embeddings, which some look up in another order, take two calls.
+// A call both defines a module's parameters and runs it, because most models define their modules
+// in the order forward runs them. Others say theirs beforehand (define_module). Embeddings, which
+// some look up in another order, take two calls.
 //
 // Each call takes the activation the last one left, so that sizes follow too: what a module
 // multiplies and what it moves, for one sample of the size the recorder was made for. A branch
@@ -27,8 +28,6 @@
 namespace ddpsim {
 
 inline constexpr std::int64_t kImageNetClasses = 1000;
-/// Features of one attention head, in BERT and GPT-2 alike.
-inline constexpr std::int64_t kHeadFeatures = 64;
 
 /// What flows between modules, per sample: a map of channels, or a sequence of features.
 struct Activation {
@@ -49,6 +48,15 @@ struct Convolution {
   bool bias = false;
 };
 
+/// Of one attention: query heads over `keys` positions.
+struct AttentionHeads {
+  std::int64_t heads = 0;
+  std::int64_t keys = 0;
+  std::int64_t key_heads = 0;  ///< fewer where several query heads share one; 0: as many as `heads`
+  bool causal = false;
+  bool dropout = false;  ///< of the softmax
+};
+
 struct Window {
   std::int64_t size = 0;
   std::int64_t stride = 0;
@@ -57,7 +65,15 @@ struct Window {
 
 class ModuleRecorder {
  public:
-  ModuleRecorder(std::string model_name, Activation input);
+  ModuleRecorder(std::string model_name, Activation input,
+                 AttentionKernel attention = AttentionKernel::eager);
+
+  /// The module's weight, and its bias if it has one, come here in the definition order, whenever it runs.
+  void define_module(const std::string& name, bool bias);
+  void define_parameter(const std::string& name);  ///< one of them by itself
+  /// What runs between the two is one block: activation checkpointing may run it again.
+  void begin_block();
+  void end_block();
 
   const Activation& activation() const { return activation_; }
   void continue_from(const Activation& activation) {
@@ -68,16 +84,20 @@ class ModuleRecorder {
   void conv2d(const std::string& name, const Convolution& convolution);
   /// Affine, with running statistics (buffers).
   void batch_norm(const std::string& name);
-  void layer_norm(const std::string& name);
-  void linear(const std::string& name, std::int64_t out);
+  void layer_norm(const std::string& name, bool bias = true);
+  /// As transformers writes it out: to fp32, square, mean, reciprocal root, two products, back.
+  void rms_norm(const std::string& name);
+  void linear(const std::string& name, std::int64_t out, bool bias = true);
   /// A Linear that stores its weight as [in, out].
   void conv1d_addmm(const std::string& name, std::int64_t out);
   /// Defines a weight that look_up and tied_linear run.
   std::size_t embedding(const std::string& name, std::int64_t rows, std::int64_t features);
   /// One row per position of the activation.
   void look_up(std::size_t embedding);
-  /// A bias-free Linear whose weight is the embedding's.
-  void tied_linear(std::size_t embedding);
+  /// A row for each of `pairs` of query and key, once for all samples; backward sums those of every sample.
+  void look_up_for_scores(std::size_t embedding, std::int64_t pairs);
+  /// A Linear whose weight is the embedding's; free of a bias but for one defined so.
+  void tied_linear(std::size_t embedding, const std::string& bias = "");
 
   /// Query, key and value as fairseq's MultiheadAttention computes them: defined k, v, q; the three
   /// biases concatenated before the products, so their gradients come after the three weights'.
@@ -85,6 +105,12 @@ class ModuleRecorder {
   /// Scores, softmax and weighted sum of `heads` heads over `keys` positions, each function a
   /// kernel of its own (no fused attention).
   void attention(const std::string& name, std::int64_t heads, std::int64_t keys);
+  /// The same, or one fused kernel, as the recorder was made for. Given the queries, gives as much.
+  void attention(const std::string& name, const AttentionHeads& shape);
+  /// Turns the `features` of queries and keys by their positions, written out in ten kernels.
+  void rotate_positions(const std::string& name, std::int64_t features);
+  /// Queries and keys, or a gate's other branch, read what the last module gave, too: backward sums.
+  void used_by(int modules);
 
   /// Kernels over the activation that read and write it this often in all, and leave this many of it for backward.
   struct Passes {
@@ -101,6 +127,17 @@ class ModuleRecorder {
   }
   /// One kernel each way, as a ReLU; its backward reads its input.
   void gelu(const std::string& name) { elementwise(name, {.forward = 2, .backward = 3}); }
+  /// The tanh approximation written out: cube, two sums, three products, tanh, one more product.
+  void gelu_written_out(const std::string& name) {
+    elementwise(name, {.forward = 18, .backward = 24, .kernels = 8, .kept = 4});
+  }
+  /// As a GELU.
+  void silu(const std::string& name) { elementwise(name, {.forward = 2, .backward = 3}); }
+  /// Product with another branch, each the other's gradient.
+  void gate(const std::string& name) {
+    elementwise(name, {.forward = 3, .backward = 6, .kernels = 1});
+    ++model_.layers.back().backward_kernels;
+  }
   void dropout(const std::string& name);
   /// Sum with a branch; backward sums the gradients of the two uses of the branch point and reads neither.
   void add(const std::string& name);
@@ -125,6 +162,7 @@ class ModuleRecorder {
   void buffer(Dtype dtype, std::int64_t elements = 1);
   /// Whose they are, where releases of a library differ.
   void buffers_as_in(std::string library);
+  AttentionKernel attention_kernel() const { return attention_; }
   void flatten() { activation_ = {.channels = activation_.elements()}; }
 
   Model finish() &&;
@@ -135,9 +173,13 @@ class ModuleRecorder {
   Layer& ran(const std::string& name, LayerKind kind, std::vector<std::size_t> gradient_order);
   void pool(const std::string& name, const Window& window, std::int64_t index_elements);
   Product product_to(std::int64_t out) const;
-  void addmm(const std::string& name, std::vector<std::int64_t> weight_shape, std::int64_t out);
+  void addmm(const std::string& name, std::vector<std::int64_t> weight_shape, std::int64_t out,
+             bool bias);
+  void eager_attention(const std::string& name, const AttentionHeads& shape);
 
   Model model_;
+  AttentionKernel attention_;
+  std::vector<std::size_t> ahead_;  ///< parameters of modules defined that have not run
   Activation activation_;
   std::int64_t given_ = 0;  ///< elements of the activation that the next module is given
 };

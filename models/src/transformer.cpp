@@ -48,16 +48,20 @@ Model build_model(const std::string& name, const TransformerShape& shape, std::i
   embed();
   for (int layer = 0; layer < kLayers; ++layer) {
     const std::string prefix = "encoder.layers." + std::to_string(layer) + ".";
+    model.begin_block();
     attend(model, prefix + "self_attn", shape, model.activation());
     feed_forward(model, prefix, shape);
+    model.end_block();
   }
   const Activation memory = model.activation();
   embed();
   for (int layer = 0; layer < kLayers; ++layer) {
     const std::string prefix = "decoder.layers." + std::to_string(layer) + ".";
+    model.begin_block();
     attend(model, prefix + "self_attn", shape, model.activation());
     attend(model, prefix + "encoder_attn", shape, memory);
     feed_forward(model, prefix, shape);
+    model.end_block();
   }
   model.tied_linear(dictionary);
   model.cross_entropy("loss");

@@ -151,12 +151,22 @@ class BySize {
   Paths units_;
 };
 
+Paths owners_of(const Workload& workload) {
+  Paths owners;
+  for (const Parameter& parameter : workload.parameters)
+    if (const std::string_view module = module_of(parameter.name); !module.empty())
+      owners.emplace(module);
+  return owners;
+}
+
 Paths modules_of(const Workload& workload, const WrapPolicy& wrap) {
   switch (wrap.by) {
     case WrapPolicy::By::blocks:
       return blocks_of(workload);
     case WrapPolicy::By::none:
       break;
+    case WrapPolicy::By::leaves:
+      return owners_of(workload);
     case WrapPolicy::By::size:
       return BySize(workload, wrap.min_num_params).take();
     case WrapPolicy::By::modules:
@@ -215,7 +225,8 @@ std::vector<UnitSpan> spans_of(const std::vector<Unit>& units, const Recording& 
   };
   std::vector<UnitSpan> spans;
   for (const Unit& unit : units) {
-    UnitSpan span{.first = gradients - 1, .last = 0, .last_own = gradients - 1};
+    UnitSpan span{
+        .first = gradients - 1, .last = 0, .last_own = unit.parameters.empty() ? 0 : gradients - 1};
     bool any = false;
     for (const Unit& inner : units) {
       if (!is_within(inner.module, unit.module)) continue;

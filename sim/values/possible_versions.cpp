@@ -21,7 +21,7 @@ TorchVersion first_for(const Workload& workload, const Cluster& cluster,
   if (recorded_on != nullptr) first = std::max(first, first_on(*recorded_on));
   first = std::max(first, workload.torch_at_least.value_or(first));
   if (workload.precision == "amp") first = std::max(first, kNativeAmp);
-  if (workload.precision == "bf16") first = std::max(first, kBfloat16);
+  if (workload.precision.starts_with("bf16")) first = std::max(first, kBfloat16);
   return first;
 }
 

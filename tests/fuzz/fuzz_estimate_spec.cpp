@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (spec.gpu.empty() || spec.batch.value_or(1) < 1 || spec.tokens.value_or(1) < 1)
       __builtin_trap();
     if (spec.batch.value_or(1) > 1'000'000) __builtin_trap();
-    if (spec.tokens && *spec.tokens > ddpsim::most_tokens(spec.model).value_or(0)) __builtin_trap();
+    if (spec.tokens && *spec.tokens > spec.description.most_tokens) __builtin_trap();
   } catch (const ddpsim::InputError&) {
   }
   return 0;

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -177,6 +178,48 @@ TEST_CASE("catalogue: every model has its known number of parameters, each ready
       {"gpt2-xl", 580, 1'557'611'200},
       {"transformer-base", 253, 60'915'712},
       {"transformer-big", 253, 209'911'808},
+      {"llama2-7b", 291, 6'738'415'616},
+      {"llama2-13b", 363, 13'015'864'320},
+      {"llama2-34b", 435, 33'743'970'304},
+      {"llama2-70b", 723, 68'976'648'192},
+      {"llama3-8b", 291, 8'030'261'248},
+      {"llama3-70b", 723, 70'553'706'496},
+      {"llama3-405b", 1137, 405'853'388'800},
+      {"tinyllama-1.1b", 201, 1'100'048'384},
+      {"yi-6b", 291, 6'061'035'520},
+      {"mistral-7b", 291, 7'241'732'096},
+      {"qwen2.5-1.5b", 338, 1'543'714'304},
+      {"qwen2.5-3b", 434, 3'085'938'688},
+      {"qwen2.5-7b", 339, 7'615'616'512},
+      {"mpt-125m", 74, 123'636'480},
+      {"mpt-350m", 146, 353'616'896},
+      {"mpt-760m", 146, 756'917'760},
+      {"mpt-1b", 146, 1'311'213'568},
+      {"mpt-3b", 194, 2'645'690'880},
+      {"mpt-7b", 194, 6'649'024'512},
+      {"mpt-13b", 242, 12'841'210'880},
+      {"mpt-30b", 290, 29'956'742'144},
+      {"mpt-70b", 482, 64'838'443'008},
+      {"opt-125m", 196, 125'239'296},
+      {"opt-350m", 388, 331'196'416},
+      {"opt-1.3b", 388, 1'315'758'080},
+      {"opt-2.7b", 516, 2'651'596'800},
+      {"opt-6.7b", 516, 6'658'473'984},
+      {"opt-13b", 644, 12'853'473'280},
+      {"opt-30b", 772, 29'974'540'288},
+      {"opt-66b", 1028, 65'719'701'504},
+      {"bloom-560m", 293, 559'214'592},
+      {"bloom-1b1", 293, 1'065'314'304},
+      {"bloom-7b1", 365, 7'069'016'064},
+      {"gpt-neox-20b", 532, 20'554'567'680},
+      {"gpt-j-6b", 285, 6'050'882'784},
+      {"falcon-7b", 195, 6'921'720'704},
+      {"falcon-40b", 483, 41'303'293'952},
+      {"t5-small", 131, 60'506'624},
+      {"t5-base", 257, 222'903'552},
+      {"t5-large", 509, 737'668'096},
+      {"t5-3b", 509, 2'851'598'336},
+      {"t5-11b", 509, 11'307'321'344},
   };
   CHECK(model_names().size() == std::size(known));
   for (const Known& row : known) {
@@ -186,6 +229,23 @@ TEST_CASE("catalogue: every model has its known number of parameters, each ready
     CHECK(total_bytes(model) == 4 * row.elements);
     check_is_permutation(model);
   }
+}
+
+TEST_CASE("catalogue: no two models have the same shapes, so that shapes tell which one it is") {
+  std::set<std::vector<std::vector<std::int64_t>>> seen;
+  for (const std::string& name : model_names()) {
+    CAPTURE(name);
+    std::vector<std::vector<std::int64_t>> shapes;
+    const Model model = find_model(name).value();
+    for (const Parameter& parameter : model.parameters) shapes.push_back(parameter.shape.value());
+    CHECK(seen.insert(std::move(shapes)).second);
+  }
+}
+
+TEST_CASE("catalogue: another name of the same model") {
+  CHECK(find_model("llama3.1-8b").value().name == "llama3-8b");
+  CHECK(find_model("llama-7b", 7).value().sample_size == 7);
+  CHECK(most_tokens("llama-13b") == most_tokens("llama2-13b"));
 }
 
 TEST_CASE("catalogue: a convolution's weight is ready before its bias, a Linear's after") {

@@ -183,6 +183,86 @@ TEST_CASE("module recorder: attention is two products and the kernels between th
   CHECK_FALSE(model.layers[1].single_precision);
 }
 
+TEST_CASE("module recorder: fused attention is one kernel that keeps no scores") {
+  ModuleRecorder recorder("m", kTokens, AttentionKernel::sdpa);
+  recorder.attention("a", {.heads = 4, .keys = 6, .key_heads = 2, .causal = true, .dropout = true});
+  check_activation(recorder, kTokens);
+  const Model model = std::move(recorder).finish();
+  REQUIRE(model.layers.size() == 1);
+  const Layer& layer = model.layers[0];
+  CHECK(layer.kind == LayerKind::attention);
+  CHECK_FALSE(layer.product);
+  REQUIRE(layer.fused);
+  // Four heads of two features, five queries, half of six keys, two products.
+  CHECK(layer.fused->multiply_adds() == 2 * 4 * 5 * 3 * 2);
+  // Queries and result have 40 elements, keys and values 24 each.
+  CHECK(layer.inputs == 40 + 2 * 24);
+  CHECK(recorded_cost(layer) == Cost{0, 2 * 40 + 2 * 24, 9 * 40 + 4 * 24, 1, 3, 40});
+  CHECK(layer.kept_bytes == 4 * 4 * 5);
+}
+
+TEST_CASE("module recorder: eager attention repeats shared key heads, and drops only if asked") {
+  ModuleRecorder recorder("m", kTokens);
+  recorder.attention("a", {.heads = 4, .keys = 6, .key_heads = 2});
+  const Model model = std::move(recorder).finish();
+  REQUIRE(model.layers.size() == 6);
+  // Keys and values of six positions, each eight features wide when repeated.
+  CHECK(recorded_cost(model.layers[0]) == Cost{0, 2 * 96, 2 * 96, 2, 2, 96});
+  check_product(model.layers[1],
+                {.groups = 4, .in = 2, .out = 6, .positions_in = 5, .out_height = 5});
+  CHECK(model.layers[3].name == "a.softmax");
+  CHECK(model.layers[4].name == "a.weighted_sum");
+}
+
+TEST_CASE("module recorder: RMSNorm written out, a rotation, and what several modules read") {
+  ModuleRecorder recorder("m", kTokens);
+  recorder.rms_norm("n");
+  recorder.used_by(3);
+  recorder.rotate_positions("r", 6);
+  check_activation(recorder, kTokens);
+  recorder.gate("g");
+  recorder.silu("s");
+  recorder.gelu_written_out("w");
+  const Model model = std::move(recorder).finish();
+  CHECK(recorded_cost(model.layers[0]) == Cost{8, 9 * 40, 17 * 40 + 2 * 3 * 40, 8, 13 + 2, 40});
+  CHECK(model.layers[0].kept_bytes == 4 * 40);
+  CHECK(model.layers[0].single_precision);
+  CHECK(recorded_cost(model.layers[1]) == Cost{0, 10 * 30, 10 * 30, 10, 10, 30});
+  CHECK(recorded_cost(model.layers[2]) == Cost{0, 3 * 40, 6 * 40, 1, 2, 40});
+  CHECK(recorded_cost(model.layers[3]) == Cost{0, 2 * 40, 3 * 40, 1, 1, 40});
+  CHECK(recorded_cost(model.layers[4]) == Cost{0, 18 * 40, 24 * 40, 8, 8, 4 * 40});
+}
+
+TEST_CASE("module recorder: modules defined beforehand keep their places, ready as they ran") {
+  ModuleRecorder recorder("m", kTokens);
+  recorder.define_module("late", true);
+  recorder.define_parameter("early.weight");
+  recorder.linear("early", 3, false);
+  recorder.linear("late", 2);
+  const Model model = std::move(recorder).finish();
+  CHECK(names(model, {0, 1, 2}) ==
+        std::vector<std::string>{"late.weight", "late.bias", "early.weight"});
+  CHECK(model.parameters[2].shape == std::vector<std::int64_t>{3, 8});
+  CHECK(recorded_cost(model.layers[0]) == Cost{24, 0, 0, 1, 2, 15});
+  CHECK(names(model, model.ready_order) ==
+        std::vector<std::string>{"late.bias", "late.weight", "early.weight"});
+}
+
+TEST_CASE("module recorder: an output layer with a bias beside the embedding's weight") {
+  ModuleRecorder recorder("m", {.height = 5});
+  const std::size_t words = recorder.embedding("words", 11, 8);
+  recorder.look_up(words);
+  recorder.tied_linear(words, "bias");
+  recorder.continue_from(kTokens);
+  const std::size_t distances = recorder.embedding("distances", 3, 2);
+  recorder.look_up_for_scores(distances, 25);
+  const Model model = std::move(recorder).finish();
+  CHECK(recorded_cost(model.layers[1]) == Cost{88 + 11, 0, 55, 1, 2, 55});
+  CHECK(recorded_cost(model.layers[2]) == Cost{6, 0, 50, 1, 2, 0});
+  CHECK(names(model, model.ready_order) ==
+        std::vector<std::string>{"distances.weight", "bias", "words.weight"});
+}
+
 TEST_CASE("module recorder: fairseq's projections read query and memory, biases last") {
   ModuleRecorder recorder("m", kTokens);
   recorder.fairseq_projections("a", {.channels = 8, .height = 9});

@@ -113,6 +113,7 @@ double peak(const Case& one) {
   switch (one.setting.precision) {
     case Precision::amp:
     case Precision::bf16:
+    case Precision::bf16_true:
       return gpu.half_tflops;
     case Precision::tf32:
       return gpu.tf32_tflops > 0 ? gpu.tf32_tflops : gpu.fp32_tflops;

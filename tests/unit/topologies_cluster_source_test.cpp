@@ -56,11 +56,11 @@ TEST_CASE("cluster: NAME@NODES and --nodes mean the same") {
 TEST_CASE(
     "cluster: some of its nodes, for process groups that hold no more, are a cluster of that "
     "size") {
-  const auto loaded = [](const char* text, std::vector<int> groups) {
+  const auto loaded = [](const char* text, std::vector<GroupSize> groups) {
     return load_cluster(
         {.text = text, .nodes = {}, .gpus_per_node = {}, .groups = std::move(groups)});
   };
-  const Cluster p4d = loaded("p4d@8", {1, 4, 8, 16});
+  const Cluster p4d = loaded("p4d@8", {{1}, {4}, {8}, {16}});
   REQUIRE(p4d.groups.size() == 2);  // no more nodes than there are
   for (const auto& group : p4d.groups) {
     const Cluster alone = load_cluster_at("p4d", group->nodes, 8);
@@ -143,7 +143,7 @@ TEST_CASE("cluster: how peers reach each other over PCIe, said or assumed by the
     CHECK(parse_cluster(again, "again.json").intra.peers == cluster.intra.peers);
     return cluster.intra.peers;
   };
-  for (const std::string gpu : {"RTX2080Ti", "RTX3090", "RTX4090", "RTX5090"})
+  for (const std::string gpu : {"RTX2080Ti", "TITANRTX", "RTX3090", "RTX4090", "RTX5090"})
     CHECK(peers(gpu, "") == PeerAccess::host);
   for (const std::string gpu : {"A100", "L40S", "A6000", "T4", "MI300X"})
     CHECK(peers(gpu, "") == PeerAccess::sockets);

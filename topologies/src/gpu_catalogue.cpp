@@ -77,6 +77,8 @@ constexpr std::array kCatalogue = {
     Row{"RTX4090", Family::workstation, 89, 128, 1008, 82.6, 82.6, 165.2, 24, 0},
     // RTX A6000 data sheet, GA102 architecture white paper
     Row{"A6000", Family::workstation, 86, 84, 768, 38.7, 77.4, 154.8, 48, 4},
+    // Turing white paper; a card of the GeForce driver that sums in fp32 at full rate; NVLink bridge, 100 GB/s both ways
+    Row{"TITANRTX", Family::workstation, 75, 72, 672, 16.3, 0, 130.5, 24, 2},
     // RTX A5000 data sheet; its tensor figure, 222.2, is with sparsity
     Row{"A5000", Family::workstation, 86, 64, 768, 27.8, 55.6, 111.1, 24, 4},
     // GA102 architecture white paper
@@ -178,8 +180,10 @@ PeerAccess peers_of(const NodeDescription& node) {
   if (node.interconnect.peers) return *node.interconnect.peers;
   // The driver offers peer to peer over PCIe on GeForce cards from Turing on no more, the catalogue's RTX; A6000
   // and the others have it. Logs of RTX 2080 Ti and 4090 say so (one page names peer to peer as off, another a modified
-  // driver that turns it on).
-  return node.gpu.name.starts_with("RTX") ? PeerAccess::host : PeerAccess::sockets;
+  // driver that turns it on). TITAN RTX is the 2080 Ti's chip under the same driver.
+  return node.gpu.name.starts_with("RTX") || node.gpu.name.starts_with("TITAN")
+             ? PeerAccess::host
+             : PeerAccess::sockets;
 }
 
 std::vector<GpuFamily> gpu_families() {

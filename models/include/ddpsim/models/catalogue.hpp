@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,19 @@ namespace ddpsim {
 /// What one sample of a batch is.
 enum class SampleKind { image, sequence };
 
+/// How attention is computed; transformers' words.
+enum class AttentionKernel {
+  eager,  ///< scores, softmax and weighted sum, each function a kernel of its own
+  sdpa,   ///< scaled_dot_product_attention: one fused kernel, no scores in memory
+};
+std::string_view name_of(AttentionKernel kernel);
+
+/// Layers [first, last) of a model: what a decoder repeats.
+struct Block {
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+
 struct Model {
   std::string name;                      ///< "resnet50"
   std::vector<Parameter> parameters;     ///< definition order, fp32
@@ -24,10 +38,30 @@ struct Model {
   std::vector<BufferGroup> buffers;      ///< module buffers, per dtype
   std::string buffers_as_in;             ///< whose, where releases of a library differ; else empty
   std::vector<Layer> layers;             ///< in forward order; sizes are for one sample
+  std::vector<Block> blocks;             ///< of a transformer, in forward order
   SampleKind sample = SampleKind::image;
   std::int64_t sample_size = 0;    ///< pixels a side, or tokens, that `layers` was made for
   std::int64_t default_batch = 0;  ///< samples a GPU takes where nobody says
 };
+
+/// A model before it is built for samples of some size: of the catalogue, or whatever dimensions say it is.
+struct ModelDescription {
+  std::string name;  ///< "gpt2", "llama:layers=2,hidden=64", "opt/config.json"
+  SampleKind sample = SampleKind::image;
+  std::int64_t usual_size = 0;   ///< pixels a side, or tokens, where nobody says
+  std::int64_t most_tokens = 0;  ///< 0: takes images
+  std::int64_t usual_batch = 0;
+  AttentionKernel attention = AttentionKernel::eager;  ///< where nobody says
+  std::string source;                ///< of its dimensions; empty: the architecture's paper
+  std::vector<std::string> assumed;  ///< what the source leaves out: "vocab=32000"
+  std::function<Model(std::int64_t size, AttentionKernel attention)> build;
+};
+
+/// Of the catalogue: a name that model_names lists, or another name of the same model.
+std::optional<ModelDescription> describe_model(std::string_view name);
+/// The model of that description for samples of its usual size, or sequences of `tokens`.
+Model build_model(const ModelDescription& description, std::optional<std::int64_t> tokens,
+                  std::optional<AttentionKernel> attention);
 
 /// For a provenance: "bundled model gpt2, buffers as in …".
 std::string source_of(const Model& model);

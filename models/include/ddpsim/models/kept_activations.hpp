@@ -8,16 +8,19 @@
 // its input. Where two branches are summed, a gradient waits until the other branch has run (to the next such sum); for a
 // weight used twice, its gradient until it is complete. Input and output stay in the hands of the script.
 //
-// As autograd does without activation checkpointing and without fused attention, and as torchvision computes
-// (ReLUs in place). Held against two traces: ResNet-50 at batch 32 and VGG-13 at batch 512
+// Under activation checkpointing a block's share comes back when backward reaches it, before its first gradient.
+//
+// As autograd does, and as torchvision computes (ReLUs in place). Held against two traces: ResNet-50 at batch 32 and VGG-13 at batch 512
 // (tests/unit/models_kept_activations_test.cpp).
 #pragma once
 
+#include "ddpsim/models/checkpointing.hpp"
 #include "ddpsim/models/layer_cost.hpp"
 #include "ddpsim/sim/workload.hpp"
 
 namespace ddpsim {
 
-Activations kept_activations(const Model& model, const ComputeSetting& setting);
+Activations kept_activations(const Model& model, const ComputeSetting& setting,
+                             const Checkpointing& checkpointing = {});
 
 }  // namespace ddpsim

@@ -47,11 +47,29 @@ struct Product {
   }
 };
 
+/// Scores, softmax and weighted sum of `heads` heads in one kernel, which keeps no scores: forward is two products, and
+/// backward five, since it computes the scores again. Source: Dao, "FlashAttention-2" (2023), section 3.
+struct FusedAttention {
+  std::int64_t heads = 0;
+  std::int64_t features = 0;  ///< of one head
+  std::int64_t queries = 0;
+  std::int64_t keys = 0;
+  bool causal = false;  ///< the half of the scores beyond the diagonal is skipped
+
+  /// Of forward, per sample.
+  double multiply_adds() const {
+    const double scores = static_cast<double>(heads) * static_cast<double>(queries) *
+                          static_cast<double>(keys) * (causal ? 0.5 : 1);
+    return 2 * scores * static_cast<double>(features);
+  }
+};
+
 struct Layer {
   std::string name;  ///< the module's, or the function's after its module's: "layer1.0.conv1"
   LayerKind kind = LayerKind::elementwise;
   std::vector<std::size_t> parameters;  ///< indices, in the order their gradients are written
   std::optional<Product> product;
+  std::optional<FusedAttention> fused;
   std::int64_t weights = 0;    ///< elements of its parameters
   std::int64_t inputs = 0;     ///< elements per sample that it is given …
   std::int64_t outputs = 0;    ///< … and gives; of a product `inputs` of its first operand

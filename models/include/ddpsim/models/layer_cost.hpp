@@ -6,7 +6,9 @@
 //   each kernel takes a few microseconds more, however small it is
 //
 // Arithmetic and memory time add up: a kernel begins and ends by moving data alone. `filled` is the
-// part of the multiprocessors and of the 64-wide output tiles that a small product occupies. A
+// part of the multiprocessors and of the 64-wide output tiles that a small product occupies. On tensor
+// cores a Linear's efficiency grows with the depth of its product, depth / (depth + a tile's fixed cost);
+// fused attention is two products forward and five backward, beside reading and writing its operands. A
 // 3x3 or 5x5 convolution in fp32 is computed the way of Winograd (fewer products, more memory
 // traffic) where that is faster, as cuDNN does. A backward product is run twice, for the gradient
 // of its input and that of its weight.
@@ -26,14 +28,20 @@
 
 namespace ddpsim {
 
-/// How products are computed; parameters and their gradients are fp32 in each.
+/// How products are computed; parameters and their gradients are fp32 in each but the last.
 enum class Precision {
   fp32,  ///< as PyTorch does by default: from sm_80 convolutions in TF32, matrix products in fp32
   tf32,  ///< fp32 with allow_tf32: from sm_80 matrix products in TF32, too
   amp,   ///< autocast to fp16
   bf16,  ///< autocast to bfloat16; from sm_80
+  bf16_true,  ///< parameters, too, are bfloat16: nothing is cast; "bf16-true", as Lightning calls it
 };
 std::string_view name_of(Precision precision);
+/// Whether products run in 16 bits.
+bool is_half(Precision precision);
+/// Whether weights and their gradients are cast for it.
+bool casts_weights(Precision precision);
+Dtype parameter_dtype(Precision precision);
 std::optional<Precision> precision_from_name(std::string_view name);
 
 struct ComputeSetting {

@@ -196,7 +196,7 @@ struct RankRecording : Recorded {
 struct Workload : Recorded {
   std::string name;
   std::string gpu;        ///< model recorded on, "V100"; empty when unknown
-  std::string precision;  ///< "fp32", "amp", "bf16"
+  std::string precision;  ///< "fp32", "amp", "bf16", "bf16-true"
   std::optional<std::int64_t> batch_per_gpu;
   std::optional<double> samples_per_step;
   std::string torch;                           ///< version recorded with; empty when unknown

@@ -1,0 +1,21 @@
+// What a dimension of a model may be: far above any that was trained, far below what would overflow.
+#pragma once
+
+#include <cstdint>
+
+namespace ddpsim {
+
+inline constexpr std::int64_t kMostLayers = 1'000;
+inline constexpr std::int64_t kMostFeatures = 1'048'576;  ///< of a token; of all heads
+inline constexpr std::int64_t kMostFeedForward = 4'194'304;
+inline constexpr std::int64_t kMostWords = 16'777'216;
+inline constexpr std::int64_t kMostHeads = 65'536;
+
+/// Llama's own: two thirds of four times as wide, up to a multiple of 256 (facebookresearch/llama, model.py).
+constexpr std::int64_t llama_feed_forward(std::int64_t hidden) {
+  constexpr std::int64_t kMultiple = 256;
+  const std::int64_t least = 2 * 4 * hidden / 3;
+  return (least + kMultiple - 1) / kMultiple * kMultiple;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,46 @@
+// What the catalogue, dimensions written as text and a config.json have in common: the shape of an architecture.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "alexnet.hpp"
+#include "bert.hpp"
+#include "bloom.hpp"
+#include "ddpsim/models/catalogue.hpp"
+#include "densenet.hpp"
+#include "falcon.hpp"
+#include "gpt2.hpp"
+#include "gpt_neox.hpp"
+#include "gptj.hpp"
+#include "inception.hpp"
+#include "llama.hpp"
+#include "mpt.hpp"
+#include "opt.hpp"
+#include "resnet.hpp"
+#include "t5.hpp"
+#include "transformer.hpp"
+#include "vgg.hpp"
+
+namespace ddpsim {
+
+using ModelShape =
+    std::variant<ResNetShape, VggShape, AlexNetShape, DenseNetShape, InceptionV3Shape, BertShape,
+                 Gpt2Shape, TransformerShape, LlamaShape, GptNeoxShape, OptShape, BloomShape,
+                 MptShape, GptjShape, FalconShape, T5Shape>;
+
+/// Of models whose positions have no parameters: as many tokens as anybody trains with.
+inline constexpr std::int64_t kMostTokens = 1'048'576;
+
+/// Samples as nobody says otherwise.
+struct UsualSamples {
+  std::int64_t batch = 0;
+  std::int64_t size = 0;         ///< pixels a side, or tokens
+  std::int64_t most_tokens = 0;  ///< 0: images
+};
+
+ModelDescription described(std::string name, const ModelShape& shape, const UsualSamples& samples,
+                           AttentionKernel attention);
+
+}  // namespace ddpsim

@@ -1,0 +1,28 @@
+// MPT as Hugging Face's MptForCausalLM builds it: no biases, LayerNorms without one, biases by distance instead of
+// positions (ALiBi, no parameters), an output layer tied to the embedding.
+//
+// Source of the structure: MosaicML, "Introducing MPT-7B" (2023), and its llm-foundry, which trains the same layers
+// with fused attention.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "ddpsim/models/catalogue.hpp"
+
+namespace ddpsim {
+
+struct MptShape {
+  std::int64_t layers = 0;
+  std::int64_t hidden = 0;
+  std::int64_t heads = 0;
+  std::int64_t feed_forward = 0;
+  std::int64_t vocabulary = 0;
+  bool tied = true;
+};
+
+/// `tokens`: tokens of a sequence.
+Model build_model(const std::string& name, const MptShape& shape, std::int64_t tokens,
+                  AttentionKernel attention);
+
+}  // namespace ddpsim

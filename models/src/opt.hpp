@@ -1,0 +1,34 @@
+// OPT as Hugging Face's OPTForCausalLM builds it: learned positions (two rows more than tokens), the LayerNorm before
+// each branch (behind each sum in the 350M model, whose embedding is narrower than its layers, too), ReLU, an output
+// layer tied to the embedding.
+//
+// Source of the structure: Zhang et al., "OPT: Open Pre-trained Transformer Language Models" (2022), table 1.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "ddpsim/models/catalogue.hpp"
+
+namespace ddpsim {
+
+struct OptShape {
+  std::int64_t layers = 0;
+  std::int64_t hidden = 0;
+  std::int64_t heads = 0;
+  std::int64_t feed_forward = 0;
+  std::int64_t vocabulary = 0;
+  std::int64_t positions = 0;
+  std::int64_t embedded = 0;  ///< features of an embedded token; as `hidden` but in the 350M model
+  bool norm_first = true;
+  bool final_norm = true;  ///< only with norm_first
+  bool bias = true;
+  bool tied = true;
+  bool dropout = true;
+};
+
+/// `tokens`: tokens of a sequence.
+Model build_model(const std::string& name, const OptShape& shape, std::int64_t tokens,
+                  AttentionKernel attention);
+
+}  // namespace ddpsim

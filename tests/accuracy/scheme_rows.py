@@ -1,0 +1,415 @@
+"""What a row of published measurements of other schemes states (data/schemes/schemes.csv): which job on which cluster
+under which scheme, in the words of the command line, and why a row cannot be predicted. Rules read a row's inputs alone,
+never its result or its identity; where a stack's own library decides what a row leaves open, the library is named.
+"""
+
+import dataclasses
+import re
+
+import scheme_models
+
+# No measurement of a training step, or none that its words let anybody repeat.
+FLAGS_NOT_PREDICTED = ("context-missing", "do-not-score", "microbenchmark", "hybrid-parallel", "input-pipeline",
+                       "ci-threshold", "ci-golden", "startup", "fault-tolerance", "upper-bound", "offload", "mfu-only",
+                       "efficiency-only")
+
+GPUS = (  # as rows spell them, as `ddpsim list` does
+    ("B200", "B200"), ("H200", "H200"), ("GH200", "GH200"), ("H100", "H100"), ("A100", "A100"), ("V100", "V100"),
+    ("P100", "P100"), ("T4", "T4"), ("A40", "A40"), ("A10G", "A10G"), ("RTX 4090", "RTX4090"),
+    ("RTX 3090", "RTX3090"), ("RTX 2080 Ti", "RTX2080Ti"), ("TITAN RTX", "TITANRTX"))
+
+SCHEMES = (  # a scheme as rows spell it, as --scheme does; what stands in brackets is no part of it
+    (r"single GPU", "none"),
+    (r"DDP( gradient accumulation| \+ PowerSGD hook)?", "ddp"),
+    (r"Horovod all-reduce", "ddp"),
+    (r"replicated all-reduce", "naive"),
+    (r"FSDP1?", "fsdp1"),
+    (r"FSDP1 (FULL_SHARD|SHARD_GRAD_OP|NO_SHARD|HYBRID_SHARD|_HYBRID_SHARD_ZERO2)", "fsdp1"),
+    (r"FSDP2", "fsdp2"),
+    (r"(DeepSpeed )?ZeRO[- ](stage )?([123])", "zero"),
+    (r"ZeroRedundancyOptimizer", "zero_redundancy"),
+)
+
+SCHEMES_TO_COME = (  # of which the program knows nothing yet
+    (r"parameter server|\bPS\b|BytePS", "parameter server"),
+    (r"DataParallel", "DataParallel"),
+    (r"offload|ZenFlow", "offload to the host"),
+    (r"\bCP\b|\+TP|\bTP\d|\bEP\d|\+PP|Megatron", "tensor, pipeline, context or expert parallel inside"),
+    (r"all-reduce \(no NCCL\)", "all-reduce by copies"),
+    (r"ZeRO-1/2|ZeRO \(|ZeRO$", "stage of ZeRO not stated"),
+    (r"compression|1-bit|ByteGrad|low-precision|QAdam", "compression"),
+    (r"lm_head dropped|removed", "model changed"),
+)
+
+NOT_MODELLED = (  # in scheme_settings or precision: what changes a step in a way no option has
+    (r"\bcpu[ _]offload(?!=False)", "offload to the host"),
+    (r"\bCP[2-9]|\bTP\d|\bPP\d", "tensor, pipeline, context or expert parallel inside"),
+    (r"per-layer act ckpt", "checkpointing of every other layer"),
+    (r"frozen", "frozen parameters"),
+    (r"multi-rank bucket", "several owners' all-reduce in one"),
+    (r"camera", "inputs not stated"),
+    (r"CUDA graph", "CUDA graphs"),
+)
+
+# What makes compute faster in a way no option has, alike on both sides of a ratio: rows that share these words are held
+# against each other, and what one of them takes is given.
+SHARED_WORDS = (("compile", r"(?<!no )\bcompile|torch\.compile"), ("fp8", r"fp8|float8"), ("CUDA graphs", r"CUDA graphs"))
+
+DTYPES = {"bf16": "bf16", "fp16": "fp16", "amp": "fp16"}
+
+
+@dataclasses.dataclass
+class Job:
+    """What a row asks of the program. `cluster` is for `nodes` nodes of `per_node` GPUs; `options` are the command line's."""
+    model: str
+    gpu: str
+    batch: int
+    sequence: "int | None"
+    precision: str
+    checkpointing: str
+    scheme: str  # a name of --scheme, or none: one GPU without any
+    scheme_options: dict
+    options: list
+    cluster: str
+    nodes: int
+    gpus: int
+    micro_batches: int
+    syncs_each: bool  # micro-batch, in place of no_sync() around all but the last
+    words: tuple  # of SHARED_WORDS
+    assumed: list  # what no word of the row says
+
+    @property
+    def guesses_links(self):
+        """Neither a word nor the kind of GPU tells what joins the GPUs of a node, or nodes."""
+        return bool({PCIE, NVLINK, PORTS} & set(self.assumed))
+
+    @property
+    def samples(self):
+        """Of all GPUs together, in one step."""
+        return self.batch * self.gpus * self.micro_batches
+
+    def scheme_text(self):
+        options = ",".join(f"{name}={value}" for name, value in self.scheme_options.items())
+        return self.scheme + (":" + options if options else "")
+
+
+class NotPredicted(Exception):
+    """Why, in words that rows share."""
+
+
+def gpu_of(row):
+    stated = row["gpu"].upper()
+    if not stated:
+        raise NotPredicted("GPU not stated")
+    for spelt, name in GPUS:
+        if re.search(rf"\b{spelt.upper()}\b", stated):
+            return name
+    raise NotPredicted("GPU not in `ddpsim list`")
+
+
+def size_of(row, gpus=None):
+    """(nodes, GPUs a node has, GPUs) of the row, or of its baseline on part of it."""
+    if not row["n_gpus"].isdigit():
+        raise NotPredicted("number of GPUs not stated")
+    gpus = int(gpus or row["n_gpus"])
+    if row["nodes"].isdigit() and not row["gpus_per_node"].isdigit():
+        per_node = int(row["n_gpus"]) // int(row["nodes"])
+    elif row["gpus_per_node"].isdigit():
+        per_node = int(row["gpus_per_node"])
+    else:
+        per_node = int(row["n_gpus"])  # one machine, as nothing is said of several
+        if per_node > 8:
+            raise NotPredicted("number of nodes not stated")
+    return max(1, -(-gpus // per_node)), per_node, gpus
+
+
+NODES = {  # what joins the GPUs of a node, as they are sold
+    "B200": "nvswitch:900GBps", "H200": "nvswitch:450GBps", "H100": "nvswitch:450GBps", "A100": "nvswitch:300GBps",
+    "T4": "pcie:15.75GBps", "A40": "pcie:31.5GBps", "A10G": "pcie:31.5GBps", "RTX4090": "pcie:31.5GBps",
+    "RTX3090": "pcie:31.5GBps", "RTX2080Ti": "pcie:15.75GBps", "TITANRTX": "pcie:15.75GBps"}
+PCIE, NVLINK, PORTS = "PCIe in the node", "NVLink in the node", "a port for each GPU, as its generation's nodes have"
+USUAL_NICS = {"B200": "8x400Gbps:ib", "H200": "8x400Gbps:ib", "H100": "8x400Gbps:ib", "A100": "8x200Gbps:ib"}
+
+
+def inside(row, gpu, per_node, assumed):
+    """How a node's GPUs are joined, as one line has it."""
+    stated = row["network"]
+    if per_node == 1:
+        return ""
+    if gpu in ("V100", "P100"):
+        links = {"V100": "6x25GBps", "P100": "4x20GBps"}[gpu]
+        if "PCIe" in stated or "PCIe" in row["gpu"] or "no NVLink" in stated:
+            return "pcie:15.75GBps"
+        if "slowest link" in stated:  # two cards of machines that are joined by 3 Gb/s
+            assumed.append(PCIE)
+            return "pcie:15.75GBps"
+        if gpu == "V100" and int(row["gpus_per_node"] or per_node) == 16:
+            return "nvswitch:150GBps"
+        if "NVLink" not in stated and "p3" not in row["gpu"]:
+            assumed.append(NVLINK)
+        return f"nvlink:{links}" + (":cube" if per_node == 8 else "")
+    if "PCIe" in row["gpu"] or "no NVLink" in stated:
+        return "pcie:31.5GBps"
+    if gpu == "A100" and int(row["gpus_per_node"] or per_node) == 4:
+        assumed.append(NVLINK)
+        return "nvlink:12x25GBps:mesh"
+    if "NVLink" not in stated and NODES[gpu].startswith("nvswitch") and row["nodes"] == "1":
+        assumed.append("NVSwitch in the node")
+    if NODES[gpu].startswith("pcie"):
+        assumed.append(PCIE)
+    return NODES[gpu]
+
+
+def nics_of(row, gpu, assumed):
+    """The network between nodes, as one line has it."""
+    stated = row["network"]
+    kind = ("roce" if "RoCE" in stated else "efa" if "EFA" in stated else "slingshot" if "Slingshot" in stated else
+            "tcp" if re.search(r"TCP|Ethernet|slowest link", stated) else "ib")
+    each = re.search(r"(\d+) ?x (\d+(?:\.\d+)?) Gb/s", stated) or re.search(r"(\d+(?:\.\d+)?) Gb/s [A-Za-z0-9-]+ per GPU|"
+                                                                           r"one (\d+) Gb/s \S+ per GPU", stated)
+    if each and " x " in each.group(0):
+        return f"{each.group(1)}x{each.group(2)}Gbps:{kind}"
+    if each:
+        return f"{row['gpus_per_node']}x{each.group(1) or each.group(2)}Gbps:{kind}"
+    rate = re.search(r"(\d+(?:\.\d+)?)(?:-\d+)? Gb/s", stated)
+    if rate:
+        whole = float(rate.group(1))
+        if "p3.16xlarge" not in row["gpu"] and whole >= 800:  # 1600 Gb/s between nodes: a port for each GPU
+            per_node = int(row["gpus_per_node"])
+            return f"{per_node}x{whole / per_node:g}Gbps:{kind}"
+        return f"1x{whole:g}Gbps:{kind}"
+    if "p3.16xlarge" in row["gpu"]:
+        return "1x25Gbps:tcp"
+    if gpu in USUAL_NICS and row["gpus_per_node"] == "8":
+        assumed.append(PORTS)
+        return USUAL_NICS[gpu]
+    raise NotPredicted("network between nodes not stated")
+
+
+def cluster_of(row, assumed):
+    """(GPU, what joins those of a node, what joins nodes), in the words of a line."""
+    gpu = gpu_of(row)
+    nodes, per_node, _ = size_of(row)
+    if not row["gpus_per_node"].isdigit() or "gpn-assumed" in row["flags"]:
+        assumed.append("GPUs of a node")
+    words = inside(row, gpu, per_node, assumed)
+    nics = "nic:" + nics_of(row, gpu, assumed) if nodes > 1 else ""
+    return gpu, words, nics
+
+
+def line_of(gpu, words, nics, nodes, per_node):
+    """Of whole nodes: which links a part of a node has depends on the whole."""
+    return " ".join(part for part in (f"node:{nodes}", f"gpu:{per_node}x{gpu}", words, nics if nodes > 1 else "") if part)
+
+
+def precision_of(row, gpu, assumed):
+    stated = row["precision"].lower()
+    if stated.startswith(("bf16", "amp_bf16", "amp_fp8")):  # fp8 stands in SHARED_WORDS
+        return "bf16"
+    if stated.startswith(("fp16", "amp", "mixed")):
+        return "amp"
+    if stated == "fp32":
+        return "fp32"
+    if stated == "tf32":
+        return "tf32"
+    if stated.startswith("fp8"):
+        raise NotPredicted("precision: fp8 alone")
+    assumed.append("precision")
+    if not scheme_models.has_tokens(scheme_models.stem(row["model"])):
+        return "fp32"
+    return "amp" if gpu in ("V100", "P100", "T4", "RTX2080Ti", "TITANRTX") else "bf16"
+
+
+def sequence_of(row, name):
+    stated = re.search(r"\bseq=(\d+)", row["scheme_settings"])
+    if stated:
+        return int(stated.group(1))
+    step = re.search(r"\bstep (\d+(?:\.\d+)?) s\b", row["notes"])
+    if step and row["metric"] == "tokens/s per GPU":  # two figures of one step, printed to three digits, tell its tokens
+        tokens = float(row["value_ngpu"]) * float(step.group(1)) / int(row["per_gpu_batch"])
+        return 256 * round(tokens / 256)
+    return scheme_models.SEQUENCES.get(name)
+
+
+def number(text):
+    """1M, 2K, 2e8, 100000."""
+    scale = {"K": 1e3, "M": 1e6, "B": 1e9}.get(text[-1].upper(), 1)
+    return int(float(text.rstrip("KMBkmb")) * scale)
+
+
+def checkpointing_of(settings):
+    """As an estimate has it: none, full, selective, or the number of blocks."""
+    some = re.search(r"layers with act ckpt=([1-9]\d*)", settings)
+    if some:
+        return some.group(1)
+    if re.search(r"act_ckpt=False|no act ckpt|act ckpt=0\b|no ckpt", settings):
+        return "none"
+    if re.search(r"selective( per-op)? act ckpt", settings):
+        return "selective"
+    return "full" if re.search(r"act_ckpt=True|\bact ckpt|full act ckpt", settings) else "none"
+
+
+def micro_batches_of(settings):
+    stated = re.search(r"grad_accum=(\d+)|accumulation=(\d+)|\baccum (\d+)", settings)
+    if stated:
+        return int(next(group for group in stated.groups() if group))
+    return 1
+
+
+def syncs_each_micro_batch(row, scheme):
+    """DDP and FSDP reduce each micro-batch unless a loop says no_sync(). Composer says so to DDP alone
+    (ddp_sync_context returns early for FSDP), torchtitan never; Trainer's and accelerate's accumulate() do."""
+    settings = row["scheme_settings"]
+    if re.search(r"every micro-batch synced|no_sync written wrongly", settings):
+        return True
+    if re.search(r"no_sync/accumulate correct|grad_sync_mode=batch", settings):
+        return False
+    return "Composer" in row["framework"] or scheme == "fsdp2"
+
+
+def fsdp_options(row, scheme, precision):
+    """What the stack passes to FSDP where the row does not say it."""
+    settings, framework = row["scheme_settings"], row["framework"]
+    options = {}
+    if scheme == "fsdp1":
+        strategy = re.search(r"FULL_SHARD|SHARD_GRAD_OP|NO_SHARD|_HYBRID_SHARD_ZERO2|HYBRID_SHARD", row["scheme"])
+        if strategy and strategy.group(0) != "FULL_SHARD":
+            options["strategy"] = strategy.group(0).lstrip("_").lower()
+    least = re.search(r"min_num_params=(\w+)", settings)
+    if least:
+        options |= {"wrap": "size", "min_num_params": number(least.group(1))}
+    elif re.search(r"wrapping=null", settings):
+        options["wrap"] = "none"
+    half = DTYPES.get(precision)
+    if "Composer" in framework:  # get_mixed_precision: DEFAULT reduces in fp32; backward_prefetch is BACKWARD_POST
+        if half:
+            options["param_dtype"] = half
+            if "mp=DEFAULT" in settings:
+                options["reduce_dtype"] = "fp32"
+        options["backward_prefetch"] = "post"
+    elif "torchtitan" in framework or "fp32 reduce-scatter" in row["precision"]:  # its mixed_precision_reduce
+        options |= {"param_dtype": half, "reduce_dtype": "fp32"} if half else {}
+    elif "(2022)" in framework:  # PyTorch 1.11, 1.12: no backward_prefetch, no limiter; accelerate 0.7: autocast alone,
+        # and units by size, of 1e8 parameters unless its question is answered otherwise
+        options = {"wrap": "size"} | options | {"backward_prefetch": "none", "limit_all_gathers": "false"}
+    elif half:
+        options["param_dtype"] = half
+    if scheme == "fsdp2" and "torchtitan" in framework:
+        options["reshard_root"] = "true"
+    if micro_batches_of(settings) > 1 and syncs_each_micro_batch(row, scheme):
+        options["no_sync"] = "false"
+    return options
+
+
+def zero_options(row):
+    settings = row["scheme_settings"]
+    options = {}
+    overlap = re.search(r"overlap_comm=(true|false)", settings)
+    if overlap:
+        options["overlap_comm"] = overlap.group(1)
+    both = re.search(r"reduce_bucket=allgather_bucket=(\w+)", settings)
+    if both:
+        options |= {"reduce_bucket_size": number(both.group(1)), "allgather_bucket_size": number(both.group(1))}
+    return options
+
+
+def bare_scheme(row):
+    """Without the brackets in which versions and remarks stand."""
+    return re.sub(r" \([^)]*\)", "", row["scheme"]).strip()
+
+
+def scheme_of(row):
+    """A name of --scheme, or "none": one GPU without any."""
+    for pattern, reason in SCHEMES_TO_COME:
+        if re.search(pattern, row["scheme"], re.IGNORECASE):
+            raise NotPredicted(f"scheme not modelled: {reason}")
+    bare = bare_scheme(row)
+    name = next((name for pattern, name in SCHEMES if re.fullmatch(pattern, bare)), None)
+    if name is None:
+        raise NotPredicted(f"scheme not modelled: {bare}")
+    return name + re.search(r"[123]", bare).group(0) if name == "zero" else name
+
+
+def scheme_options_of(row, scheme, precision):
+    if scheme in ("fsdp1", "fsdp2"):
+        return fsdp_options(row, scheme, precision)
+    if scheme.startswith("zero") and scheme != "zero_redundancy":
+        return zero_options(row)
+    # tf_cnn_benchmarks sums each variable's gradient by NCCL as it comes, unless it is told to repack them
+    return {"when": "gradient"} if scheme == "naive" else {}
+
+
+def options_of(row, scheme, micro_batches):
+    """Of the command line, beside --scheme."""
+    settings, bare = row["scheme_settings"], bare_scheme(row)
+    options = []
+    if "PowerSGD" in bare:
+        options += ["--comm-hook", "powersgd"]
+    if bare.startswith("Horovod"):  # HOROVOD_FUSION_THRESHOLD where nobody sets it
+        options += ["--bucket-cap-mb", "64", "--no-broadcast-buffers"]
+    if scheme == "naive":  # TensorFlow's NCCL was 1.3, which has one ring
+        options += ["--nccl", "2.0.5", "--max-channels", "1"]
+    if re.search(r"\bgloo\b", row["scheme"] + " " + settings, re.IGNORECASE):
+        options += ["--backend", "gloo"]
+    if "gradient_as_bucket_view=true" in settings:
+        options.append("--gradient-as-bucket-view")
+    if micro_batches > 1 and not (scheme == "ddp" and syncs_each_micro_batch(row, scheme)):
+        options += ["--accumulate", str(micro_batches)]
+    if torch_of(row):
+        options += ["--torch", torch_of(row)]
+    return options
+
+
+def torch_of(row):
+    stated = re.search(r"\b[Tt]orch (\d+\.\d+)", row["framework"]) or re.search(r"\btorch (\d+\.\d+)", row["scheme"]) or \
+        re.search(r"PyTorch (\d+\.\d+)", row["framework"])
+    return stated.group(1) if stated else None
+
+
+def flag_reason(row):
+    flags = row["flags"].split()
+    for flag in FLAGS_NOT_PREDICTED:
+        if flag in flags:
+            return f"flag {flag}"
+    return None
+
+
+def job_of(row, baseline=False):
+    """The job a row states, or that of its baseline; NotPredicted says why not."""
+    reason = flag_reason(row)
+    if reason:
+        raise NotPredicted(reason)
+    base = scheme_of(row)
+    model = scheme_models.stem(row["model"])
+    if model is None:
+        raise NotPredicted("model's dimensions not stated")
+    settings = row["scheme_settings"]
+    for pattern, what in NOT_MODELLED:
+        if re.search(pattern, settings, re.IGNORECASE):
+            raise NotPredicted(f"not modelled: {what}")
+    if not row["per_gpu_batch"].isdigit():
+        raise NotPredicted("batch not stated")
+    sequence = sequence_of(row, model)
+    if scheme_models.has_tokens(model) and sequence is None:
+        raise NotPredicted("sequence length not stated")
+    assumed = []
+    gpu, words, nics = cluster_of(row, assumed)
+    nodes, per_node, gpus = size_of(row, row["baseline_gpus"] if baseline else None)
+    precision = precision_of(row, gpu, assumed)
+    scheme = "none" if gpus == 1 else base
+    micro_batches = micro_batches_of(settings)
+    return Job(model=model, gpu=gpu, batch=int(row["per_gpu_batch"]), sequence=sequence, precision=precision,
+               checkpointing=checkpointing_of(settings), scheme=scheme,
+               scheme_options=scheme_options_of(row, scheme, precision),
+               syncs_each=micro_batches > 1 and syncs_each_micro_batch(row, scheme),
+               options=[] if scheme == "none" else options_of(row, scheme, micro_batches) + (
+                   ["--gpus-per-node", str(gpus)] if gpus < per_node else []),
+               cluster=line_of(gpu, words, nics, nodes, per_node), nodes=nodes, gpus=gpus, micro_batches=micro_batches,
+               words=tuple(word for word, pattern in SHARED_WORDS
+                           if re.search(pattern, settings + " " + row["precision"], re.IGNORECASE)),
+               assumed=assumed)
+
+
+def group_of(row):
+    stated = re.search(r"\bgroup=(\S+)", row["flags"])
+    return stated.group(1) if stated else None

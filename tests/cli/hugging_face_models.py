@@ -1,0 +1,79 @@
+"""What transformers makes of a config.json, for tests/cli/test_model_configs.py.
+
+    python3 hugging_face_models.py CONFIG…     one JSON line each: names, shapes, buffers, and the order in which one
+                                               real backward finishes the gradients
+    python3 hugging_face_models.py --meta CONFIG…   names, shapes and buffers alone, on the meta device: of any size
+"""
+
+import json
+import os
+import sys
+import warnings
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["TRANSFORMERS_VERBOSITY"] = "error"
+warnings.filterwarnings("ignore")
+
+import torch  # noqa: E402
+import transformers  # noqa: E402
+
+
+def model_of(path):
+    with open(path) as file:
+        values = json.load(file)
+    config = transformers.CONFIG_MAPPING[values["model_type"]].from_dict(values)
+    named = (config.architectures or [None])[0]
+    if named:
+        return getattr(transformers, named)(config)
+    kind = {"bert": transformers.AutoModelForPreTraining, "t5": transformers.AutoModelForSeq2SeqLM}
+    return kind.get(config.model_type, transformers.AutoModelForCausalLM).from_config(config)
+
+
+def ready_order(model, kind):
+    position = {name: index for index, (name, _) in enumerate(model.named_parameters())}
+    order = []
+    accumulators = []  # autograd keeps them only while somebody does
+    for name, tensor in model.named_parameters():
+        accumulator = tensor.expand_as(tensor).grad_fn.next_functions[0][0]
+        accumulator.register_hook(lambda *_, name=name: order.append(position[name]))
+        accumulators.append(accumulator)
+    tokens = torch.randint(3, 9, (2, 6))
+    if kind == "t5":
+        loss = model(input_ids=tokens, decoder_input_ids=tokens, labels=tokens).loss
+    else:
+        output = model(input_ids=tokens)
+        loss = sum(value.float().sum() for key, value in output.items()
+                   if key in ("logits", "prediction_logits", "seq_relationship_logits", "pooler_output"))
+    loss.backward()
+    return order
+
+
+def buffers_of(model):
+    groups = {}
+    for buffer in model.buffers():
+        group = groups.setdefault(str(buffer.dtype).removeprefix("torch."), [0, 0])
+        group[0] += 1
+        group[1] += buffer.numel() * buffer.element_size()
+    return groups
+
+
+def describe(path, meta):
+    with open(path) as file:
+        kind = json.load(file)["model_type"]
+    if meta:
+        with torch.device("meta"):
+            model = model_of(path)
+    else:
+        torch.manual_seed(0)
+        model = model_of(path)
+    model.train()
+    return {"path": path, "names": [name for name, _ in model.named_parameters()],
+            "shapes": [list(tensor.shape) for _, tensor in model.named_parameters()],
+            "buffers": buffers_of(model), "ready": None if meta else ready_order(model, kind)}
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    paths = [argument for argument in sys.argv[1:] if argument != "--meta"]
+    for one in paths:
+        print(json.dumps(describe(one, "--meta" in sys.argv)), flush=True)

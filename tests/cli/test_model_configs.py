@@ -1,0 +1,166 @@
+"""Models by their config.json against transformers: names, shapes, definition order, buffers, and the order in which
+one real backward finishes the gradients, for a small model of each kind in model_configs; and the bundled names of
+models, at their full size on the meta device, against their config."""
+
+import json
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+from command import answer, ddpsim, write_json
+from torch_python import ENVIRONMENT, ROOT
+
+HERE = pathlib.Path(__file__).parent
+BUILDER = HERE / "hugging_face_models.py"
+CONFIGS = sorted((HERE / "model_configs").glob("*.json"))
+PYTHON = ROOT / "build" / "frameworks" / "bin" / "python"
+
+
+def llama(layers, hidden, heads, key_heads, feed_forward, vocabulary, kind="llama", tied=False):
+    return {"model_type": kind, "num_hidden_layers": layers, "hidden_size": hidden, "num_attention_heads": heads,
+            "num_key_value_heads": key_heads, "intermediate_size": feed_forward, "vocab_size": vocabulary,
+            "tie_word_embeddings": tied}
+
+
+# What their owners publish, as far as it makes parameters.
+PUBLISHED = {
+    "llama2-7b": llama(32, 4096, 32, 32, 11008, 32000),
+    "llama3-8b": llama(32, 4096, 32, 8, 14336, 128256),
+    "tinyllama-1.1b": llama(22, 2048, 32, 4, 5632, 32000),
+    "mistral-7b": llama(32, 4096, 32, 8, 14336, 32000, kind="mistral"),
+    "qwen2.5-1.5b": llama(28, 1536, 12, 2, 8960, 151936, kind="qwen2", tied=True),
+    "mpt-7b": {"model_type": "mpt", "d_model": 4096, "n_heads": 32, "n_layers": 32, "vocab_size": 50368},
+    "opt-125m": {"model_type": "opt"},
+    "opt-350m": {"model_type": "opt", "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16,
+                 "ffn_dim": 4096, "word_embed_proj_dim": 512, "do_layer_norm_before": False},
+    "bloom-560m": {"model_type": "bloom", "hidden_size": 1024, "n_layer": 24, "n_head": 16},
+    "gpt-neox-20b": {"model_type": "gpt_neox"},
+    "gpt-j-6b": {"model_type": "gptj"},
+    "falcon-7b": {"model_type": "falcon"},
+    "falcon-40b": {"model_type": "falcon", "hidden_size": 8192, "num_hidden_layers": 60, "num_attention_heads": 128,
+                   "num_kv_heads": 8, "new_decoder_architecture": True},
+    "t5-small": {"model_type": "t5"},
+    "t5-3b": {"model_type": "t5", "d_model": 1024, "d_kv": 128, "num_heads": 32, "num_layers": 24, "d_ff": 16384},
+}
+
+
+def transformers(*arguments):
+    """A document for each config, or None without transformers."""
+    if not PYTHON.exists() or subprocess.run([PYTHON, "-c", "import transformers"], capture_output=True).returncode:
+        return None
+    process = subprocess.run([PYTHON, BUILDER, *arguments], capture_output=True, text=True, check=True, env=ENVIRONMENT)
+    return [json.loads(line) for line in process.stdout.splitlines()]
+
+
+def estimated(model):
+    outcome = ddpsim("import", f"{model}@A100:b1:s8")
+    assert outcome.code == 0, outcome.err
+    return outcome.json()
+
+
+class AgainstTransformers(unittest.TestCase):
+    def compare(self, ours, truth):
+        self.assertEqual([p["name"] for p in ours["parameters"]], truth["names"])
+        self.assertEqual([p["shape"] for p in ours["parameters"]], truth["shapes"])
+        self.assertEqual({group["dtype"]: [group["tensors"], group["bytes"]] for group in ours.get("buffers", [])},
+                         truth["buffers"])
+        if truth["ready"] is not None:
+            self.assertEqual([event["parameter"] for event in ours["backward"]["ready"]], truth["ready"])
+
+    def test_small_models_of_every_kind(self):
+        truths = transformers(*CONFIGS)
+        if truths is None:
+            self.skipTest("transformers is not in build/frameworks (scripts/setup.sh --frameworks)")
+        self.assertEqual(len(truths), len(CONFIGS))
+        for truth in truths:
+            with self.subTest(pathlib.Path(truth["path"]).stem):
+                self.compare(estimated(truth["path"]), truth)
+
+    def test_bundled_names(self):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [write_json(pathlib.Path(folder) / f"{name}.json", config) for name, config in PUBLISHED.items()]
+            truths = transformers("--meta", *paths)
+        if truths is None:
+            self.skipTest("transformers is not in build/frameworks (scripts/setup.sh --frameworks)")
+        for truth in truths:
+            with self.subTest(pathlib.Path(truth["path"]).stem):
+                self.compare(estimated(pathlib.Path(truth["path"]).stem), truth)
+
+
+class Configs(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def test_each_kind_is_there(self):
+        kinds = {json.loads(path.read_text())["model_type"] for path in CONFIGS}
+        message = ddpsim("simulate", f"{write_json(self.folder / 'c.json', {'model_type': 'zebra'})}@A100", "dgxa100").err
+        self.assertEqual(set(re.search(r"Known: ([^.\n]*)", message)[1].split(", ")), kinds)
+
+    def test_takes_a_path_with_signs_of_its_own(self):
+        folder = self.folder / "at@home:b8"
+        folder.mkdir()
+        path = write_json(folder / "config.json", json.loads((HERE / "model_configs" / "llama.json").read_text()))
+        self.assertEqual(estimated(path)["name"], f"estimate {path}@A100:b1:s8:fp32")
+
+    def test_says_what_it_assumed(self):
+        path = write_json(self.folder / "config.json", {"model_type": "mistral", "hidden_size": 64})
+        provenance = estimated(path)["provenance"]
+        self.assertIn("num_key_value_heads=8", provenance["assumed"])
+        self.assertNotIn("hidden_size", provenance["assumed"])
+        self.assertEqual(provenance["attention"], "sdpa")
+
+    def test_refuses_what_no_model_is(self):
+        base = {"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+        for change, part in (({"hidden_size": 0}, "/hidden_size"), ({"num_hidden_layers": -1}, "/num_hidden_layers"),
+                             ({"vocab_size": 1e18}, "/vocab_size"), ({"intermediate_size": "wide"}, "/intermediate_size"),
+                             ({"hidden_size": 66}, "/hidden_size"), ({"num_key_value_heads": 3}, "/num_attention_heads"),
+                             ({"tie_word_embeddings": 1}, "/tie_word_embeddings"), ({"hidden_size": 64.5}, "/hidden_size"),
+                             ({"model_type": ["llama"]}, "/model_type"), ({"num_attention_heads": True}, "/num_attention_heads")):
+            with self.subTest(change=change):
+                path = write_json(self.folder / "config.json", {**base, **change})
+                outcome = ddpsim("simulate", f"{path}@A100", "dgxa100")
+                self.assertEqual(outcome.code, 3)
+                self.assertIn(f"{path}:{part}", outcome.err)
+        for text in ('{"model_type":"llama","hidden_size":NaN}', "[]", "{}", '{"model_type":"llama"', ""):
+            with self.subTest(text=text):
+                path = self.folder / "config.json"
+                path.write_text(text)
+                outcome = ddpsim("simulate", f"{path}@A100", "dgxa100")
+                self.assertEqual(outcome.code, 3)
+                self.assertIn(str(path), outcome.err)
+        outcome = ddpsim("simulate", f"{self.folder}/none.json@A100", "dgxa100")
+        self.assertEqual(outcome.code, 3)
+        self.assertIn("none.json", outcome.err)
+
+    def test_a_step_without_end_is_refused(self):
+        for model in ("llama:layers=1000,hidden=1048576,ffn=4194304@A100:b1000000:s1048576",
+                      "llama3-405b@T4:b1000000:s1048576:attn=eager",
+                      "llama:layers=1,hidden=65536,heads=65536,vocab=16777216@A100:b1000000:s1048576:attn=eager"):
+            with self.subTest(model):
+                outcome = ddpsim("simulate", model, "dgxa100")
+                self.assertEqual(outcome.code, 3)
+                self.assertIn("takes hours", outcome.err)
+
+
+class Dimensions(unittest.TestCase):
+    def test_the_same_as_the_bundled_model(self):
+        for name, text in (("llama2-7b", "llama:layers=32,hidden=4096"),
+                           ("llama3-8b", "llama:hidden=4096,layers=32,kv_heads=8,ffn=14336,vocab=128256,tied=false"),
+                           ("tinyllama-1.1b", "llama:layers=22,hidden=2048,heads=32,kv_heads=4,ffn=5632")):
+            with self.subTest(name):
+                one, other = estimated(name), estimated(text)
+                for part in ("parameters", "backward", "forward", "optimizer", "buffers"):
+                    self.assertEqual(one[part], other[part])
+
+    def test_simulated_like_any_other(self):
+        spec = "llama:layers=2,hidden=256,vocab=1000@A100:b1:s64:bf16"
+        self.assertGreater(answer("simulate", spec, "dgxa100")["iteration_us"], 0)
+        self.assertGreater(len(answer("buckets", spec)["buckets"]), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,225 @@
+"""What rows of other schemes are taken for, and what their figures count: made-up rows, no data needed."""
+
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "accuracy"))
+
+import scheme_figures  # noqa: E402
+import scheme_models  # noqa: E402
+import scheme_rows as rows  # noqa: E402
+import schemes  # noqa: E402
+
+
+def row(**changes):
+    made = {"row_id": "made-up", "source": "somebody", "source_ref": "", "model": "Llama2-7B", "params_M": "6740",
+            "framework": "PyTorch", "gpu": "A100-80GB", "gpus_per_node": "8", "nodes": "2", "n_gpus": "16",
+            "network": "1600 Gb/s RoCE between nodes", "precision": "bf16", "per_gpu_batch": "2", "metric": "tokens/s per GPU",
+            "baseline_gpus": "", "value_1gpu": "", "value_ngpu": "3000", "scaling_efficiency": "", "flags": "",
+            "notes": "", "scheme": "FSDP1 FULL_SHARD", "scheme_settings": "seq=2048"}
+    return {**made, **changes}
+
+
+def scheme(**changes):
+    return rows.job_of(row(**changes)).scheme_text()
+
+
+class Schemes(unittest.TestCase):
+    def test_names_become_those_of_the_command_line(self):
+        half = "param_dtype=bf16"
+        self.assertEqual(scheme(), f"fsdp1:{half}")
+        self.assertEqual(scheme(scheme="FSDP1 SHARD_GRAD_OP"), f"fsdp1:strategy=shard_grad_op,{half}")
+        self.assertEqual(scheme(scheme="FSDP1 _HYBRID_SHARD_ZERO2"), f"fsdp1:strategy=hybrid_shard_zero2,{half}")
+        self.assertEqual(scheme(scheme="FSDP1 (torch 2.3 nightly Nov 2023)"), f"fsdp1:{half}")
+        self.assertEqual(scheme(scheme="FSDP2", framework="torchtitan FSDP2 (2024)"),
+                         f"fsdp2:{half},reduce_dtype=fp32,reshard_root=true")
+        self.assertEqual(scheme(scheme="DeepSpeed ZeRO-2"), "zero2")
+        self.assertEqual(scheme(scheme="DeepSpeed ZeRO stage 1"), "zero1")
+        self.assertEqual(scheme(scheme="DDP"), "ddp")
+        self.assertEqual(scheme(scheme="replicated all-reduce"), "naive:when=gradient")
+        self.assertEqual(scheme(scheme="single GPU", n_gpus="1", nodes="1"), "none")
+
+    def test_what_the_program_does_not_know_is_named(self):
+        for stated, reason in (("parameter server synchronous (distributed)", "parameter server"), ("BytePS", "parameter server"),
+                               ("DataParallel", "DataParallel"), ("DeepSpeed ZeRO-3 Offload", "offload"),
+                               ("FSDP2+TP", "parallel inside"), ("DeepSpeed ZeRO-1/2", "stage of ZeRO"),
+                               ("replicated all-reduce (no NCCL)", "by copies"), ("Gossip", "Gossip")):
+            with self.assertRaisesRegex(rows.NotPredicted, "scheme not modelled: .*" + reason, msg=stated):
+                scheme(scheme=stated)
+
+    def test_stacks_differ_in_what_they_pass_on(self):
+        composer = {"framework": "Composer/llm-foundry, PyTorch FSDP", "precision": "amp_bf16"}
+        self.assertEqual(scheme(**composer, scheme_settings="mp=DEFAULT; seq=2048"),
+                         "fsdp1:param_dtype=bf16,reduce_dtype=fp32,backward_prefetch=post")
+        self.assertEqual(scheme(**composer, scheme_settings="mp=PURE; seq=2048"),
+                         "fsdp1:param_dtype=bf16,backward_prefetch=post")
+        self.assertEqual(scheme(framework="accelerate + PyTorch FSDP (2022)", precision="fp16",
+                                scheme_settings="min_num_params=2K; seq=8"),
+                         "fsdp1:wrap=size,min_num_params=2000,backward_prefetch=none,limit_all_gathers=false")
+        self.assertEqual(scheme(scheme="DeepSpeed ZeRO-2",
+                                scheme_settings="overlap_comm=true; reduce_bucket=allgather_bucket=2e8; seq=8"),
+                         "zero2:overlap_comm=true,reduce_bucket_size=200000000,allgather_bucket_size=200000000")
+
+    def test_micro_batches_are_reduced_each_or_once(self):
+        def options(**changes):
+            job = rows.job_of(row(**changes))
+            return job.options, job.scheme_options.get("no_sync"), job.syncs_each
+        composer = {"framework": "Composer/llm-foundry, PyTorch FSDP"}
+        self.assertEqual(options(**composer, scheme_settings="grad_accum=3; seq=8"), (["--accumulate", "3"], "false", True))
+        self.assertEqual(options(**composer, scheme_settings="grad_accum=1; seq=8"), ([], None, False))
+        self.assertEqual(options(scheme="DDP", scheme_settings="accum 4; seq=8"), (["--accumulate", "4"], None, False))
+        self.assertEqual(options(scheme="DDP gradient accumulation",
+                                 scheme_settings="accumulation=4; every micro-batch synced; seq=8"),
+                         ([], None, True))
+
+    def test_checkpointing(self):
+        for settings, kind in (("act_ckpt=True", "full"), ("act_ckpt=False", "none"), ("selective act ckpt; compile", "selective"),
+                               ("no act ckpt; compile", "none"), ("full act ckpt", "full"), ("layers with act ckpt=0", "none"),
+                               ("selective per-op act ckpt", "selective"), ("act ckpt; seq=8", "full"),
+                               ("layers with act ckpt=10", "10"), ("", "none")):
+            self.assertEqual(rows.checkpointing_of(settings), kind, settings)
+        with self.assertRaisesRegex(rows.NotPredicted, "checkpointing of every other"):
+            scheme(scheme_settings="seq=2048; selective per-layer act ckpt")
+
+    def test_words_both_sides_of_a_ratio_must_share(self):
+        self.assertEqual(rows.job_of(row(scheme_settings="seq=8; no compile")).words, ())
+        self.assertEqual(rows.job_of(row(scheme_settings="seq=8; torch.compile + Float8")).words, ("compile", "fp8"))
+        self.assertEqual(rows.job_of(row(precision="amp_fp8")).words, ("fp8",))
+
+
+class Clusters(unittest.TestCase):
+    def line(self, **changes):
+        return rows.job_of(row(**changes)).cluster
+
+    def test_a_row_s_words_become_a_line(self):
+        self.assertEqual(self.line(), "node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:roce")
+        self.assertEqual(self.line(network="8 x 200 Gb/s HDR per VM"), "node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib")
+        self.assertEqual(self.line(gpu="H100", network="NVLink within host of 8; 400 Gb/s RDMA per GPU between hosts"),
+                         "node:2 gpu:8xH100 nvswitch:450GBps nic:8x400Gbps:ib")
+        self.assertEqual(self.line(gpu="H200", network="NVLink; one 400 Gb/s CX-7 per GPU"),
+                         "node:2 gpu:8xH200 nvswitch:450GBps nic:8x400Gbps:ib")
+        self.assertEqual(self.line(gpu="P100-SXM2", nodes="1", n_gpus="8", network="DGX-1 (P100, NVLink)", precision="fp32"),
+                         "node:1 gpu:8xP100 nvlink:4x20GBps:cube")
+        self.assertEqual(self.line(gpu="RTX 4090", gpus_per_node="2", nodes="1", n_gpus="2"), "node:1 gpu:2xRTX4090 pcie:31.5GBps")
+        self.assertEqual(self.line(gpu="V100", gpus_per_node="1", n_gpus="2", network="cloud TCP 13.7-21 Gb/s measured"),
+                         "node:2 gpu:1xV100 nic:1x13.7Gbps:tcp")
+
+    def test_what_is_taken_as_usual_is_said(self):
+        self.assertEqual(rows.job_of(row()).assumed, [])
+        silent = rows.job_of(row(network="", flags="gpn-assumed"))
+        self.assertEqual(silent.cluster, "node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib")
+        self.assertEqual(len(silent.assumed), 2)
+
+    def test_what_nobody_can_guess_is_a_reason(self):
+        for changes, reason in (({"gpu": ""}, "GPU not stated"), ({"gpu": "K80"}, "GPU not in"), ({"n_gpus": ""}, "GPUs not stated"),
+                                ({"gpu": "T4 (GCP)", "gpus_per_node": "1", "n_gpus": "2", "network": ""}, "network"),
+                                ({"per_gpu_batch": ""}, "batch"), ({"model": "LLM fine-tune"}, "dimensions"),
+                                ({"flags": "group=x context-missing"}, "flag context-missing")):
+            with self.assertRaisesRegex(rows.NotPredicted, reason):
+                self.line(**changes)
+
+    def test_a_baseline_is_the_same_job_on_fewer_gpus(self):
+        job = rows.job_of(row(baseline_gpus="8"), baseline=True)
+        self.assertEqual((job.nodes, job.gpus, job.scheme), (1, 8, "fsdp1"))
+        self.assertEqual(job.cluster, "node:1 gpu:8xA100 nvswitch:300GBps")
+        half = rows.job_of(row(baseline_gpus="4"), baseline=True)
+        self.assertEqual((half.cluster, half.options), (job.cluster, ["--gpus-per-node", "4"]))
+        alone = rows.job_of(row(baseline_gpus="1"), baseline=True)
+        self.assertEqual((alone.scheme, alone.options), ("none", []))
+
+
+class Figures(unittest.TestCase):
+    def speed(self, metric, value, **changes):
+        found = scheme_figures.speed_of(metric, value, rows.job_of(row(**changes)))
+        return found and (round(found.value, 6), found.unit, found.step_s and round(found.step_s, 6))
+
+    def test_samples_of_all_gpus_a_second_and_the_step(self):
+        self.assertEqual(self.speed("tokens/s per GPU", "4096"), (32, "samples/s", 1))
+        self.assertEqual(self.speed("k tokens/s total", "65.536"), (32, "samples/s", 1))
+        self.assertEqual(self.speed("images/s total", "64", model="ResNet-50"), (64, "samples/s", 0.5))
+        self.assertEqual(self.speed("ms/iter", "500"), (64, "samples/s", 0.5))
+        self.assertEqual(self.speed("batches/s", "4"), (128, "samples/s", 0.25))
+        self.assertEqual(self.speed("s per 2000 training items", "20"), (100, "samples/s", 0.32))
+        self.assertEqual(self.speed("minutes per run (run_clm)", "2"), (round(1 / 120, 6), "runs/s", None))
+        self.assertEqual(self.speed("s/epoch (mean of 2 epochs)", "4"), (0.25, "runs/s", None))
+        self.assertEqual(self.speed("s per micro-batch", "0.5", scheme_settings="accumulation=4; seq=8"), (64, "samples/s", 2))
+        for metric in ("MB/s", "peak GB per GPU", "hours mean time to failure", "minutes stall per failure", "TFLOPS per GPU"):
+            self.assertIsNone(self.speed(metric, "1"), metric)
+
+    def test_peaks_by_their_counter(self):
+        def found(**changes):
+            return [(m.counter, round(m.bytes)) for m in scheme_figures.memory_of(row(**changes))]
+        self.assertEqual(found(metric="peak GB per GPU", value_ngpu="12.5"), [("peak", 12_500_000_000)])
+        self.assertEqual(found(notes="16 samples/s; allocated/reserved 43.86/70.14 GB"),
+                         [("allocated", 43_860_000_000), ("reserved", 70_140_000_000)])
+        self.assertEqual(found(notes="memory of 100 GiB: active 25 % reserved 50 %"),
+                         [("allocated", 25 << 30), ("reserved", 50 << 30)])
+        self.assertEqual(found(notes="peak memory 82.0 GiB"), [("reserved", 82 << 30)])
+        self.assertEqual(found(), [])
+
+
+class OneStep(schemes.Predictor):
+    """A step of 0.3 s of communication and 0.7 s of compute at scale 1."""
+
+    def __init__(self):
+        super().__init__(None, "")
+
+    def step_s(self, job, scale=1.0):
+        return 0.3 + 0.7 / scale
+
+    def compute_s(self, job):
+        return 0.7
+
+
+class Statistics(unittest.TestCase):
+    def case(self, measured, predicted, table="ratios"):
+        return schemes.Case(table, "scheme", "ddp", "g: a over b", measured, predicted, {}, False)
+
+    def test_errors_and_signs(self):
+        self.assertAlmostEqual(self.case(2, 1).error(), 1)
+        self.assertAlmostEqual(self.case(1, 2).error(), 1)
+        self.assertAlmostEqual(self.case(2, 1, "memory").error(), 0.5)
+        self.assertFalse(self.case(1.04, 0.9).has_sign())
+        self.assertTrue(self.case(0.95, 0.9).has_sign())
+        self.assertTrue(self.case(1.2, 1.01).sign_is_right())
+        self.assertFalse(self.case(1.2, 1).sign_is_right())
+        self.assertFalse(self.case(1.2, 0.9).sign_is_right())
+        right, signed, median, p90, worst = schemes.figures_of([self.case(2, 1), self.case(1.1, 1.1), self.case(1, 1)])
+        self.assertEqual((right, signed, median, p90, worst), (1, 2, 0, 1, 1))
+
+    def test_the_scale_is_found_where_there_is_one(self):
+        predictor = OneStep()
+        self.assertAlmostEqual(predictor.scale_for(None, 0.65), 2, delta=0.01)
+        self.assertAlmostEqual(predictor.scale_for(None, 1.7), 0.5, delta=0.01)
+        self.assertIsNone(predictor.scale_for(None, 0.2))
+
+    def test_bytes_over_bandwidth(self):
+        job = rows.job_of(row())
+        self.assertAlmostEqual(schemes.sent_bytes(job, row()), 6740e6 * 6 * 15 / 16)
+        self.assertAlmostEqual(schemes.link_rate(job), 200e9)
+        ddp = rows.job_of(row(scheme="DDP", nodes="1", n_gpus="8"))
+        self.assertAlmostEqual(schemes.sent_bytes(ddp, row()), 6740e6 * 8 * 7 / 8)
+        self.assertAlmostEqual(schemes.link_rate(ddp), 300e9)
+
+
+class Models(unittest.TestCase):
+    def test_names_are_found_however_they_are_spelt(self):
+        self.assertEqual(scheme_models.stem("Llama-2 7B"), "Llama2-7B")
+        self.assertEqual(scheme_models.stem("Granite 7B (Llama2 architecture)"), "Granite 7B")
+        self.assertEqual(scheme_models.stem("ResNet 50"), "ResNet50")
+        self.assertIsNone(scheme_models.stem("dense 7B"))
+
+    def test_dimensions_give_the_parameters_their_pages_state(self):
+        for name, millions in (("Llama2-7B", 6738), ("Llama2-70B", 68977), ("Llama3-8B", 8030), ("TinyLlama 1.1B", 1100),
+                               ("Mistral-7B", 7242), ("OLMo 1B", 1177)):
+            config = scheme_models.CONFIGS[name]
+            hidden, heads = config["hidden_size"], config["num_attention_heads"]
+            attention = 2 * hidden * hidden * (1 + config["num_key_value_heads"] / heads)
+            block = attention + 3 * hidden * config["intermediate_size"] + 2 * hidden
+            words = config["vocab_size"] * hidden * (1 if config["tie_word_embeddings"] else 2)
+            self.assertEqual(round((config["num_hidden_layers"] * block + hidden + words) / 1e6), millions, name)
+
+
+if __name__ == "__main__":
+    unittest.main()

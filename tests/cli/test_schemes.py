@@ -1,0 +1,28 @@
+"""Published measurements of other schemes (data/schemes) beside what is predicted: what was once reached is held."""
+
+import contextlib
+import io
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "accuracy"))
+
+import schemes  # noqa: E402
+from command import BINARY, SHARED  # noqa: E402
+
+ROWS = SHARED / "data" / "schemes" / "schemes.csv"
+
+
+@unittest.skipUnless(ROWS.exists(), f"no published rows: {ROWS} is not there")
+class Published(unittest.TestCase):
+    def test_bars_that_were_reached_are_held(self):
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            code = schemes.main([str(SHARED), "--ddpsim", BINARY, "--check"])
+        self.assertEqual(code, 0, said.getvalue())
+        print("\n" + said.getvalue().split("ratios:")[0])
+
+
+if __name__ == "__main__":
+    unittest.main()

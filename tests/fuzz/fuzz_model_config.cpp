@@ -1,0 +1,37 @@
+// Any bytes as a config.json, and as the dimensions of a llama: a model within its limits or an InputError, never
+// anything else.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/models/model_config.hpp"
+
+namespace {
+
+void check(const ddpsim::ModelDescription& description) {
+  if (description.usual_size < 1 || description.usual_size > description.most_tokens)
+    __builtin_trap();
+  // Large models take long to build, not to describe.
+  static constexpr std::size_t kParameters = 20'000;
+  const ddpsim::Model model = ddpsim::build_model(description, 1, std::nullopt);
+  if (model.parameters.size() > kParameters || model.parameters.empty()) __builtin_trap();
+  if (model.ready_order.size() != model.parameters.size()) __builtin_trap();
+  for (const ddpsim::Parameter& parameter : model.parameters)
+    if (!ddpsim::gradient_bytes(parameter)) __builtin_trap();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  try {
+    check(ddpsim::model_of_config(text, "config.json"));
+  } catch (const ddpsim::InputError&) {
+  }
+  try {
+    if (const auto model = ddpsim::model_of_dimensions(text, text)) check(*model);
+  } catch (const ddpsim::InputError&) {
+  }
+  return 0;
+}

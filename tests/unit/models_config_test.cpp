@@ -1,0 +1,167 @@
+// Models by their dimensions, as text and as config.json: what is left out, and what is refused.
+#include "ddpsim/models/model_config.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "complaint.hpp"
+#include "ddpsim/models/estimate.hpp"
+
+using namespace ddpsim;
+
+namespace {
+
+ModelDescription of_dimensions(const std::string& text) {
+  return model_of_dimensions(text, text + "@A100").value();
+}
+
+std::string complaint_of_dimensions(const std::string& text) {
+  return complaint_of([&] { of_dimensions(text); });
+}
+
+bool dimensions_refused(const std::string& text, const std::string& part) {
+  return complaint_of_dimensions(text).find(part) != std::string::npos;
+}
+
+Model small_model(const ModelDescription& description) {
+  return build_model(description, 4, std::nullopt);
+}
+
+std::vector<std::int64_t> shape_of(const Model& model, const std::string& name) {
+  const auto found = std::ranges::find(model.parameters, name, &Parameter::name);
+  REQUIRE(found != model.parameters.end());
+  return found->shape.value();
+}
+
+bool config_complains(const std::string& content, const std::string& part) {
+  const std::string message = complaint_of([&] { model_of_config(content, "c.json"); });
+  CAPTURE(message);
+  return message.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("dimensions: what is left out is Llama's own, and said") {
+  const ModelDescription description = of_dimensions("llama:layers=2,hidden=256");
+  CHECK(description.assumed ==
+        std::vector<std::string>{"heads=2", "kv_heads=2", "ffn=768", "vocab=32000", "tied=false"});
+  CHECK(description.attention == AttentionKernel::sdpa);
+  CHECK(description.usual_batch == 1);
+  CHECK(description.usual_size == 2048);
+  const Model model = small_model(description);
+  CHECK(model.name == "llama:layers=2,hidden=256");
+  CHECK(model.parameters.size() == 2 * 9 + 3);
+  // Two thirds of 4 * 256 is 682, up to a multiple of 256.
+  CHECK(shape_of(model, "model.layers.1.mlp.up_proj.weight") ==
+        std::vector<std::int64_t>{768, 256});
+  CHECK(shape_of(model, "lm_head.weight") == std::vector<std::int64_t>{32000, 256});
+  CHECK(model.blocks.size() == 2);
+  CHECK(model.layers[model.blocks[0].first].name == "model.layers.0.input_layernorm");
+  CHECK(model.layers[model.blocks[1].last - 1].name == "model.layers.1.mlp.add");
+}
+
+TEST_CASE("dimensions: all of them said, nothing is assumed") {
+  const ModelDescription description =
+      of_dimensions("llama:tied=true,vocab=10,ffn=7,kv_heads=2,heads=4,hidden=12,layers=1");
+  CHECK(description.assumed.empty());
+  const Model model = small_model(description);
+  CHECK(shape_of(model, "model.layers.0.self_attn.k_proj.weight") ==
+        std::vector<std::int64_t>{6, 12});
+  CHECK(shape_of(model, "model.layers.0.mlp.down_proj.weight") == std::vector<std::int64_t>{12, 7});
+  // The output layer is the embedding.
+  CHECK(model.parameters.size() == 9 + 2);
+  CHECK(model.parameters[model.ready_order.back()].name == "model.embed_tokens.weight");
+}
+
+TEST_CASE("dimensions: other texts are none, bad ones say what would be right") {
+  CHECK_FALSE(model_of_dimensions("gpt2", "gpt2@A100"));
+  CHECK_FALSE(model_of_dimensions("llama2-7b", "llama2-7b@A100"));
+  CHECK(dimensions_refused("llama", "of which size"));
+  CHECK(dimensions_refused("llama:", "is no dimension"));
+  CHECK(dimensions_refused("llama:layers=2", "hidden is missing"));
+  CHECK(dimensions_refused("llama:hidden=256", "layers is missing"));
+  CHECK(dimensions_refused("llama:layers=2,hidden=256,", "is no dimension"));
+  CHECK(dimensions_refused("llama:layers=2,hiden=256", "Did you mean \"hidden\""));
+  CHECK(dimensions_refused("llama:layers=2,layers=2,hidden=256", "given twice"));
+  for (const char* value : {"0", "-1", "1e3", "2.5", "nan", "", "1001", "99999999999999999999"})
+    CHECK(dimensions_refused("llama:hidden=256,layers=" + std::string(value),
+                             "is not a whole number from 1 to 1000"));
+  CHECK(dimensions_refused("llama:layers=2,hidden=1048577", "from 1 to 1048576"));
+  CHECK(dimensions_refused("llama:layers=2,hidden=100", "Say how many heads"));
+  CHECK(dimensions_refused("llama:layers=2,hidden=100,heads=3", "not a multiple of heads=3"));
+  CHECK(dimensions_refused("llama:layers=2,hidden=100,heads=4,kv_heads=3",
+                           "not a multiple of kv_heads"));
+  CHECK(dimensions_refused("llama:layers=2,hidden=256,tied=yes", "neither true nor false"));
+}
+
+TEST_CASE("config.json: missing fields are those of the class, and said") {
+  const ModelDescription description =
+      model_of_config(R"({"model_type":"gpt2","n_embd":8,"n_head":2})", "c.json");
+  CHECK(description.name == "c.json");
+  CHECK(std::ranges::count(description.assumed, "n_layer=12") == 1);
+  CHECK(std::ranges::count(description.assumed, "n_embd=8") == 0);
+  CHECK(description.most_tokens == 1024);  // learned positions
+  const Model model = small_model(description);
+  CHECK(model.parameters.size() == 148);
+  CHECK(model.buffers.empty());  // none since transformers 5
+  // Names that attribute_map of the class knows, too.
+  const Model other = small_model(model_of_config(
+      R"({"model_type":"gpt2","hidden_size":8,"num_attention_heads":2,"num_hidden_layers":1})",
+      "c.json"));
+  CHECK(other.parameters.size() == 4 + 12);
+}
+
+TEST_CASE("config.json: key heads that say null are as many as heads") {
+  const auto keys = [](const std::string& field) {
+    return shape_of(
+        small_model(model_of_config(R"({"model_type":"mistral","num_hidden_layers":1,)"
+                                    R"("hidden_size":32,"num_attention_heads":16,"vocab_size":9)" +
+                                        field + "}",
+                                    "c.json")),
+        "model.layers.0.self_attn.k_proj.weight")[0];
+  };
+  CHECK(keys("") == 8 * 2);
+  CHECK(keys(R"(,"num_key_value_heads":null)") == 16 * 2);
+  CHECK(keys(R"(,"num_key_value_heads":4)") == 4 * 2);
+  CHECK(keys(R"(,"num_key_value_heads":4,"head_dim":5)") == 4 * 5);
+}
+
+TEST_CASE("config.json: file and field of what no model can be") {
+  CHECK(config_complains("{}", "model_type"));
+  CHECK(config_complains(R"({"model_type":"lama"})", "Did you mean \"llama\""));
+  CHECK(config_complains(R"({"model_type":"zebra"})", "Known: llama, mistral"));
+  CHECK(config_complains(R"({"model_type":"llama","hidden_size":0})", "c.json:/hidden_size"));
+  CHECK(config_complains(R"({"model_type":"llama","hidden_size":4097})", "not a multiple"));
+  CHECK(config_complains(R"({"model_type":"llama","num_key_value_heads":5})", "not a multiple"));
+  CHECK(config_complains(R"({"model_type":"llama","num_attention_heads":65536,"head_dim":1048576})",
+                         "more than 1048576 features"));
+  CHECK(config_complains(R"({"model_type":"bert","architectures":["BertForX"]})",
+                         "c.json:/architectures/0"));
+  CHECK(config_complains(R"({"model_type":"gptj","rotary_dim":512})", "wider than a head"));
+  CHECK(
+      config_complains(R"({"model_type":"t5","num_heads":65536,"d_kv":64})", "c.json:/num_heads"));
+  CHECK(config_complains(R"({"model_type":"gpt_neox","rotary_pct":1.5})", "c.json:/rotary_pct"));
+  CHECK(config_complains(R"({"model_type":"opt","dropout":"some"})", "c.json:/dropout"));
+  CHECK(config_complains(R"({"model_type":"falcon","num_attention_heads":70})", "not a multiple"));
+  CHECK(config_complains(R"({"model_type":"mpt","expansion_ratio":65})", "/expansion_ratio"));
+  CHECK(config_complains(R"({"model_type":"bloom","n_layer":1001})", "/n_layer"));
+  CHECK(config_complains(R"({"model_type":"qwen2","vocab_size":true})", "/vocab_size"));
+}
+
+TEST_CASE("estimate: attention by the words of transformers") {
+  CHECK(parse_estimate_spec("llama2-7b@A100").attention == std::nullopt);
+  CHECK(parse_estimate_spec("llama2-7b@A100:attn=eager").attention == AttentionKernel::eager);
+  CHECK(parse_estimate_spec("gpt2@A100:attn=sdpa").attention == AttentionKernel::sdpa);
+  const auto says = [](const std::string& text, const std::string& part) {
+    return complaint_of([&] { parse_estimate_spec(text); }).find(part) != std::string::npos;
+  };
+  CHECK(says("gpt2@A100:attn=flash", "neither attn=eager nor attn=sdpa"));
+  CHECK(says("gpt2@A100:attn=", "neither attn=eager nor attn=sdpa"));
+  CHECK(says("gpt2@A100:attn=sdpa:attn=sdpa", "says again"));
+  CHECK(says("resnet18@A100:attn=sdpa", "it has no attention"));
+  CHECK(says("llama:layers=1@A100", "hidden is missing"));
+  CHECK(model_part("a@b/config.json@A100:b1") == "a@b/config.json");
+}
