@@ -88,6 +88,12 @@ class Job:
         """Of all GPUs together, in one step."""
         return self.batch * self.gpus * self.micro_batches
 
+    @property
+    def arrives_in_bf16(self):
+        """The parameters a module computes with: FSDP gathers them so, DeepSpeed's are so. Autocast casts others itself."""
+        return self.precision == "bf16" and (self.scheme.startswith("zero")
+                                             or self.scheme_options.get("param_dtype") == "bf16")
+
     def scheme_text(self):
         options = ",".join(f"{name}={value}" for name, value in self.scheme_options.items())
         return self.scheme + (":" + options if options else "")

@@ -102,30 +102,32 @@ class Predictor:
         self.program = program
         self.folder = folder
 
-    def workload(self, job):
-        """WORKLOAD of a job: an estimate of its model on its GPU."""
+    def workload(self, job, keeps_fp32=False):
+        """WORKLOAD of a job: an estimate of its model on its GPU. Where parameters arrive in bfloat16 nothing is cast, as
+        in the estimates' bf16-true; but there shards are bfloat16, too, and FSDP keeps them in fp32 (`keeps_fp32`)."""
         name = scheme_models.CATALOGUE.get(job.model)
         if name is None:
             name = os.path.join(self.folder, scheme_models.file_name(job.model))
             if not os.path.exists(name):
                 with open(name, "w", encoding="utf-8") as file:
                     json.dump(scheme_models.CONFIGS[job.model], file)
-        parts = [f"b{job.batch}"] + ([f"s{job.sequence}"] if scheme_models.has_tokens(job.model) else []) + [job.precision]
+        parts = [f"b{job.batch}"] + ([f"s{job.sequence}"] if scheme_models.has_tokens(job.model) else []) + [
+            job.precision + ("-true" if job.arrives_in_bf16 and not keeps_fp32 else "")]
         if scheme_models.has_eager_attention(job.model):
             parts.append("attn=eager")
         if job.checkpointing != "none":
             parts.append(f"ckpt={job.checkpointing}")
         return f"{name}@{job.gpu}:" + ":".join(parts)
 
-    def command(self, job, scale=1.0):
-        words = ["simulate", self.workload(job), job.cluster, "--memory", EVERYTHING, "--json"]
+    def command(self, job, scale=1.0, keeps_fp32=False):
+        words = ["simulate", self.workload(job, keeps_fp32), job.cluster, "--memory", EVERYTHING, "--json"]
         if scale != 1:
             words += ["--compute-scale", f"{scale:.6f}"]
         words += job.options
         return words + (["--scheme", job.scheme_text()] if job.scheme != "none" else [])
 
-    def simulate(self, job, scale=1.0):
-        answer = self.program(*self.command(job, scale))
+    def simulate(self, job, scale=1.0, keeps_fp32=False):
+        answer = self.program(*self.command(job, scale, keeps_fp32))
         if job.scheme not in ("none", "ddp") and job.gpus > 1 and not answer["collectives"]:
             raise NotPredicted(f"the program's {job.scheme} reduces nothing yet")
         return answer
@@ -145,9 +147,7 @@ class Predictor:
 
     def compute_s(self, job):
         """Of one GPU alone, at the estimate's own speed."""
-        alone = dataclasses.replace(job, scheme="none", scheme_options={}, options=[],
-                                    cluster=f"node:1 gpu:1x{job.gpu}")
-        step = self._alone(tuple(self.command(alone)))
+        step = self._alone(("simulate", self.workload(job), f"node:1 gpu:1x{job.gpu}", "--memory", EVERYTHING, "--json"))
         return (job.micro_batches * (step["forward_us"] + step["backward_compute_us"]) + step["optimizer_us"]) / 1e6
 
     def scale_for(self, job, seconds):
@@ -340,7 +340,7 @@ def memory(predictor, rows, refused):
         if not figures or job.words:  # a compiled or fp8 step keeps other tensors
             continue
         try:
-            said = predictor.simulate(job)["memory"]
+            said = predictor.simulate(job, keeps_fp32=job.scheme.startswith("fsdp"))["memory"]
         except NotPredicted as reason:
             refused[str(reason)].append(row)
             continue
