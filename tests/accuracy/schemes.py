@@ -49,7 +49,13 @@ SCALES = (0.05, 20)  # beyond these something else than compute explains the fig
 EVERYTHING = "1000TB"  # of memory: whether a job fits is not asked here
 
 # What was reached, held by --check: of all, or where no link is guessed. n and signs are least, the others most.
-BARS = {}
+BARS = {
+    ("ratios", "links known", "n"): 12, ("ratios", "links known", "signs"): 1,
+    ("ratios", "links known", "median"): 0.03, ("ratios", "links known", "p90"): 0.05,
+    ("efficiencies", "all", "n"): 51, ("efficiencies", "all", "median"): 0.02, ("efficiencies", "all", "p90"): 0.07,
+    ("memory", "all", "n"): 10, ("memory", "all", "median"): 0.10, ("memory", "all", "worst"): 0.25,
+    ("steps", "all", "n"): 125, ("steps", "all", "median"): 0.07, ("steps", "all", "p90"): 0.20,
+}
 
 
 class Program:
