@@ -91,8 +91,13 @@ class Job:
     @property
     def arrives_in_bf16(self):
         """The parameters a module computes with: FSDP gathers them so, DeepSpeed's are so. Autocast casts others itself."""
-        return self.precision == "bf16" and (self.scheme.startswith("zero")
-                                             or self.scheme_options.get("param_dtype") == "bf16")
+        deepspeed = self.scheme.startswith("zero") and self.scheme != "zero_redundancy"
+        return self.precision == "bf16" and (deepspeed or self.scheme_options.get("param_dtype") == "bf16")
+
+    @property
+    def arrives_in_fp16(self):
+        """DeepSpeed's fp16 makes parameters and gradients so."""
+        return self.precision == "amp" and self.scheme.startswith("zero") and self.scheme != "zero_redundancy"
 
     def scheme_text(self):
         options = ",".join(f"{name}={value}" for name, value in self.scheme_options.items())

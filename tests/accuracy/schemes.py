@@ -124,7 +124,23 @@ class Predictor:
             parts.append("attn=eager" if scheme_models.has_eager_attention(job.model) else "attn=sdpa")
         if job.checkpointing != "none":
             parts.append(f"ckpt={job.checkpointing}")
-        return f"{name}@{job.gpu}:" + ":".join(parts)
+        spec = f"{name}@{job.gpu}:" + ":".join(parts)
+        return self.half(spec) if job.arrives_in_fp16 else spec
+
+    def half(self, spec):
+        """The workload with parameters in fp16, as a file: estimates keep them in fp32 beside autocast to it."""
+        path = os.path.join(self.folder, hashlib.sha256(spec.replace(self.folder, "").encode()).hexdigest()[:16] + ".half.json")
+        if not os.path.exists(path):
+            run = subprocess.run([self.program.path, "import", spec, "-o", path], capture_output=True, text=True, check=False)
+            if run.returncode != 0:
+                raise NotPredicted("refused: " + shortened(run.stderr.strip()))
+            with open(path, encoding="utf-8") as file:
+                workload = json.load(file)
+            for parameter in workload["parameters"]:
+                parameter["dtype"] = "float16"
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(workload, file)
+        return path
 
     def command(self, job, scale=1.0, keeps_fp32=False):
         words = ["simulate", self.workload(job, keeps_fp32), job.cluster, "--memory", EVERYTHING, "--json"]
