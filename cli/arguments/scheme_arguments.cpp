@@ -93,19 +93,22 @@ Key dtype(const std::string& name, std::optional<Dtype>& into) {
           }};
 }
 
-/// "blocks", "none", "size", or paths joined by '+'.
+/// "blocks", "none", "leaves", "size", or paths joined by '+'.
 Key wrap(WrapPolicy& into) {
   return {"wrap", [&into](const std::string& value) {
             using By = WrapPolicy::By;
-            if (value == "blocks" || value == "none" || value == "size") {
-              into.by = value == "blocks" ? By::blocks : value == "none" ? By::none : By::size;
-              return;
-            }
+            for (const By by : {By::blocks, By::none, By::leaves, By::size})
+              if (value == text_of(WrapPolicy{.by = by, .modules = {}})) {
+                into.by = by;
+                return;
+              }
             into.by = By::modules;
             for (std::size_t begin = 0; begin <= value.size();) {
               const std::size_t end = std::min(value.find('+', begin), value.size());
               if (end == begin)
-                fail("wrap: expected blocks, none, size, or paths of modules as in layers.*+head");
+                fail(
+                    "wrap: expected blocks, none, leaves, size, or paths of modules as in "
+                    "layers.*+head");
               into.modules.push_back(value.substr(begin, end - begin));
               begin = end + 1;
             }
@@ -174,6 +177,7 @@ std::vector<Key> keys_of(Fsdp2& scheme) {
 std::vector<Key> keys_of(Zero& scheme) {
   std::vector<Key> keys = {elements("reduce_bucket_size", scheme.reduce_bucket_size),
                            flag("overlap_comm", scheme.overlap_comm),
+                           dtype("param_dtype", scheme.param_dtype),
                            dtype("communication_data_type", scheme.communication_data_type)};
   if (scheme.stage < 3) {
     keys.push_back(elements("allgather_bucket_size", scheme.allgather_bucket_size));
@@ -184,6 +188,8 @@ std::vector<Key> keys_of(Zero& scheme) {
   keys.push_back(elements("stage3_prefetch_bucket_size", scheme.stage3_prefetch_bucket_size, 0));
   keys.push_back(
       elements("stage3_param_persistence_threshold", scheme.stage3_param_persistence_threshold, 0));
+  keys.push_back(elements("stage3_max_live_parameters", scheme.stage3_max_live_parameters, 0));
+  keys.push_back(elements("stage3_max_reuse_distance", scheme.stage3_max_reuse_distance, 0));
   keys.push_back(ranks("zero_hpz_partition_size", scheme.zero_hpz_partition_size));
   keys.push_back(flag("zero_quantized_weights", scheme.zero_quantized_weights));
   keys.push_back(flag("zero_quantized_gradients", scheme.zero_quantized_gradients));
@@ -197,6 +203,7 @@ std::vector<Key> keys_of(MegatronOptimizer& scheme) {
   return {flag("overlap_grad_reduce", scheme.overlap_grad_reduce),
           flag("overlap_param_gather", scheme.overlap_param_gather),
           {"bucket_size", bucket},
+          dtype("param_dtype", scheme.param_dtype),
           flag("grad_reduce_in_fp32", scheme.grad_reduce_in_fp32)};
 }
 

@@ -123,7 +123,7 @@ int run(const SimulateArguments& arguments, TypedLine typed) {
                [&](const TerminalStyle& style) {
                  return result_text(result, context, job.workload(), style);
                },
-           .csv = [&] { return result_csv(result); },
+           .csv = [&] { return buckets ? result_csv(result) : collectives_csv(result); },
            .timeline =
                [&](const std::string& file) {
                  return file.ends_with(".json") ? timeline_json(described(result, loaded))

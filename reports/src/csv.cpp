@@ -48,6 +48,23 @@ std::string result_csv(const SimulationResult& result) {
   return csv;
 }
 
+std::string collectives_csv(const SimulationResult& result) {
+  std::string csv =
+      "kind,unit,bytes,ready_us,launch_us,start_us,last_arrival_us,end_us,phase,algorithm,"
+      "protocol,channels\n";
+  for (const CollectiveResult& collective : result.step.collectives) {
+    const auto& choice = collective.choice;
+    add_row(csv, {std::string(name_of(collective.kind)), collective.unit,
+                  text(collective.bytes.count()), text(collective.ready), text(collective.launch),
+                  text(collective.start), text(collective.last_arrival), text(collective.end),
+                  std::string(name_of(collective.phase)),
+                  choice ? std::string(name_of(choice->algorithm)) : "",
+                  choice ? std::string(name_of(choice->protocol)) : "",
+                  choice ? std::to_string(choice->channels) : ""});
+  }
+  return csv;
+}
+
 std::string tune_csv(const TuneResult& result) {
   std::string csv =
       "bucket_cap_mb,first_bucket_mb,cap_low_mb,cap_high_mb,iteration_us,"

@@ -26,8 +26,15 @@ struct Scheduler {
   PlannedStep operator()(const Fsdp2& scheme) const {
     return schedule_fsdp2(job, scheme, kind, states);
   }
-  template <typename Other>
-  PlannedStep operator()(const Other& /*scheme*/) const {
+  PlannedStep operator()(const Zero& scheme) const {
+    return scheme.stage == 3 ? schedule_zero3(job, scheme, kind, states)
+                             : schedule_zero12(job, scheme, kind, states);
+  }
+  PlannedStep operator()(const MegatronOptimizer& scheme) const {
+    return schedule_megatron(job, scheme, kind, states);
+  }
+  /// Its optimizer is planned with the reducer's step.
+  PlannedStep operator()(const ZeroRedundancy& /*scheme*/) const {
     return schedule_reducer(job, buckets, kind, states);
   }
 };

@@ -87,6 +87,7 @@ struct PlannedStep {
   bool hook_waits = false;                  ///< backward stands still while a bucket is reduced
   bool host_reads = false;                  ///< what the GPU computed, in the midst of the step
   std::optional<ModelAveraging> averaging;  ///< of local SGD, behind the optimizer
+  std::vector<std::uint32_t> parameter_broadcasts;  ///< of ZeroRedundancyOptimizer, behind it too
   /// By bucket: position of the operation on the compute stream that writes its last gradient, and
   /// of the launch on the host stream; of rank 0's program.
   std::vector<std::size_t> ready_operation;

@@ -77,9 +77,11 @@ std::optional<std::string> cannot_group(const Job& job, int ranks, const std::st
       ranks >= of_node && ranks % of_node == 0 && cluster.nodes % (ranks / of_node) == 0;
   if (!parts && !whole)
     return fmt::format(
-        "{}={}: groups hold GPUs of one node or whole nodes, and {} has {} of {} GPUs: a number "
+        "{}={}: groups hold GPUs of one node or whole nodes, and {} has {} with {} GPUs: a number "
         "that divides {}, or a multiple of it that divides {}, is needed",
-        option, ranks, cluster.name, cluster.nodes, of_node, of_node, cluster.ranks());
+        option, ranks, cluster.name,
+        cluster.nodes == 1 ? "one node" : fmt::format("{} nodes", cluster.nodes), of_node, of_node,
+        cluster.ranks());
   if (std::holds_alternative<FlowModel>(job.model()))
     return fmt::format(
         "{}={}: process groups are not simulated over the flow network, which knows collectives "
@@ -94,6 +96,30 @@ std::optional<std::string> cannot_group(const Job& job, int ranks, const std::st
         "{}={}: the cluster's nodes differ: no number says what collectives within some of them "
         "take",
         option, ranks);
+  return std::nullopt;
+}
+
+std::optional<std::string> cannot_form_groups(const Job& job) {
+  const Scheme& scheme = job.options().scheme;
+  const int all = job.cluster().ranks();
+  if (std::holds_alternative<Fsdp1>(scheme)) {
+    for (const int ranks : groups_of(scheme, job.cluster().gpus_per_node))
+      if (auto problem = cannot_group(job, ranks, "--scheme fsdp1: group")) return problem;
+    return std::nullopt;
+  }
+  if (const Fsdp2* fsdp = std::get_if<Fsdp2>(&scheme)) {
+    const int group = fsdp->group.value_or(all);
+    if (auto problem = cannot_group(job, group, "--scheme fsdp2: group")) return problem;
+    if (!fsdp->reshard_to) return std::nullopt;
+    const std::string option = "--scheme fsdp2: reshard_after_forward";
+    if (group % *fsdp->reshard_to != 0)
+      return fmt::format("{}={}: {} ranks shard together, and a number that divides them is needed",
+                         option, *fsdp->reshard_to, group);
+    return cannot_group(job, *fsdp->reshard_to, option);
+  }
+  if (const Zero* zero = std::get_if<Zero>(&scheme); zero && zero->zero_hpz_partition_size)
+    return cannot_group(job, *zero->zero_hpz_partition_size,
+                        fmt::format("--scheme {}: zero_hpz_partition_size", name_of(scheme)));
   return std::nullopt;
 }
 

@@ -81,8 +81,8 @@ class StepScheduler {
     if (ddp_.optimizer_in_backward)
       step_others(step_, recording_, launches_, streams_);
     else
-      launched(OperationKind::optimizer, launches_.optimizer, recording_.optimizer(),
-               recording_.waited_in_optimizer());
+      optimizer();
+    broadcast_parameters();
     if (const auto& averaging = step_.averaging)
       streams_.compute(OperationKind::model_averaging,
                        averaging->whole.scaled(1.0 / averaging->period));
@@ -112,6 +112,26 @@ class StepScheduler {
       if (!recording_.has_hooks())
         streams_.compute(OperationKind::buffer_copy, kernels_.unflatten(group));
     }
+  }
+
+  /// On the parameters a rank steps: all of them, but under ZeroRedundancyOptimizer.
+  void optimizer() {
+    const Duration all = recording_.optimizer();
+    const Duration own = step_.stepped_share < 1 ? all.scaled(step_.stepped_share) : all;
+    launched(OperationKind::optimizer, launches_.optimizer, own, recording_.waited_in_optimizer());
+    written_.optimizer_left_out = scaled(all) - scaled(own);
+  }
+
+  /// All launched at once, then waited for.
+  void broadcast_parameters() {
+    constexpr auto purpose = OperationKind::broadcast;
+    std::vector<EventId> done;
+    for (const std::uint32_t index : step_.parameter_broadcasts)
+      done.push_back(streams_.launch_on({}, purpose, index,
+                                        {streams_.record_on_compute(OperationKind::optimizer)},
+                                        costs_.host_launch, -1));
+    for (std::size_t i = 0; i < done.size(); ++i)
+      streams_.hold_compute_for(purpose, done[i], step_.parameter_broadcasts[i]);
   }
 
   void note_recorded_buffers() {
@@ -460,6 +480,7 @@ PlannedStep schedule_reducer(const Job& job, const std::vector<Bucket>& buckets,
   result.hook_waits = stops_backward(job.options().ddp.comm_hook);
   result.host_reads = !step.layers.empty() || reads_map;
   result.averaging = step.averaging;
+  result.parameter_broadcasts = step.parameter_broadcasts;
   result.local_used_map = step.local_used_map;
   return result;
 }

@@ -86,6 +86,7 @@ SchemeWriter::Launched SchemeWriter::launch(RankStreams::Beside stream,
                     collectives_[index].scheduled.kind == collective.scheduled.kind,
                 "ranks launch collectives in one order", index);
   const DdpCosts& costs = job_.options().costs;
+  if (hooks_ > Duration()) streams_.host(OperationKind::hook, std::exchange(hooks_, Duration()));
   const EventId done =
       streams_.launch_on(stream, purpose_of(collective.scheduled.kind), index, std::move(ready),
                          costs.host_launch + costs.host_comm_hook, -1);
@@ -97,6 +98,20 @@ SchemeWriter::Launched SchemeWriter::launch(RankStreams::Beside stream,
 void SchemeWriter::wait_for(const Launched& launched) {
   streams_.hold_compute_for(purpose_of(collectives_[launched.collective].scheduled.kind),
                             launched.done, launched.collective);
+}
+
+/// As with DDP: a host that is ahead has time enough until the next launch.
+void SchemeWriter::call_hook() {
+  hooks_ += job_.options().costs.host_hook;
+  if (streams_.waits_for_launches() || streams_.host_computes())
+    streams_.host(OperationKind::hook, std::exchange(hooks_, Duration()));
+}
+
+void SchemeWriter::read_on_host() {
+  if (streams_.host_computes()) return;  // it is where compute is
+  const DdpCosts& costs = job_.options().costs;
+  streams_.round_trip(OperationKind::launch, costs.event_latency + costs.launch_latency,
+                      Duration());
 }
 
 RankStep SchemeWriter::finish() {

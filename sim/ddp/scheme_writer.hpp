@@ -51,6 +51,11 @@ class SchemeWriter {
   /// The compute stream goes on when it has ended.
   void wait_for(const Launched& launched);
 
+  /// The host is called for a gradient that was just written.
+  void call_hook();
+  /// The host waits for all that compute has done, which has nothing to do until more is launched.
+  void read_on_host();
+
   RankStep finish();
 
  private:
@@ -65,6 +70,7 @@ class SchemeWriter {
   RankStreams streams_;
   EventId begun_ = 0;
   std::uint32_t launched_ = 0;
+  Duration hooks_;  ///< called since the last launch
   bool adds_ = false;
   double forward_ = 0;         ///< share that is done
   std::size_t gradients_ = 0;  ///< written in this micro-batch

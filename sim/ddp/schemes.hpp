@@ -13,4 +13,12 @@ PlannedStep schedule_fsdp1(const Job& job, const Fsdp1& scheme, const StepKind& 
 PlannedStep schedule_fsdp2(const Job& job, const Fsdp2& scheme, const StepKind& kind,
                            const std::vector<RankState>& states);
 
+/// Stages 1 and 2.
+PlannedStep schedule_zero12(const Job& job, const Zero& scheme, const StepKind& kind,
+                            const std::vector<RankState>& states);
+PlannedStep schedule_zero3(const Job& job, const Zero& scheme, const StepKind& kind,
+                           const std::vector<RankState>& states);
+PlannedStep schedule_megatron(const Job& job, const MegatronOptimizer& scheme, const StepKind& kind,
+                              const std::vector<RankState>& states);
+
 }  // namespace ddpsim

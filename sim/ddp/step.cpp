@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <variant>
 
+#include "cannot_schedule.hpp"
 #include "comm_hook.hpp"
 #include "ddpsim/sim/assert.hpp"
 #include "flow_planner.hpp"
@@ -13,6 +15,7 @@
 #include "optimizer_in_backward.hpp"
 #include "planned_step.hpp"
 #include "power_sgd.hpp"
+#include "process_groups.hpp"
 #include "rank_states.hpp"
 #include "rank_waits.hpp"
 #include "rates.hpp"
@@ -234,6 +237,12 @@ double seconds_at_most(const Job& job, double bytes) {
     tensors += static_cast<double>(group.tensors);
     transfers += plan(quiet, CollectiveKind::broadcast, group.bytes).transfer.seconds();
   }
+  if (!uses_reducer(options.scheme))  // gathered twice and reduced, or one by one
+    transfers +=
+        4 * options.ddp.accumulate *
+            plan(quiet, CollectiveKind::all_reduce, Bytes(static_cast<std::int64_t>(bytes)))
+                .transfer.seconds() +
+        tensors * plan(quiet, CollectiveKind::all_reduce, Bytes(8)).transfer.seconds();
   for (const Bucket& bucket : buckets_for(job, 0))
     transfers += plan(quiet, CollectiveKind::all_reduce, bucket.bytes).transfer.seconds();
   if (options.ddp.comm_hook == CommHook::post_local_sgd)
@@ -299,12 +308,18 @@ std::optional<std::string> cannot_simulate(const Job& job) {
   }
   if (!any) return "the workload has no parameters under DDP";
   if (auto problem = cannot_replay(workload, options.ddp)) return problem;
+  if (auto problem = cannot_schedule(job)) return problem;
   if (auto problem = cannot_synchronise(job)) return problem;
   if (auto problem = cannot_compress(job)) return problem;
   if (auto problem = cannot_average(job)) return problem;
   if (options.ddp.optimizer_in_backward && !workload.optimizer)
     return "the workload has no time of the optimizer, which _apply_optimizer_in_backward would "
            "run in backward: record a step with it, or leave out --apply-optimizer-in-backward";
+  if (options.ddp.optimizer_in_backward && !std::holds_alternative<Ddp>(options.scheme))
+    return fmt::format(
+        "{} steps its parameters when backward is over: leave out "
+        "--apply-optimizer-in-backward",
+        name_of(options.scheme));
   const bool carries_ranks =
       !options.variation.empty() || (!workload.ranks.empty() && options.iterations > 0);
   if (carries_ranks && job.cluster().ranks() > kMostDifferentRanks)

@@ -1,19 +1,27 @@
 #include "step_plan.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <variant>
 
 #include "local_sgd.hpp"
 #include "rank_classes.hpp"
 #include "sync_batch_norm.hpp"
+#include "zero_redundancy.hpp"
 
 namespace ddpsim {
 namespace {
 
 /// `among`: the job, or a process group within it.
 std::uint32_t add(StepPlan& step, const Job& among, CollectiveKind kind, Bytes bytes,
-                  std::size_t index) {
-  return step.collectives.add(planned_collective(among, kind, bytes, index));
+                  std::size_t index, StepPhase phase, std::string unit) {
+  StepCollective collective = planned_collective(among, kind, bytes, index);
+  collective.phase = phase;
+  collective.unit = std::move(unit);
+  return step.collectives.add(std::move(collective));
 }
 
 /// An all-gather and an all-reduce of each layer, micro-batch by micro-batch; no recording holds them.
@@ -25,9 +33,20 @@ void add_statistics(StepPlan& step) {
     for (const std::size_t layer : step.layers) {
       const Parameter& weight = step.job.workload().parameters[layer];
       add(step, among, CollectiveKind::all_gather,
-          gathered_statistics(weight, among.cluster().ranks()), unrecorded);
-      add(step, among, CollectiveKind::all_reduce, reduced_statistics(weight), unrecorded);
+          gathered_statistics(weight, among.cluster().ranks()), unrecorded, StepPhase::forward,
+          weight.name);
+      add(step, among, CollectiveKind::all_reduce, reduced_statistics(weight), unrecorded,
+          StepPhase::backward, weight.name);
     }
+}
+
+void add_broadcasts(StepPlan& step) {
+  const auto* scheme = std::get_if<ZeroRedundancy>(&step.job.options().scheme);
+  if (scheme == nullptr) return;
+  SharedOptimizer shared = share_optimizer(step.job, *scheme);
+  step.stepped_share = shared.largest_share;
+  for (StepCollective& broadcast : shared.broadcasts)
+    step.parameter_broadcasts.push_back(step.collectives.add(std::move(broadcast)));
 }
 
 /// A hook's that carry nothing are none. The recording's are of buckets.
@@ -38,7 +57,8 @@ void add_all_reduces(StepPlan& step, const Job& among, std::size_t bucket) {
   const std::size_t recorded = as_recorded ? bucket : step.buckets.size() + 1;
   for (HookStage& stage : hook.stages)
     if (as_recorded || stage.bytes > Bytes())
-      stage.collective = add(step, among, CollectiveKind::all_reduce, stage.bytes, recorded);
+      stage.collective = add(step, among, CollectiveKind::all_reduce, stage.bytes, recorded,
+                             StepPhase::backward, fmt::format("bucket {}", bucket));
   step.hooks.push_back(std::move(hook));
 }
 
@@ -50,17 +70,17 @@ void add_collectives(StepPlan& step, const StepKind& kind) {
   std::size_t broadcasts = 0;
   if (kind.rebuild)
     for (const std::int64_t entries : {ddp_parameters + 1, static_cast<std::int64_t>(buckets)})
-      step.rebuild.push_back(
-          add(step, step.job, CollectiveKind::broadcast, Bytes(4) * entries, broadcasts++));
+      step.rebuild.push_back(add(step, step.job, CollectiveKind::broadcast, Bytes(4) * entries,
+                                 broadcasts++, StepPhase::forward, "rebuilt buckets"));
   if (step.broadcasts_buffers() && !recorded_by(workload, 0).recorded_with.buffer_broadcast)
     for (const BufferGroup& group : workload.buffers)
-      step.buffers.push_back(
-          add(step, step.job, CollectiveKind::broadcast, group.bytes, broadcasts++));
+      step.buffers.push_back(add(step, step.job, CollectiveKind::broadcast, group.bytes,
+                                 broadcasts++, StepPhase::forward, "buffers"));
   const Job among = reduced_among(step.job);
   for (std::size_t b = 0; b < buckets; ++b) add_all_reduces(step, among, b);
   if (step.searches_unused() || kind.delay_launch)
-    step.local_used_map =
-        add(step, step.job, CollectiveKind::all_reduce, Bytes(4) * ddp_parameters, buckets);
+    step.local_used_map = add(step, step.job, CollectiveKind::all_reduce, Bytes(4) * ddp_parameters,
+                              buckets, StepPhase::backward, "used parameters");
   add_statistics(step);
 }
 
@@ -98,6 +118,7 @@ StepPlan plan_step(const Job& job, const std::vector<Bucket>& buckets, const Ste
       for (const std::size_t parameter : bucket.parameters)
         if (step.used[parameter]) step.copies_out += step.copies[parameter];
   add_collectives(step, kind);
+  add_broadcasts(step);
   step.averaging = model_averaging(job, step.kernels);
   return step;
 }

@@ -41,6 +41,10 @@ struct StepPlan {
 
   std::optional<ModelAveraging> averaging;  ///< of local SGD
 
+  /// Of ZeroRedundancyOptimizer: of the optimizer, what a rank steps, and into collectives, what it sends then.
+  double stepped_share = 1;
+  std::vector<std::uint32_t> parameter_broadcasts;
+
   const DdpOptions& ddp() const { return job.options().ddp; }
   bool broadcasts_buffers() const {
     return ddp().broadcast_buffers && !job.workload().buffers.empty();

@@ -11,7 +11,7 @@
 namespace ddpsim {
 namespace {
 
-enum class Section { forward, backward, sync_batchnorm, after, averaging };
+enum class Section { forward, backward, sync_batchnorm, after, averaging, sharing };
 
 Section section_of(OperationKind purpose) {
   switch (purpose) {
@@ -28,6 +28,8 @@ Section section_of(OperationKind purpose) {
       return Section::sync_batchnorm;
     case OperationKind::model_averaging:
       return Section::averaging;
+    case OperationKind::broadcast:
+      return Section::sharing;
     default:
       return Section::after;
   }
@@ -38,6 +40,8 @@ std::vector<std::uint32_t> reducer_collectives(const PlannedStep& planned) {
   for (const BucketCollectives& bucket : planned.buckets)
     indices.insert(indices.end(), bucket.collectives.begin(), bucket.collectives.end());
   if (planned.local_used_map) indices.push_back(*planned.local_used_map);
+  indices.insert(indices.end(), planned.parameter_broadcasts.begin(),
+                 planned.parameter_broadcasts.end());
   return indices;
 }
 
@@ -82,6 +86,9 @@ ComputeStream walk(const PlannedStep& planned, const std::vector<OperationTime>&
       case Section::averaging:
         times.model_averaging += passed;
         break;
+      case Section::sharing:
+        times.exposed_in_optimizer += passed;
+        break;
       case Section::after:
         if (purpose == OperationKind::copy_out)
           stream.copies_out.push_back({operations[i].start, operations[i].end});
@@ -99,7 +106,7 @@ ComputeStream walk(const PlannedStep& planned, const std::vector<OperationTime>&
     }
     if (waits_for_launch(program[i])) times.launch_bound += busy;
     cursor = operations[i].end;
-    if (purpose != OperationKind::optimizer && purpose != OperationKind::model_averaging)
+    if (purpose != OperationKind::optimizer && section_of(purpose) < Section::averaging)
       stream.optimizer_start = cursor;
   }
   times.copies_in += planned.copies_in_stretches;
@@ -203,7 +210,7 @@ StepTimes attribute_times(const PlannedStep& planned, const Execution& execution
                 times.exposed_communication, times.finalize);
   DDPSIM_ASSERT(!times.overlap || (*times.overlap >= 0 && *times.overlap <= 1),
                 "overlap outside 0 to 1", *times.overlap);
-  times.exposed_communication += times.exposed_in_backward;
+  times.exposed_communication += times.exposed_in_backward + times.exposed_in_optimizer;
   if (planned.host) times.host = planned.host->step;
   times.forward_ahead = std::min(forward_ahead(job, workload), times.forward);
   times.forward -= times.forward_ahead;

@@ -3,18 +3,10 @@
 namespace ddpsim {
 namespace {
 
-std::int64_t up_to_multiple(std::int64_t count, std::int64_t of) {
-  return (count + of - 1) / of * of;
-}
-
 struct Elements {
   std::int64_t whole = 0;
   std::int64_t padded = 0;
 };
-
-std::int64_t elements_of(const Parameter& parameter) {
-  return gradient_bytes(parameter).value_or(Bytes()).count() / element_size(parameter.dtype);
-}
 
 void add(UnitSizes& sizes, const Elements& elements, Dtype stored, int ranks,
          std::optional<Dtype> param_dtype, std::optional<Dtype> reduce_dtype) {
@@ -28,6 +20,14 @@ void add(UnitSizes& sizes, const Elements& elements, Dtype stored, int ranks,
 }
 
 }  // namespace
+
+std::int64_t elements_of(const Parameter& parameter) {
+  return gradient_bytes(parameter).value_or(Bytes()).count() / element_size(parameter.dtype);
+}
+
+std::int64_t padded_to(std::int64_t multiple_of, std::int64_t count) {
+  return (count + multiple_of - 1) / multiple_of * multiple_of;
+}
 
 double share_of(Bytes part, Bytes whole) {
   if (part >= whole) return 1;
@@ -45,11 +45,11 @@ UnitSizes flat_unit(const Workload& workload, const Unit& unit, int ranks, bool 
     const Parameter& parameter = workload.parameters[index];
     if (aligned)
       elements.padded =
-          up_to_multiple(elements.padded, kAlignment / element_size(param_dtype.value_or(dtype)));
+          padded_to(kAlignment / element_size(param_dtype.value_or(dtype)), elements.padded);
     elements.padded += elements_of(parameter);
     elements.whole += elements_of(parameter);
   }
-  elements.padded = up_to_multiple(elements.padded, ranks);
+  elements.padded = padded_to(ranks, elements.padded);
   add(sizes, elements, dtype, ranks, param_dtype, reduce_dtype);
   return sizes;
 }
@@ -63,7 +63,7 @@ UnitSizes row_sharded_unit(const Workload& workload, const Unit& unit, int ranks
     const std::int64_t rows =
         parameter.shape && !parameter.shape->empty() ? parameter.shape->front() : 1;
     if (rows == 0) continue;
-    const Elements elements{.whole = whole, .padded = up_to_multiple(rows, ranks) * (whole / rows)};
+    const Elements elements{.whole = whole, .padded = padded_to(ranks, rows) * (whole / rows)};
     add(sizes, elements, parameter.dtype, ranks, param_dtype, reduce_dtype);
   }
   return sizes;

@@ -21,6 +21,10 @@ struct UnitSizes {
   Bytes reduced_shard(int ranks) const { return Bytes(reduced.count() / ranks); }
 };
 
+/// Of the gradient, and so of the parameter.
+std::int64_t elements_of(const Parameter& parameter);
+std::int64_t padded_to(std::int64_t multiple_of, std::int64_t count);
+
 /// 1 of nothing, and no more than 1: padding is no work.
 double share_of(Bytes part, Bytes whole);
 

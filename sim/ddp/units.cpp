@@ -63,14 +63,28 @@ Paths blocks_of(const Workload& workload) {
   return blocks;
 }
 
+/// A star stands for anything within one name. Names of path and pattern pair off, so that of several stars only the last
+/// one met ever has to take more.
 bool matches(std::string_view path, std::string_view pattern) {
-  if (pattern.empty()) return path.empty();
-  if (pattern.front() == '*') {
-    if (matches(path, pattern.substr(1))) return true;
-    return !path.empty() && path.front() != '.' && matches(path.substr(1), pattern);
+  std::size_t at = 0;
+  std::size_t in_pattern = 0;
+  std::size_t star = pattern.npos;
+  std::size_t taken_to = 0;  // by that star
+  while (at < path.size()) {
+    if (in_pattern < pattern.size() && pattern[in_pattern] == '*') {
+      star = in_pattern++;
+      taken_to = at;
+    } else if (in_pattern < pattern.size() && pattern[in_pattern] == path[at]) {
+      ++in_pattern;
+      ++at;
+    } else if (star != pattern.npos && path[taken_to] != '.') {
+      at = ++taken_to;
+      in_pattern = star + 1;
+    } else {
+      return false;
+    }
   }
-  return !path.empty() && path.front() == pattern.front() &&
-         matches(path.substr(1), pattern.substr(1));
+  return pattern.find_first_not_of('*', in_pattern) == pattern.npos;
 }
 
 Paths matching(const Workload& workload, const std::vector<std::string>& patterns) {
@@ -137,12 +151,22 @@ class BySize {
   Paths units_;
 };
 
+Paths owners_of(const Workload& workload) {
+  Paths owners;
+  for (const Parameter& parameter : workload.parameters)
+    if (const std::string_view module = module_of(parameter.name); !module.empty())
+      owners.emplace(module);
+  return owners;
+}
+
 Paths modules_of(const Workload& workload, const WrapPolicy& wrap) {
   switch (wrap.by) {
     case WrapPolicy::By::blocks:
       return blocks_of(workload);
     case WrapPolicy::By::none:
       break;
+    case WrapPolicy::By::leaves:
+      return owners_of(workload);
     case WrapPolicy::By::size:
       return BySize(workload, wrap.min_num_params).take();
     case WrapPolicy::By::modules:
@@ -201,7 +225,8 @@ std::vector<UnitSpan> spans_of(const std::vector<Unit>& units, const Recording& 
   };
   std::vector<UnitSpan> spans;
   for (const Unit& unit : units) {
-    UnitSpan span{.first = gradients - 1, .last = 0, .last_own = gradients - 1};
+    UnitSpan span{
+        .first = gradients - 1, .last = 0, .last_own = unit.parameters.empty() ? 0 : gradients - 1};
     bool any = false;
     for (const Unit& inner : units) {
       if (!is_within(inner.module, unit.module)) continue;

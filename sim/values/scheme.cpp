@@ -75,12 +75,17 @@ Options all_of(const Zero& scheme) {
                          text_of(scheme.stage3_prefetch_bucket_size));
     options.emplace_back("stage3_param_persistence_threshold",
                          text_of(scheme.stage3_param_persistence_threshold));
+    options.emplace_back("stage3_max_live_parameters", text_of(scheme.stage3_max_live_parameters));
+    options.emplace_back("stage3_max_reuse_distance", text_of(scheme.stage3_max_reuse_distance));
     options.emplace_back("zero_hpz_partition_size",
                          text_of(std::int64_t{scheme.zero_hpz_partition_size.value_or(1)}));
     options.emplace_back("zero_quantized_weights", text_of(scheme.zero_quantized_weights));
     options.emplace_back("zero_quantized_gradients", text_of(scheme.zero_quantized_gradients));
   }
-  options.emplace_back("communication_data_type", text_of(scheme.communication_data_type));
+  options.emplace_back("param_dtype", text_of(scheme.param_dtype));
+  options.emplace_back("communication_data_type",
+                       text_of(scheme.communication_data_type ? scheme.communication_data_type
+                                                              : scheme.param_dtype));
   return options;
 }
 
@@ -88,6 +93,7 @@ Options all_of(const MegatronOptimizer& scheme) {
   Options options = {{"overlap_grad_reduce", text_of(scheme.overlap_grad_reduce)},
                      {"overlap_param_gather", text_of(scheme.overlap_param_gather)}};
   if (scheme.bucket_size) options.emplace_back("bucket_size", text_of(*scheme.bucket_size));
+  options.emplace_back("param_dtype", text_of(scheme.param_dtype));
   options.emplace_back("grad_reduce_in_fp32", text_of(scheme.grad_reduce_in_fp32));
   return options;
 }
@@ -152,6 +158,8 @@ std::string text_of(const WrapPolicy& wrap) {
       break;
     case WrapPolicy::By::none:
       return "none";
+    case WrapPolicy::By::leaves:
+      return "leaves";
     case WrapPolicy::By::size:
       return "size";
     case WrapPolicy::By::modules:

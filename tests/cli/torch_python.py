@@ -52,12 +52,12 @@ def under_every_torch(test):
     return each
 
 
-def trained_together(python, script, folder, ranks):
-    """The JSON lines of rank 0 of `script FOLDER RANK`, run once a rank beside each other."""
+def trained_together(python, script, folder, ranks, *more):
+    """The JSON lines of rank 0 of `script FOLDER RANK MORE…`, run once a rank beside each other."""
     running = []
     for rank in range(ranks):
         with open(folder / f"said-{rank}", "w") as said, open(folder / f"told-{rank}", "w") as told:
-            running.append(subprocess.Popen([python, "-W", "ignore", str(script), str(folder), str(rank)], env=ENVIRONMENT,
+            running.append(subprocess.Popen([python, "-W", "ignore", str(script), str(folder), str(rank), *map(str, more)], env=ENVIRONMENT,
                                             stdout=told, stderr=said))
     codes = [process.wait(timeout=600) for process in running]
     assert not any(codes), f"exit codes {codes}: {(folder / 'said-0').read_text()[-2000:]}"

@@ -56,11 +56,11 @@ TEST_CASE("cluster: NAME@NODES and --nodes mean the same") {
 TEST_CASE(
     "cluster: some of its nodes, for process groups that hold no more, are a cluster of that "
     "size") {
-  const auto loaded = [](const char* text, std::vector<int> groups) {
+  const auto loaded = [](const char* text, std::vector<GroupSize> groups) {
     return load_cluster(
         {.text = text, .nodes = {}, .gpus_per_node = {}, .groups = std::move(groups)});
   };
-  const Cluster p4d = loaded("p4d@8", {1, 4, 8, 16});
+  const Cluster p4d = loaded("p4d@8", {{1}, {4}, {8}, {16}});
   REQUIRE(p4d.groups.size() == 2);  // no more nodes than there are
   for (const auto& group : p4d.groups) {
     const Cluster alone = load_cluster_at("p4d", group->nodes, 8);

@@ -186,6 +186,8 @@ std::string allreduce_text(const AllReduceTable& table, const ReportContext& con
 
 /// Columns with units in their names; one row per bucket, per point of the curve, per row of advice, per job.
 std::string result_csv(const SimulationResult& result);
+/// Of a step under a scheme without buckets: a row a collective.
+std::string collectives_csv(const SimulationResult& result);
 std::string tune_csv(const TuneResult& result);
 std::string advice_csv(const Advice& advice);
 std::string compare_csv(const CompareReport& report);

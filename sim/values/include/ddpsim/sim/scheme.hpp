@@ -39,6 +39,7 @@ struct WrapPolicy {
   enum class By {
     blocks,  ///< the elements of the outermost numbered containers that have modules of their own: "model.layers.7"
     none,    ///< the root alone
+    leaves,  ///< every module that owns parameters itself
     size,    ///< size_based_auto_wrap_policy
     modules,  ///< those whose path matches, a table's layers among them
   };
@@ -92,9 +93,13 @@ struct Zero {
   std::int64_t reduce_bucket_size = 500'000'000;
   std::int64_t allgather_bucket_size = 500'000'000;
   std::optional<bool> overlap_comm;  ///< absent: in stage 3 alone
+  std::optional<Dtype> param_dtype;  ///< bf16, fp16: of parameters and gradients, steps being fp32
   std::int64_t stage3_prefetch_bucket_size = 50'000'000;
   std::int64_t stage3_param_persistence_threshold = 100'000;
-  WrapPolicy wrap;  ///< stage 3: modules whose parameters are gathered together
+  std::int64_t stage3_max_live_parameters = 1'000'000'000;
+  std::int64_t stage3_max_reuse_distance = 1'000'000'000;
+  /// Stage 3: modules whose parameters are gathered together (set_z3_leaf_modules); by itself every module that owns any.
+  WrapPolicy wrap = {.by = WrapPolicy::By::leaves, .modules = {}};
   std::optional<int> zero_hpz_partition_size;  ///< ZeRO++: ranks that hold a secondary copy
   bool zero_quantized_weights = false;         ///< ZeRO++: all-gathers of 8 bits an element
   bool zero_quantized_gradients = false;       ///< ZeRO++: gradients of 4 bits an element
@@ -108,6 +113,7 @@ struct MegatronOptimizer {
   bool overlap_param_gather = false;
   std::optional<std::int64_t>
       bucket_size;  ///< absent: the larger of 40 M and 1 M a rank, where overlapped
+  std::optional<Dtype> param_dtype;  ///< bf16, fp16: of parameters, steps being fp32
   bool grad_reduce_in_fp32 = false;
   bool operator==(const MegatronOptimizer&) const = default;
 };

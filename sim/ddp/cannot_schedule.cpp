@@ -1,0 +1,105 @@
+#include "cannot_schedule.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <variant>
+#include <vector>
+
+#include "flow_planner.hpp"
+#include "process_groups.hpp"
+#include "units.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// Each is simulated.
+constexpr std::size_t kMostCollectives = 1'000'000;
+
+const WrapPolicy* wrap_of(const Scheme& scheme) {
+  if (const Fsdp1* fsdp1 = std::get_if<Fsdp1>(&scheme)) return &fsdp1->wrap;
+  if (const Fsdp2* fsdp2 = std::get_if<Fsdp2>(&scheme)) return &fsdp2->wrap;
+  const Zero* zero = std::get_if<Zero>(&scheme);
+  return zero != nullptr && zero->stage == 3 ? &zero->wrap : nullptr;
+}
+
+/// Modules right below the root, or a table's layers.
+std::string some_modules(const Workload& workload) {
+  constexpr std::size_t kMost = 8;
+  std::vector<std::string> names;
+  for (const Parameter& parameter : workload.parameters) {
+    const std::string name = parameter.name.substr(0, parameter.name.rfind('.'));
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  const bool more = names.size() > kMost;
+  if (more) names.resize(kMost);
+  return fmt::format("{}{}", fmt::join(names, ", "), more ? ", …" : "");
+}
+
+std::optional<std::string> cannot_wrap(const Job& job, const WrapPolicy& wrap) {
+  const std::vector<Unit> units = units_of(job.workload(), wrap);
+  if (wrap.by == WrapPolicy::By::modules &&
+      std::ranges::all_of(units, [](const Unit& unit) { return unit.module.empty(); }))
+    return fmt::format("wrap={}: no module of the workload is called so; it has {}", text_of(wrap),
+                       some_modules(job.workload()));
+  if (4 * units.size() * static_cast<std::size_t>(job.options().ddp.accumulate) > kMostCollectives)
+    return fmt::format(
+        "{} units in a step of {} micro-batches: at most {} collectives are simulated",
+        units.size(), job.options().ddp.accumulate, kMostCollectives);
+  return std::nullopt;
+}
+
+/// A flat parameter is one tensor.
+std::optional<std::string> cannot_flatten(const Job& job, const Fsdp1& scheme) {
+  const std::vector<Parameter>& parameters = job.workload().parameters;
+  for (const Unit& unit : units_of(job.workload(), scheme.wrap))
+    for (const std::size_t parameter : unit.parameters) {
+      const Parameter& first = parameters[unit.parameters.front()];
+      if (parameters[parameter].dtype == first.dtype) continue;
+      return fmt::format(
+          "{} is {} and {} is {}: FullyShardedDataParallel flattens parameters of one type into a "
+          "unit; wrap them apart, or use fsdp2",
+          first.name, name_of(first.dtype), parameters[parameter].name,
+          name_of(parameters[parameter].dtype));
+    }
+  return std::nullopt;
+}
+
+bool same_order(const Recorded& a, const Recorded& b) {
+  return std::ranges::equal(a.backward->ready, b.backward->ready, {}, &ReadyEvent::parameter,
+                            &ReadyEvent::parameter);
+}
+
+}  // namespace
+
+std::optional<std::string> cannot_schedule(const Job& job) {
+  const Scheme& scheme = job.options().scheme;
+  if (std::holds_alternative<Ddp>(scheme)) return std::nullopt;
+  const Workload& workload = job.workload();
+  for (const Parameter& parameter : workload.parameters)
+    if (parameter.sparse_gradient && !parameter.ignored)
+      return fmt::format(
+          "{} has a sparse gradient: of other schemes than DDP dense ones alone are "
+          "simulated",
+          parameter.name);
+  for (const RankRecording& rank : workload.ranks)
+    if (!same_order(rank, workload))
+      return fmt::format(
+          "rank {} wrote its gradients in another order: the collectives of --scheme "
+          "{} would not meet. Give the recording of one rank",
+          rank.rank, name_of(scheme));
+  if (auto problem = cannot_form_groups(job)) return problem;
+  if (job.network() != nullptr && job.network()->has_background() &&
+      !std::holds_alternative<NaiveAllReduce>(scheme))
+    return fmt::format(
+        "--background: beside it one collective at a time is simulated, and --scheme "
+        "{} has several in flight",
+        name_of(scheme));
+  if (const WrapPolicy* wrap = wrap_of(scheme))
+    if (auto problem = cannot_wrap(job, *wrap)) return problem;
+  if (const Fsdp1* fsdp1 = std::get_if<Fsdp1>(&scheme)) return cannot_flatten(job, *fsdp1);
+  return std::nullopt;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,63 @@
+#include "zero_redundancy.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <utility>
+
+#include "gradient_buckets.hpp"
+#include "unit_sizes.hpp"
+
+namespace ddpsim {
+
+std::vector<std::vector<std::size_t>> parameters_by_owner(const Workload& workload, int ranks) {
+  std::vector<std::size_t> order = parameters_as_defined(workload);
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+    return elements_of(workload.parameters[a]) > elements_of(workload.parameters[b]);
+  });
+  std::vector<std::vector<std::size_t>> owners(static_cast<std::size_t>(ranks));
+  std::set<std::pair<std::int64_t, std::size_t>> loads;
+  for (std::size_t rank = 0; rank < owners.size(); ++rank) loads.insert({0, rank});
+  for (const std::size_t parameter : order) {
+    auto least = loads.extract(loads.begin());
+    owners[least.value().second].push_back(parameter);
+    least.value().first += elements_of(workload.parameters[parameter]);
+    loads.insert(std::move(least));
+  }
+  return owners;
+}
+
+SharedOptimizer share_optimizer(const Job& job, const ZeroRedundancy& scheme) {
+  const Workload& workload = job.workload();
+  SharedOptimizer shared;
+  const auto broadcast = [&](Bytes bytes, std::string unit) {
+    StepCollective collective =
+        planned_collective(job, CollectiveKind::broadcast, bytes, kUnrecorded);
+    collective.unit = std::move(unit);
+    collective.phase = StepPhase::optimizer;
+    shared.broadcasts.push_back(std::move(collective));
+  };
+  const auto owners = parameters_by_owner(workload, job.cluster().ranks());
+  std::int64_t all = 0;
+  std::int64_t largest = 0;
+  for (std::size_t rank = 0; rank < owners.size(); ++rank) {
+    std::int64_t elements = 0;
+    Bytes bytes;
+    for (const std::size_t parameter : owners[rank]) {
+      elements += elements_of(workload.parameters[parameter]);
+      bytes += job.gradients()[parameter];
+      if (!scheme.parameters_as_bucket_view)
+        broadcast(job.gradients()[parameter], workload.parameters[parameter].name);
+    }
+    if (scheme.parameters_as_bucket_view && !owners[rank].empty())
+      broadcast(bytes, fmt::format("rank {}", rank));
+    all += elements;
+    largest = std::max(largest, elements);
+  }
+  shared.largest_share = share_of(Bytes(largest), Bytes(all));
+  return shared;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,99 @@
+"""What DeepSpeed's ZeRO asks of a process group in small trainings, for test_scheme_collectives.py.
+
+    deepspeed_trainings.py FOLDER RANK RANKS [WORDS]
+
+one of RANKS ranks, in a Python that has torch and deepspeed, on its CPU accelerator; otherwise as scheme_trainings.py. The log is
+of a step in which ZeRO-3 knows its trace; the first one's, which is long, for the defaults alone."""
+
+import json
+import os
+import pathlib
+import sys
+
+import torch
+
+FOLDER, RANK, RANKS = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+os.environ.update(RANK=str(RANK), LOCAL_RANK=str(RANK), WORLD_SIZE=str(RANKS), DS_ACCELERATOR="cpu")
+
+ANSWERS = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)  # where DeepSpeed writes as well
+
+import deepspeed  # noqa: E402
+
+from collective_log import CollectiveLog  # noqa: E402
+from scheme_models import MODELS  # noqa: E402
+
+STEPS = 5
+OURS = {"accumulate", "dtype"}  # what is none of zero_optimization's
+
+
+def train(name, stage, options):
+    torch.manual_seed(0)
+    log = CollectiveLog()
+    make, data = MODELS[name]
+    model = make(log)
+    parts = options.get("accumulate", 1)
+    zero = {key: value for key, value in options.items() if key not in OURS}
+    config = {"train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": parts,
+              "zero_optimization": {"stage": stage, **zero}, "zero_allow_untested_optimizer": True}
+    if options.get("dtype") == "bf16":
+        config["bf16"] = {"enabled": True}
+    engine, *_ = deepspeed.initialize(model=model, optimizer=torch.optim.SGD(model.parameters(), lr=0.01), config=config)
+    steps = []
+    for _ in range(STEPS):
+        with log:
+            for _ in range(parts):
+                log.enter("forward")
+                loss = engine(data()).float().pow(2).mean()
+                log.enter("backward")
+                engine.backward(loss)
+                log.enter("optimizer")
+                engine.step()
+        steps.append(log.taken())
+    assert steps[-1] == steps[-2], "no steady step"
+    told = {"scheme": f"zero{stage}", "model": name, "ranks": RANKS, "options": options, "log": steps[-1]}
+    return told if options or steps[0] == steps[-1] else {**told, "first": steps[0]}
+
+
+def cases():
+    """Stage 3 last: DeepSpeed then puts a function of its own into torch.nn.functional.linear, which finishes weights before
+    biases, for all models to come."""
+    for stage in (1, 2, 3):
+        yield "numbered", stage, {}
+        for size in (1000, 300):
+            yield "numbered", stage, {"reduce_bucket_size": size, "allgather_bucket_size": size}
+        for more in ({"overlap_comm": stage < 3}, {"accumulate": 2}, {"dtype": "bf16"}):
+            yield "numbered", stage, {"reduce_bucket_size": 1000, **more}
+        if stage < 3:
+            for more in ({"reduce_scatter": False}, {"use_multi_rank_bucket_allreduce": False}, {"round_robin_gradients": True}):
+                yield "numbered", stage, {"reduce_bucket_size": 1000, **more}
+        yield "tied", stage, {"reduce_bucket_size": 1000}
+        yield "tiny", stage, {}
+        yield "nested", stage, {"reduce_bucket_size": 1500}
+    kept = {"stage3_param_persistence_threshold": 0, "reduce_bucket_size": 1000}
+    let_go = {**kept, "stage3_max_reuse_distance": 0}
+    yield "numbered", 3, kept
+    yield "numbered", 3, {**kept, "stage3_param_persistence_threshold": 100}
+    for prefetch in (0, 300, 900):
+        yield "numbered", 3, {**kept, "stage3_prefetch_bucket_size": prefetch}
+        yield "numbered", 3, {**let_go, "stage3_prefetch_bucket_size": prefetch}
+        yield "numbered", 3, {**let_go, "stage3_prefetch_bucket_size": prefetch, "stage3_max_live_parameters": 1000}
+    yield "numbered", 3, {**let_go, "stage3_param_persistence_threshold": 100}
+    yield "numbered", 3, {**let_go, "stage3_prefetch_bucket_size": 300, "accumulate": 2}
+    yield "nested", 3, {**let_go, "stage3_prefetch_bucket_size": 300}
+    yield "nested", 3, {**let_go, "stage3_prefetch_bucket_size": 0}
+
+
+def main():
+    torch.set_num_threads(1)
+    torch.distributed.init_process_group("gloo", init_method=f"file://{FOLDER}/store", rank=RANK, world_size=RANKS)
+    deepspeed.init_distributed("gloo")
+    words = sys.argv[4] if len(sys.argv) > 4 else ""
+    for name, stage, options in cases():
+        if words in f"zero{stage} {name} {json.dumps(options)}":
+            told = train(name, stage, options)
+            if RANK == 0:
+                print(json.dumps(told), file=ANSWERS, flush=True)
+
+
+main()

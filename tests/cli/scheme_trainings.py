@@ -1,0 +1,233 @@
+"""What FSDP1, FSDP2 and ZeroRedundancyOptimizer ask of a process group in small trainings, for test_scheme_collectives.py.
+
+    scheme_trainings.py FOLDER RANK RANKS [WORDS]
+
+one of RANKS ranks, in a Python that has torch; those trainings alone whose description has WORDS. Prints one line of JSON per
+training on rank 0: scheme, options as --scheme spells them, and what collective_log.py saw in a step in which all is settled, and
+in the first, where that differs."""
+
+import contextlib
+import functools
+import json
+import pathlib
+import sys
+import types
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.algorithms.ddp_comm_hooks import ddp_zero_hook
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import (BackwardPrefetch, FullyShardedDataParallel, MixedPrecision, MixedPrecisionPolicy,
+                                    ShardingStrategy, fully_shard)
+from torch.distributed.fsdp.wrap import CustomPolicy, size_based_auto_wrap_policy
+from torch.distributed.optim import ZeroRedundancyOptimizer
+
+from collective_log import CollectiveLog
+from scheme_models import MODELS
+
+# FSDP1 knows what to prefetch in its second step, overlapped ZeroRedundancyOptimizer its buckets' owners in its third.
+STEPS = {"fsdp1": 3, "fsdp2": 3, "zero_redundancy": 4}
+STRATEGIES = {"full_shard": ShardingStrategy.FULL_SHARD, "shard_grad_op": ShardingStrategy.SHARD_GRAD_OP,
+              "no_shard": ShardingStrategy.NO_SHARD, "hybrid_shard": ShardingStrategy.HYBRID_SHARD,
+              "hybrid_shard_zero2": ShardingStrategy._HYBRID_SHARD_ZERO2}
+PREFETCH = {"pre": BackwardPrefetch.BACKWARD_PRE, "post": BackwardPrefetch.BACKWARD_POST, "none": None}
+DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
+BLOCKS = {"numbered": "layers.0+layers.1+layers.2+layers.3", "nested": "stages.0+stages.1+stages.2",
+          "tiny": "layers.0+layers.1+layers.2"}
+BLOCKS["tied"] = BLOCKS["numbered"]
+INNER = "+".join(f"stages.{s}.{b}" for s in range(3) for b in range(2))
+MORE = BLOCKS["nested"] + "+tail.0+tail.2"
+
+
+def precision(options, kind):
+    return kind(**{key: DTYPES[options[key]] for key in ("param_dtype", "reduce_dtype") if key in options})
+
+
+@functools.lru_cache(maxsize=None)
+def mesh(ranks, group=None):
+    if not group:
+        return init_device_mesh("cpu", (ranks,))
+    return init_device_mesh("cpu", (ranks // group, group), mesh_dim_names=("replicate", "shard"))
+
+
+def wrapped(model, name, options):
+    """The modules that `wrap` names, those inside others first."""
+    wrap = options.get("wrap", "blocks")
+    names = BLOCKS[name] if wrap == "blocks" else "" if wrap == "none" else wrap
+    return [model.get_submodule(path) for path in names.split("+") if path]
+
+
+def fsdp1(model, name, options, ranks):
+    if options.get("wrap") == "size":
+        policy = functools.partial(size_based_auto_wrap_policy, min_num_params=options["min_num_params"])
+    else:
+        chosen = wrapped(model, name, options)
+        policy = CustomPolicy(lambda module: any(module is one for one in chosen))
+    sharded = FullyShardedDataParallel(
+        model, sharding_strategy=STRATEGIES[options["strategy"]], auto_wrap_policy=policy, device_id=torch.device("cpu"),
+        backward_prefetch=PREFETCH[options.get("backward_prefetch", "pre")],
+        forward_prefetch=options.get("forward_prefetch", False), limit_all_gathers=options.get("limit_all_gathers", True),
+        mixed_precision=precision(options, MixedPrecision), use_orig_params=options.get("use_orig_params", False),
+        device_mesh=mesh(ranks, options["group"]) if "group" in options else None)
+    for path, module in sharded.named_modules():
+        if isinstance(module, FullyShardedDataParallel) and module._handle is not None:
+            module._handle.unit_name = path.replace("_fsdp_wrapped_module", "").replace("..", ".").strip(".") or "root"
+    return sharded
+
+
+def fsdp2(model, name, options, ranks):
+    settings = {"mesh": mesh(ranks, options.get("group")), "mp_policy": precision(options, MixedPrecisionPolicy),
+                "reshard_after_forward": options.get("reshard_after_forward")}
+    blocks = wrapped(model, name, options)
+    for block in blocks:
+        kept = options.get("last") == "kept" and block is blocks[-1]
+        fully_shard(block, **{**settings, "reshard_after_forward": False if kept else settings["reshard_after_forward"]})
+    if options.get("root") == "default":
+        settings["reshard_after_forward"] = None
+    return fully_shard(model, **settings)
+
+
+def zero_redundancy(model, name, options, _):
+    return nn.parallel.DistributedDataParallel(model, bucket_cap_mb=options.get("bucket_cap_mb", 25))
+
+
+WRAPPERS = {"fsdp1": fsdp1, "fsdp2": fsdp2, "zero_redundancy": zero_redundancy}
+
+
+def optimizer_of(scheme, model, options):
+    if scheme != "zero_redundancy":
+        return torch.optim.SGD(model.parameters(), lr=0.01)
+    if "overlap" not in options:
+        return ZeroRedundancyOptimizer(model.parameters(), optimizer_class=torch.optim.SGD, lr=0.01,
+                                       parameters_as_bucket_view=options["parameters_as_bucket_view"])
+    optimizer = ZeroRedundancyOptimizer(model.parameters(), optimizer_class=torch.optim.SGD, lr=0.01, overlap_with_ddp=True)
+    # It refuses gloo, whose futures wait for one another; NCCL's are complete once enqueued, and so are these.
+    ddp_zero_hook.dist = types.SimpleNamespace(**{**vars(dist), "get_backend": lambda group: "nccl"})
+    wrap = {"step": ddp_zero_hook.hook_with_zero_step,
+            "interleaved": ddp_zero_hook.hook_with_zero_step_interleaved}[options["overlap"]]
+    model.register_comm_hook(None, wrap(reduced, model, optimizer))
+    return optimizer
+
+
+def reduced(_, bucket):
+    dist.all_reduce(bucket.buffer())
+    future = torch.futures.Future()
+    future.set_result(bucket.buffer().div_(dist.get_world_size()))
+    return future
+
+
+def micro_batch(model, options, last):
+    """What one runs in: `accumulate` as written reduces each; no_sync the last alone."""
+    if "sync" not in options:
+        return contextlib.nullcontext()
+    if isinstance(model, FullyShardedDataParallel):
+        return contextlib.nullcontext() if last else model.no_sync()
+    if options["sync"] == "no_sync":
+        model.set_requires_gradient_sync(last)
+    if options["sync"] == "no_all_reduce":
+        model.set_requires_all_reduce(last)
+    if options.get("reshard_after_backward") is False:
+        model.set_reshard_after_backward(last)
+    model.set_is_last_backward(last)
+    return contextlib.nullcontext()
+
+
+def train(scheme, name, options, ranks):
+    torch.manual_seed(0)
+    log = CollectiveLog()
+    make, data = MODELS[name]
+    model = WRAPPERS[scheme](make(log), name, options, ranks)
+    optimizer = optimizer_of(scheme, model, options)
+    steps = []
+    for _ in range(STEPS[scheme]):
+        with log:
+            parts = options.get("accumulate", 1)
+            for part in range(parts):
+                with micro_batch(model, options, part == parts - 1):
+                    log.enter("forward")
+                    loss = model(data()).float().pow(2).mean()
+                    log.enter("backward")
+                    loss.backward()
+            log.enter("optimizer")
+            optimizer.step()
+            optimizer.zero_grad()
+        steps.append(log.taken())
+    assert steps[-1] == steps[-2], "no steady step"
+    told = {"scheme": scheme, "model": name, "ranks": ranks, "options": options, "log": steps[-1]}
+    return told if steps[0] == steps[-1] else {**told, "first": steps[0]}
+
+
+MIXED = {"param_dtype": "bf16", "reduce_dtype": "fp32"}
+TWICE = {"accumulate": 2}
+AT_LAST = {"accumulate": 2, "sync": "no_sync"}
+
+
+def cases_of_fsdp1(ranks):
+    for strategy in ("full_shard", "shard_grad_op", "no_shard"):
+        more = [{}, {"wrap": "none"}, {"forward_prefetch": True}, {"param_dtype": "bf16"}, {"reduce_dtype": "bf16"}, MIXED, TWICE,
+                AT_LAST, {"use_orig_params": True}, {"use_orig_params": True, **MIXED}]
+        if strategy == "full_shard":
+            more += [{"backward_prefetch": "post"}, {"backward_prefetch": "none"}, {"limit_all_gathers": False},
+                     *({"backward_prefetch": prefetch, "forward_prefetch": True} for prefetch in ("post", "none"))]
+        for options in more:
+            yield "numbered", {"strategy": strategy, **options}
+        for model in ("tiny", "tied", "nested"):
+            yield model, {"strategy": strategy}
+        yield "nested", {"strategy": strategy, "wrap": INNER}
+        yield "nested", {"strategy": strategy, "wrap": MORE}
+    for size in (100, 400, 1000, 1500, 3000):
+        for model in ("numbered", "nested"):
+            yield model, {"strategy": "full_shard", "wrap": "size", "min_num_params": size}
+    yield "nested", {"strategy": "full_shard", "wrap": "stages.1.0.up+stages.1.0+stages.2"}
+    if ranks == 4:
+        for strategy in ("hybrid_shard", "hybrid_shard_zero2"):
+            for options in ({}, {"backward_prefetch": "post"}, MIXED, TWICE, AT_LAST):
+                yield "numbered", {"strategy": strategy, "group": 2, **options}
+
+
+def cases_of_fsdp2(ranks):
+    """reshard_after_forward is given to blocks and root alike, but where the root's is left to its default."""
+    for reshard in ({}, {"reshard_after_forward": True}, {"reshard_after_forward": False},
+                    *([{"reshard_after_forward": 2}, {"reshard_after_forward": 2, "root": "default"}] if ranks == 4 else [])):
+        for options in ({}, {"wrap": "none"}, MIXED, AT_LAST, {"last": "kept"}):
+            yield "numbered", {**reshard, **options}
+        for model in ("tiny", "tied", "nested"):
+            yield model, reshard
+        yield "nested", {"wrap": INNER, **reshard}
+        yield "nested", {"wrap": MORE, **reshard}
+    for options in ({"param_dtype": "bf16"}, {"reduce_dtype": "bf16"}, TWICE, {**AT_LAST, "reshard_after_backward": False},
+                    {"reshard_after_forward": False, **AT_LAST, "reshard_after_backward": False}):
+        yield "numbered", options
+    yield "nested", {"wrap": "stages.1.0.up+stages.1.0+stages.2"}
+    if ranks == 4:
+        for reshard in ({}, {"reshard_after_forward": False}):
+            for options in ({}, MIXED, TWICE, AT_LAST, {"accumulate": 2, "sync": "no_all_reduce"}):
+                yield "numbered", {"group": 2, **reshard, **options}
+
+
+def cases_of_zero_redundancy(_):
+    for model in MODELS:
+        for view in (False, True):
+            yield model, {"parameters_as_bucket_view": view}
+        for overlap in ("step", "interleaved"):
+            yield model, {"overlap": overlap, "bucket_cap_mb": 0.002}
+
+
+CASES = {"fsdp1": cases_of_fsdp1, "fsdp2": cases_of_fsdp2, "zero_redundancy": cases_of_zero_redundancy}
+
+
+def main():
+    folder, rank, ranks = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    words = sys.argv[4] if len(sys.argv) > 4 else ""
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=ranks)
+    for scheme, cases in CASES.items():
+        for model, options in cases(ranks):
+            if words in f"{scheme} {model} {json.dumps(options)}":
+                told = train(scheme, model, options, ranks)
+                if rank == 0:
+                    print(json.dumps(told), flush=True)
+
+
+main()

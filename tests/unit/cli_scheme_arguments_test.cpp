@@ -1,0 +1,200 @@
+// What --scheme takes, and what it says of what it does not.
+#include "scheme_arguments.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <string>
+#include <variant>
+
+#include "ddp_arguments.hpp"
+#include "usage_error.hpp"
+
+using namespace ddpsim;
+
+namespace {
+
+/// The message; empty where it is taken.
+std::string complaint(const std::string& text) {
+  try {
+    parse_scheme(text);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string value_of(const Scheme& scheme, const std::string& key) {
+  for (const auto& [name, value] : options_of(scheme))
+    if (name == key) return value;
+  return "absent";
+}
+
+/// As --scheme takes it again.
+std::string written(const Scheme& scheme) {
+  std::string text(name_of(scheme));
+  char before = ':';
+  for (const auto& [name, value] : options_of(scheme)) {
+    text += fmt::format("{}{}={}", before, name, value);
+    before = ',';
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("--scheme: a name alone is that scheme with its library's defaults") {
+  CHECK(parse_scheme("ddp") == Scheme(Ddp()));
+  CHECK(parse_scheme("naive") == Scheme(NaiveAllReduce()));
+  CHECK(parse_scheme("fsdp1") == Scheme(Fsdp1()));
+  CHECK(parse_scheme("fsdp2") == Scheme(Fsdp2()));
+  CHECK(parse_scheme("zero1") == Scheme(Zero{.stage = 1}));
+  CHECK(parse_scheme("zero2") == Scheme(Zero{.stage = 2}));
+  CHECK(parse_scheme("zero3") == Scheme(Zero{.stage = 3}));
+  CHECK(parse_scheme("megatron") == Scheme(MegatronOptimizer()));
+  CHECK(parse_scheme("zero_redundancy") == Scheme(ZeroRedundancy()));
+}
+
+TEST_CASE("--scheme: every option goes where its library has it") {
+  CHECK(parse_scheme("naive:when=backward,flat=true") ==
+        Scheme(NaiveAllReduce{.when = NaiveAllReduce::When::backward, .flat = true}));
+  CHECK(parse_scheme("fsdp1:strategy=hybrid_shard_zero2,wrap=size,min_num_params=1000,group=4,"
+                     "backward_prefetch=none,forward_prefetch=true,limit_all_gathers=false,"
+                     "use_orig_params=true,param_dtype=bf16,reduce_dtype=fp32,no_sync=false") ==
+        Scheme(Fsdp1{.strategy = ShardingStrategy::hybrid_shard_zero2,
+                     .wrap = {.by = WrapPolicy::By::size, .min_num_params = 1000},
+                     .group = 4,
+                     .backward_prefetch = BackwardPrefetch::none,
+                     .forward_prefetch = true,
+                     .limit_all_gathers = false,
+                     .use_orig_params = true,
+                     .param_dtype = Dtype::bfloat16,
+                     .reduce_dtype = Dtype::float32,
+                     .no_sync = false}));
+  CHECK(parse_scheme("fsdp2:reshard_after_forward=false,reshard_root=true,wrap=layers.*+head,group="
+                     "8,param_dtype=float16,reduce_dtype=parameters,no_sync=false") ==
+        Scheme(Fsdp2{.reshard_after_forward = false,
+                     .reshard_root = true,
+                     .wrap = {.by = WrapPolicy::By::modules, .modules = {"layers.*", "head"}},
+                     .group = 8,
+                     .param_dtype = Dtype::float16,
+                     .no_sync = false}));
+  CHECK(parse_scheme("fsdp2:reshard_after_forward=8") == Scheme(Fsdp2{.reshard_to = 8}));
+  CHECK(parse_scheme("zero3:reduce_bucket_size=5e8,stage3_prefetch_bucket_size=0,"
+                     "stage3_param_persistence_threshold=0,overlap_comm=false") ==
+        Scheme(Zero{.stage = 3,
+                    .reduce_bucket_size = 500'000'000,
+                    .overlap_comm = false,
+                    .stage3_prefetch_bucket_size = 0,
+                    .stage3_param_persistence_threshold = 0}));
+  CHECK(parse_scheme("megatron:overlap_grad_reduce=true,bucket_size=40000000") ==
+        Scheme(MegatronOptimizer{.overlap_grad_reduce = true, .bucket_size = 40'000'000}));
+}
+
+TEST_CASE("--scheme: what is in force is written as it is taken") {
+  for (const char* text :
+       {"naive:when=backward", "fsdp1", "fsdp1:strategy=no_shard,wrap=none",
+        "fsdp1:strategy=hybrid_shard,group=4,backward_prefetch=post,param_dtype=bf16",
+        "fsdp1:wrap=size,min_num_params=7,reduce_dtype=fp16", "fsdp2:reshard_after_forward=8",
+        "fsdp2:reshard_after_forward=false,reshard_root=true,wrap=a.*.b+c", "zero2", "zero3",
+        "zero1:overlap_comm=true,reduce_bucket_size=7", "megatron:bucket_size=3",
+        "zero_redundancy:parameters_as_bucket_view=true"}) {
+    const std::string once = written(parse_scheme(text));
+    CAPTURE(once);
+    CHECK(written(parse_scheme(once)) == once);
+  }
+  // What is reduced in says the type computed in, where nobody says another.
+  CHECK(value_of(parse_scheme("fsdp2:param_dtype=bf16"), "reduce_dtype") == "bfloat16");
+  CHECK(value_of(parse_scheme("fsdp2"), "reduce_dtype") == "parameters");
+}
+
+TEST_CASE("--scheme: a name that there is not, and one that was meant") {
+  CHECK(complaint("fsdp3") ==
+        "--scheme: name: \"fsdp3\" is not one of ddp, naive, fsdp1, fsdp2, zero1, zero2, zero3, "
+        "megatron, zero_redundancy. Did you mean \"fsdp1\"?");
+  CHECK(complaint("") != "");
+  CHECK(complaint(":wrap=none") != "");
+  CHECK(complaint("FSDP1") != "");
+  CHECK(complaint("fsdp1 ") != "");
+}
+
+TEST_CASE("--scheme: a key that there is not, one without a value, one given twice") {
+  CHECK(complaint("fsdp1:wrapp=none").find("Did you mean \"wrap\"?") != std::string::npos);
+  CHECK(complaint("fsdp2:strategy=full_shard")
+            .starts_with("--scheme: fsdp2: \"strategy\" is not one of"));
+  CHECK(complaint("zero2:wrap=none").starts_with("--scheme: zero2: \"wrap\" is not one of"));
+  CHECK(complaint("ddp:wrap=none") == "--scheme: ddp takes no options here: DDP's have their own");
+  CHECK(complaint("ddp:") == "--scheme: ddp takes no options here: DDP's have their own");
+  CHECK(complaint("fsdp1:wrap") == "--scheme: wrap: a value is missing, as in wrap=…");
+  CHECK(complaint("fsdp1:wrap=") == "--scheme: wrap: a value is missing, as in wrap=…");
+  CHECK(complaint("fsdp1:group=2,group=2") == "--scheme: group is given twice");
+  CHECK(complaint("fsdp1:") != "");
+  CHECK(complaint("fsdp1:group=2,") != "");
+  CHECK(complaint("fsdp1:,group=2") != "");
+  CHECK(complaint("fsdp1:=2") != "");
+}
+
+TEST_CASE("--scheme: values that a key does not take") {
+  CHECK(complaint("naive:when=never") ==
+        "--scheme: when: \"never\" is not one of gradient, backward");
+  CHECK(complaint("naive:flat=yes") == "--scheme: flat: \"yes\" is not one of true, false");
+  CHECK(complaint("fsdp1:strategy=full").find("Did you mean \"full_shard\"?") != std::string::npos);
+  CHECK(complaint("fsdp1:backward_prefetch=before") ==
+        "--scheme: backward_prefetch: \"before\" is not one of pre, post, none");
+  CHECK(complaint("fsdp1:param_dtype=int8")
+            .starts_with("--scheme: param_dtype: \"int8\" is not one of bf16"));
+  CHECK(complaint("fsdp1:wrap=+a") ==
+        "--scheme: wrap: expected blocks, none, size, or paths of modules as in layers.*+head");
+  CHECK(complaint("fsdp1:wrap=a+") != "");
+  CHECK(complaint("fsdp1:wrap=a++b") != "");
+  const std::string whole = "expected a whole number from 1 to 1e+06, not ";
+  for (const char* value :
+       {"0", "-1", "1.5", "two", "1e7", "nan", "inf", "4x", "0x4", "99999999999999999999"}) {
+    CAPTURE(value);
+    CHECK(complaint(fmt::format("fsdp1:group={}", value)) ==
+          fmt::format("--scheme: group: {}\"{}\"", whole, value));
+  }
+  CHECK(complaint("fsdp2:reshard_after_forward=1") ==
+        "--scheme: reshard_after_forward: expected a whole number from 2 to 1e+06, not \"1\"");
+  CHECK(complaint("fsdp1:min_num_params=0")
+            .starts_with("--scheme: min_num_params: expected a whole number from 1"));
+  CHECK(complaint("zero1:reduce_bucket_size=1e16") != "");
+  CHECK(complaint("zero1:reduce_bucket_size=1e15") == "");
+  CHECK(complaint("zero3:stage3_prefetch_bucket_size=-1") != "");
+  CHECK(complaint("megatron:bucket_size=0") != "");
+}
+
+TEST_CASE("--scheme: options of DDP's reducer stand beside DDP alone") {
+  const auto refused = [](const Scheme& scheme, const DdpArguments& ddp) -> std::string {
+    try {
+      require_of_scheme(scheme, ddp);
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  DdpArguments cap;
+  cap.bucket_cap_mb = "25";
+  CHECK(refused(Ddp(), cap) == "");
+  CHECK(refused(ZeroRedundancy(), cap) == "");
+  CHECK(refused(Fsdp1(), DdpArguments()) == "");
+  CHECK(refused(Fsdp1(), cap) ==
+        "--bucket-cap-mb: it is an option of DistributedDataParallel, and --scheme fsdp1 is not "
+        "simulated with it; leave one out");
+  DdpArguments accumulated;
+  accumulated.accumulate = 4;
+  CHECK(refused(Fsdp2(), accumulated) == "");
+}
+
+TEST_CASE("--scheme: groups of ranks that a scheme needs") {
+  const auto groups = [](const char* text) { return groups_of(parse_scheme(text), 8); };
+  CHECK(groups("ddp").empty());
+  CHECK(groups("fsdp1").empty());
+  CHECK(groups("fsdp1:group=4").empty());  // of hybrids alone
+  CHECK(groups("fsdp1:strategy=hybrid_shard") == std::vector<int>{8});
+  CHECK(groups("fsdp1:strategy=hybrid_shard_zero2,group=4") == std::vector<int>{4});
+  CHECK(groups("fsdp2").empty());
+  CHECK(groups("fsdp2:group=4,reshard_after_forward=2") == std::vector<int>{4, 2});
+  CHECK(groups("zero3:zero_hpz_partition_size=8") == std::vector<int>{8});
+  CHECK(groups("zero2").empty());
+}
