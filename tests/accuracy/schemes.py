@@ -8,8 +8,8 @@ scheme_models.py has the models' dimensions, scheme_figures.py what a published 
 
   ratios        rows of one group, model and GPU that share what no option has (torch.compile, fp8), each against each
                 other, in samples a second. Given: one row of them, one GPU alone if there is one, else DDP, else the
-                first: compute is scaled so that its step comes out as published. Where no figure tells a step's time
-                the estimate stands as it is.
+                first: compute is scaled so that its step comes out as published, over those links, of the ones nobody
+                states, that need the least scaling. Where no figure tells a step's time the estimate stands.
   efficiencies  rows with a baseline. Given: the baseline's step.
   memory        peaks that rows with the flag `memory`, or notes, state. Nothing given.
   steps         whole steps where a figure tells one, nothing given: how good the estimates are.
@@ -295,6 +295,20 @@ def kind_of_pair(a, b):
     return "batch or size alone"
 
 
+def given_step(predictor, job, seconds):
+    """(scale, which of the links that the row leaves open): those under which the step comes out with the compute nearest to
+    the estimate's; (None, None) where it does under none."""
+    found = []
+    for links, each in enumerate([job] + scheme_rows.with_other_links(job)):
+        try:
+            scale = predictor.scale_for(each, seconds)
+        except NotPredicted:
+            continue
+        if scale:
+            found.append((abs(math.log(scale)), scale, links))
+    return min(found)[1:] if found else (None, None)
+
+
 def ratios(predictor, rows, bare, refused):
     """Cases of every pair in a group; `refused` gains rows the program has no answer for."""
     series = collections.OrderedDict()
@@ -308,10 +322,10 @@ def ratios(predictor, rows, bare, refused):
         said = []
         timed = [member for member in members if member[2].step_s]
         reference = min(timed, key=lambda member: rank_of_reference(member[1])) if timed and not bare else None
-        try:
-            scale = predictor.scale_for(reference[1], reference[2].step_s) if reference else None
-        except NotPredicted:
-            scale = None
+        scale, links = given_step(predictor, reference[1], reference[2].step_s) if reference else (None, None)
+        if links:
+            members = [(row, scheme_rows.with_other_links(job)[links - 1], speed) for row, job, speed in members]
+            reference = next(member for member in members if member[0] is reference[0])
         for row, job, speed in members:
             try:
                 step = predictor.step_s(job, scale or 1.0)

@@ -111,6 +111,14 @@ class Clusters(unittest.TestCase):
         self.assertEqual(silent.cluster, "node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib")
         self.assertEqual(len(silent.assumed), 2)
 
+    def test_a_pair_of_cards_may_be_bridged(self):
+        pair = rows.job_of(row(gpu="TITAN RTX 24GB", gpus_per_node="2", nodes="1", n_gpus="2", network="", precision="fp32"))
+        self.assertEqual(pair.cluster, "node:1 gpu:2xTITANRTX pcie:15.75GBps")
+        self.assertTrue(pair.guesses_links)
+        self.assertEqual([job.cluster for job in rows.with_other_links(pair)], ["node:1 gpu:2xTITANRTX nvlink:2x25GBps"])
+        stated = row(gpu="RTX 4090", gpus_per_node="2", nodes="1", n_gpus="2", network="", precision="fp32")
+        self.assertEqual(rows.with_other_links(rows.job_of(stated)), [])
+
     def test_what_nobody_can_guess_is_a_reason(self):
         for changes, reason in (({"gpu": ""}, "GPU not stated"), ({"gpu": "K80"}, "GPU not in"), ({"n_gpus": ""}, "GPUs not stated"),
                                 ({"gpu": "T4 (GCP)", "gpus_per_node": "1", "n_gpus": "2", "network": ""}, "network"),
