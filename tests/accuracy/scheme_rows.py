@@ -139,6 +139,7 @@ NODES = {  # what joins the GPUs of a node, as they are sold
     "T4": "pcie:15.75GBps", "A40": "pcie:31.5GBps", "A10G": "pcie:31.5GBps", "RTX4090": "pcie:31.5GBps",
     "RTX3090": "pcie:31.5GBps", "RTX2080Ti": "pcie:15.75GBps", "TITANRTX": "pcie:15.75GBps"}
 PCIE, NVLINK, PORTS = "PCIe in the node", "NVLink in the node", "a port for each GPU, as its generation's nodes have"
+BRIDGES = {"TITANRTX": "nvlink:2x25GBps", "RTX2080Ti": "nvlink:2x25GBps"}  # of a pair, where somebody bought it
 USUAL_NICS = {"B200": "8x400Gbps:ib", "H200": "8x400Gbps:ib", "H100": "8x400Gbps:ib", "A100": "8x200Gbps:ib"}
 
 
@@ -419,6 +420,13 @@ def job_of(row, baseline=False):
                words=tuple(word for word, pattern in SHARED_WORDS
                            if re.search(pattern, settings + " " + row["precision"], re.IGNORECASE)),
                assumed=assumed)
+
+
+def with_other_links(job):
+    """The jobs that a row leaves open beside this one, by what may join the GPUs of a node."""
+    if PCIE not in job.assumed or job.gpu not in BRIDGES or not re.search(r"gpu:2x", job.cluster):
+        return []
+    return [dataclasses.replace(job, cluster=re.sub(r"pcie:\S+", BRIDGES[job.gpu], job.cluster))]
 
 
 def group_of(row):

@@ -4,12 +4,13 @@
     schemes.py SHARED --ddpsim build/release/cli/ddpsim [--dry-run] [--rows FILE] [--cache FILE] [--check]
 
 SHARED holds data/schemes/schemes.csv. scheme_rows.py turns a row into a job, by its inputs alone, or says why it cannot;
-scheme_models.py has the models' dimensions, scheme_figures.py what a published figure counts.
+scheme_models.py has the models' dimensions, scheme_figures.py what a published figure counts; scheme_program.py asks
+ddpsim, scheme_wire.py knows the bytes a scheme sends, scheme_report.py makes tables.
 
   ratios        rows of one group, model and GPU that share what no option has (torch.compile, fp8), each against each
                 other, in samples a second. Given: one row of them, one GPU alone if there is one, else DDP, else the
-                first: compute is scaled so that its step comes out as published. Where no figure tells a step's time
-                the estimate stands as it is.
+                first: compute is scaled so that its step comes out as published, over those links, of the ones nobody
+                states, that need the least scaling. Where no figure tells a step's time the estimate stands.
   efficiencies  rows with a baseline. Given: the baseline's step.
   memory        peaks that rows with the flag `memory`, or notes, state. Nothing given.
   steps         whole steps where a figure tells one, nothing given: how good the estimates are.
@@ -24,29 +25,21 @@ import argparse
 import collections
 import csv
 import dataclasses
-import functools
-import hashlib
 import itertools
 import json
 import math
 import os
-import re
-import statistics
-import subprocess
 import sys
 import tempfile
 
 import scheme_figures
-import scheme_models
 import scheme_rows
-from quantile import quantile
+from scheme_program import Predictor, Program
+from scheme_report import Case, by_group, figures_of, line, misses, shortened, table
 from scheme_rows import NotPredicted
+from scheme_wire import simple_factor, simple_step
 
-WORTH_A_SIGN = 0.05
-MOST_STEPS = 8  # of the search for the compute scale
-NEAR = 1e-3
-SCALES = (0.05, 20)  # beyond these something else than compute explains the figure
-EVERYTHING = "1000TB"  # of memory: whether a job fits is not asked here
+EXPOSED, HIDDEN, SAME = "bytes over bandwidth, all exposed", "bytes over bandwidth, all hidden", "same as DDP"
 
 # What was reached, held by --check: of all, or where no link is guessed. n and signs are least, the others most.
 BARS = {
@@ -54,207 +47,12 @@ BARS = {
     ("ratios", "links known", "median"): 0.03, ("ratios", "links known", "p90"): 0.05,
     ("efficiencies", "all", "n"): 51, ("efficiencies", "all", "median"): 0.02, ("efficiencies", "all", "p90"): 0.07,
     ("memory", "all", "n"): 10, ("memory", "all", "median"): 0.10, ("memory", "all", "worst"): 0.25,
-    ("steps", "all", "n"): 125, ("steps", "all", "median"): 0.07, ("steps", "all", "p90"): 0.20,
+    ("steps", "links known", "n"): 69, ("steps", "links known", "median"): 0.04, ("steps", "links known", "p90"): 0.16,
 }
-
-
-class Program:
-    """Runs ddpsim once for each different command, ever where the results are kept in a file."""
-
-    def __init__(self, path, folder, cache):
-        self.path = path
-        self.folder = folder
-        self.cache = cache
-        self.known = {}
-        self.runs = 0
-        with open(path, "rb") as file:
-            self.version = hashlib.sha256(file.read()).hexdigest()[:16]
-        if cache and os.path.exists(cache):
-            with open(cache, encoding="utf-8") as file:
-                kept = json.load(file)
-            self.known = kept["answers"] if kept["version"] == self.version else {}
-
-    def save(self):
-        if self.cache:
-            with open(self.cache, "w", encoding="utf-8") as file:
-                json.dump({"version": self.version, "answers": self.known}, file)
-
-    def __call__(self, *arguments):
-        """The document, of which what no table needs is left out; NotPredicted where the program refuses."""
-        key = " ".join(arguments).replace(self.folder, "")
-        if key not in self.known:
-            run = subprocess.run([self.path, *arguments], capture_output=True, text=True, check=False)
-            self.runs += 1
-            if run.returncode == 0:
-                document = json.loads(run.stdout) if run.stdout.startswith("{") else {}
-                for part in ("buckets", "loss", "sensitivities", "confidence", "warnings"):
-                    document.pop(part, None)
-                document["collectives"] = sum(one["kind"] != "broadcast" for one in document.get("collectives", []))
-                self.known[key] = document
-            else:
-                said = run.stderr.strip().splitlines()
-                self.known[key] = {"refused": re.sub(r"^ddpsim: ", "", said[0]) if said else f"exit code {run.returncode}"}
-        answer = self.known[key]
-        if "refused" in answer:
-            raise NotPredicted("refused: " + shortened(answer["refused"].replace(self.folder + "/", "")))
-        return answer
-
-
-def shortened(text, most=110):
-    return text if len(text) <= most else text[:most - 1] + "…"
-
-
-class Predictor:
-    def __init__(self, program, folder):
-        self.program = program
-        self.folder = folder
-
-    def workload(self, job, keeps_fp32=False):
-        """WORKLOAD of a job: an estimate of its model on its GPU. Where parameters arrive in bfloat16 nothing is cast, as
-        in the estimates' bf16-true; but there shards are bfloat16, too, and FSDP keeps them in fp32 (`keeps_fp32`)."""
-        name = scheme_models.CATALOGUE.get(job.model)
-        if name is None:
-            name = os.path.join(self.folder, scheme_models.file_name(job.model))
-            if not os.path.exists(name):
-                with open(name, "w", encoding="utf-8") as file:
-                    json.dump(scheme_models.CONFIGS[job.model], file)
-        parts = [f"b{job.batch}"] + ([f"s{job.sequence}"] if scheme_models.has_tokens(job.model) else []) + [
-            job.precision + ("-true" if job.arrives_in_bf16 and not keeps_fp32 else "")]
-        if scheme_models.has_tokens(job.model):
-            parts.append("attn=eager" if scheme_models.has_eager_attention(job.model) else "attn=sdpa")
-        if job.checkpointing != "none":
-            parts.append(f"ckpt={job.checkpointing}")
-        spec = f"{name}@{job.gpu}:" + ":".join(parts)
-        return self.half(spec) if job.arrives_in_fp16 else spec
-
-    def half(self, spec):
-        """The workload with parameters in fp16, as a file: estimates keep them in fp32 beside autocast to it."""
-        path = os.path.join(self.folder, hashlib.sha256(spec.replace(self.folder, "").encode()).hexdigest()[:16] + ".half.json")
-        if not os.path.exists(path):
-            run = subprocess.run([self.program.path, "import", spec, "-o", path], capture_output=True, text=True, check=False)
-            if run.returncode != 0:
-                raise NotPredicted("refused: " + shortened(run.stderr.strip()))
-            with open(path, encoding="utf-8") as file:
-                workload = json.load(file)
-            for parameter in workload["parameters"]:
-                parameter["dtype"] = "float16"
-            with open(path, "w", encoding="utf-8") as file:
-                json.dump(workload, file)
-        return path
-
-    def command(self, job, scale=1.0, keeps_fp32=False):
-        words = ["simulate", self.workload(job, keeps_fp32), job.cluster, "--memory", EVERYTHING, "--json"]
-        if scale != 1:
-            words += ["--compute-scale", f"{scale:.6f}"]
-        words += job.options
-        return words + (["--scheme", job.scheme_text()] if job.scheme != "none" else [])
-
-    def simulate(self, job, scale=1.0, keeps_fp32=False):
-        answer = self.program(*self.command(job, scale, keeps_fp32))
-        if job.scheme not in ("none", "ddp") and job.gpus > 1 and not answer["collectives"]:
-            raise NotPredicted(f"the program's {job.scheme} reduces nothing yet")
-        return answer
-
-    def step_s(self, job, scale=1.0):
-        """Of a steady step; on one GPU without a scheme compute alone, once for each micro-batch."""
-        if job.scheme == "none":
-            return self.compute_s(job) / scale
-        step = self.simulate(job, scale)
-        if job.scheme == "ddp" and job.syncs_each:  # DDP has no option for it: each micro-batch is a step without optimizer
-            return (job.micro_batches * (step["iteration_us"] - step["optimizer_us"]) + step["optimizer_us"]) / 1e6
-        return step["iteration_us"] / 1e6
-
-    @functools.lru_cache(None)
-    def _alone(self, command):
-        return self.program(*command)
-
-    def compute_s(self, job):
-        """Of one GPU alone, at the estimate's own speed."""
-        step = self._alone(("simulate", self.workload(job), f"node:1 gpu:1x{job.gpu}", "--memory", EVERYTHING, "--json"))
-        return (job.micro_batches * (step["forward_us"] + step["backward_compute_us"]) + step["optimizer_us"]) / 1e6
-
-    def scale_for(self, job, seconds):
-        """Of compute, so that the step takes so long; None where no plausible one does. A step shortens as the scale
-        grows, by less than in proportion."""
-        low, high = (math.log(scale) for scale in SCALES)
-        tried = []
-        x = min(max(math.log(self.step_s(job) / seconds), low), high)
-        tried.append((0.0, math.log(self.step_s(job) / seconds)))
-        for _ in range(MOST_STEPS):
-            miss = math.log(self.step_s(job, math.exp(x)) / seconds)
-            if abs(miss) < NEAR:
-                return math.exp(x)
-            (x0, miss0), slope = tried[-1], -1.0
-            if x != x0 and miss != miss0:
-                slope = min((miss - miss0) / (x - x0), -0.02)
-            tried.append((x, miss))
-            x = min(max(x - miss / slope, low), high)
-        return None
-
-
-def sent_bytes(job, row):
-    """By each GPU in a step, as the formula sheet of the schemes has it; None where the row states no parameters."""
-    if not row["params_M"] or job.gpus == 1:
-        return 0.0
-    elements = float(row["params_M"]) * 1e6
-    size = {"bf16": 2, "fp16": 2, "fp32": 4}
-    held = size[job.scheme_options.get("param_dtype", "fp32")]
-    reduced = size[job.scheme_options.get("reduce_dtype", job.scheme_options.get("param_dtype", "fp32"))]
-    if job.scheme.startswith("zero"):
-        held = reduced = 4 if job.precision in ("fp32", "tf32") else 2
-    gathers = {"fsdp1": 2, "fsdp2": 2, "zero3": 2}.get(job.scheme, 1)
-    if job.scheme_options.get("strategy") == "shard_grad_op":
-        gathers = 1
-    times = job.micro_batches if job.syncs_each else 1
-    if job.scheme in ("ddp", "naive"):
-        return times * 2 * 4 * elements * (job.gpus - 1) / job.gpus
-    return times * elements * (gathers * held + reduced) * (job.gpus - 1) / job.gpus
-
-
-def link_rate(job):
-    """Bytes a second of the narrowest link a ring over all GPUs crosses: a node's ports together, else a GPU's links."""
-    nics = re.search(r"nic:(\d+)x([\d.]+)Gbps", job.cluster)
-    if nics:
-        return int(nics.group(1)) * float(nics.group(2)) * 1e9 / 8
-    links = re.search(r"(?:nvswitch|pcie):([\d.]+)GBps", job.cluster)
-    if links:
-        return float(links.group(1)) * 1e9
-    links = re.search(r"nvlink:(\d+)x([\d.]+)GBps", job.cluster)
-    return int(links.group(1)) * float(links.group(2)) * 1e9 if links else math.inf
 
 
 def rank_of_reference(job):
     return 0 if job.scheme == "none" else 1 if job.scheme == "ddp" else 2
-
-
-@dataclasses.dataclass
-class Case:
-    """Something measured beside what was said of it. `blind` are the other predictors' answers by name."""
-    table: str  # ratios, efficiencies, memory, steps
-    kind: str
-    scheme: str
-    name: str
-    measured: float
-    predicted: float
-    blind: dict
-    guesses_links: bool
-
-    def error(self, value=None):
-        value = self.predicted if value is None else value
-        if value is None or not value > 0:
-            return math.inf
-        both = value / self.measured, self.measured / value
-        return max(both) - 1 if self.table == "ratios" else abs(both[0] - 1)
-
-    def has_sign(self):
-        return max(self.measured, 1 / self.measured) - 1 > WORTH_A_SIGN
-
-    def sign_is_right(self, value=None):
-        value = self.predicted if value is None else value
-        return value is not None and value != 1 and (value > 1) == (self.measured > 1)
-
-
-EXPOSED, HIDDEN, SAME = "bytes over bandwidth, all exposed", "bytes over bandwidth, all hidden", "same as DDP"
 
 
 class Rows:
@@ -267,17 +65,6 @@ class Rows:
                 self.jobs.append((row, scheme_rows.job_of(row)))
             except NotPredicted as reason:
                 self.others[str(reason)].append(row)
-
-
-def simple_step(predictor, row, job, exposed, factor=1.0):
-    compute, wire = predictor.compute_s(job) * factor, sent_bytes(job, row) / link_rate(job)
-    return compute + wire if exposed else max(compute, wire)
-
-
-def simple_factor(predictor, row, job, seconds, exposed):
-    """Of compute, so that the simple step takes so long; 1 where the wire alone takes longer."""
-    wire = sent_bytes(job, row) / link_rate(job) if exposed else 0
-    return (seconds - wire) / predictor.compute_s(job) if seconds > wire else 1.0
 
 
 def name_of(row, job):
@@ -295,6 +82,20 @@ def kind_of_pair(a, b):
     return "batch or size alone"
 
 
+def given_step(predictor, job, seconds):
+    """(scale, which of the links that the row leaves open): those under which the step comes out with the compute nearest to
+    the estimate's; (None, None) where it does under none."""
+    found = []
+    for links, each in enumerate([job] + scheme_rows.with_other_links(job)):
+        try:
+            scale = predictor.scale_for(each, seconds)
+        except NotPredicted:
+            continue
+        if scale:
+            found.append((abs(math.log(scale)), scale, links))
+    return min(found)[1:] if found else (None, None)
+
+
 def ratios(predictor, rows, bare, refused):
     """Cases of every pair in a group; `refused` gains rows the program has no answer for."""
     series = collections.OrderedDict()
@@ -308,10 +109,10 @@ def ratios(predictor, rows, bare, refused):
         said = []
         timed = [member for member in members if member[2].step_s]
         reference = min(timed, key=lambda member: rank_of_reference(member[1])) if timed and not bare else None
-        try:
-            scale = predictor.scale_for(reference[1], reference[2].step_s) if reference else None
-        except NotPredicted:
-            scale = None
+        scale, links = given_step(predictor, reference[1], reference[2].step_s) if reference else (None, None)
+        if links:
+            members = [(row, scheme_rows.with_other_links(job)[links - 1], speed) for row, job, speed in members]
+            reference = next(member for member in members if member[0] is reference[0])
         for row, job, speed in members:
             try:
                 step = predictor.step_s(job, scale or 1.0)
@@ -388,74 +189,6 @@ def steps(predictor, rows, refused):
         cases.append(Case("steps", "one node" if job.nodes == 1 else "several nodes", job.scheme, name_of(row, job),
                           speed.step_s, predicted, {}, job.guesses_links))
     return cases
-
-
-def percent(value):
-    return "-" if math.isnan(value) else "> 999 %" if value > 9.99 else f"{100 * value:.1f} %"
-
-
-def figures_of(cases, predictor=None):
-    """(right signs, signs, median, p90, worst) of ddpsim, or of another predictor."""
-    def value(case):
-        return case.blind.get(predictor) if predictor else case.predicted
-
-    errors = [case.error(value(case)) for case in cases]
-    signed = [case for case in cases if case.has_sign()]
-    right = sum(case.sign_is_right(value(case)) for case in signed)
-    return right, len(signed), statistics.median(errors), quantile(errors, 0.9), max(errors)
-
-
-def line(name, predictor, cases, with_sign):
-    right, signed, median, p90, worst = figures_of(cases, None if predictor == "ddpsim" else predictor)
-    sign = (f"{100 * right / signed:.0f} % of {signed} | " if signed else "- | ") if with_sign else ""
-    return f"| {name} | {predictor} | {len(cases)} | {sign}{percent(median)} | {percent(p90)} | {percent(worst)} |"
-
-
-def table(title, cases):
-    """By kind, by scheme, and all; the other predictors beside all and each kind."""
-    if not cases:
-        return f"No {title} can be predicted.\n"
-    with_sign = cases[0].table == "ratios"
-    lines = [f"| {title} | predictor | n |" + (" sign right where > 5 % |" if with_sign else "")
-             + " error: median | p90 | worst |", "|---|---|---|" + ("---|" if with_sign else "") + "---|---|---|"]
-    sets = collections.OrderedDict(all=cases)
-    known = [case for case in cases if not case.guesses_links]
-    if known and len(known) < len(cases):
-        sets["links known"] = known
-    for kind in sorted({case.kind for case in cases}):
-        sets[kind] = [case for case in cases if case.kind == kind]
-    for name, members in sets.items():
-        lines.append(line(name, "ddpsim", members, with_sign))
-        for other in members[0].blind:
-            lines.append(line(name, other, members, with_sign))
-    for scheme in sorted({case.scheme for case in cases}):
-        lines.append(line("scheme: " + scheme, "ddpsim", [case for case in cases if case.scheme == scheme], with_sign))
-    return "\n".join(lines) + "\n"
-
-
-def by_group(cases):
-    """The median pair of each group, then the median over groups: a group of nine rows has 36 pairs."""
-    groups = collections.defaultdict(list)
-    for case in cases:
-        groups[case.name.split(": ")[0]].append(case.error())
-    medians = [statistics.median(errors) for errors in groups.values()]
-    return (f"Each group once: {len(medians)} groups, median error {percent(statistics.median(medians))}, "
-            f"p90 {percent(quantile(medians, 0.9))}.\n") if medians else ""
-
-
-LIMITS = {"ratios": 0.25, "efficiencies": 0.10, "memory": 0.15, "steps": 0.30}
-
-
-def misses(title, cases):
-    found = [case for case in cases if case.error() > LIMITS[case.table]
-             or (case.table == "ratios" and case.has_sign() and not case.sign_is_right())]
-    scale = 1e9 if title == "memory" else 1
-    lines = [f"{title}: {len(found)} misses of {len(cases)} (error over {100 * LIMITS[cases[0].table]:.0f} %"
-             + (", or the wrong sign)" if title == "ratios" else ")") if cases else f"{title}: none"]
-    for case in sorted(found, key=lambda case: -case.error()):
-        lines.append(f"  {case.name}: measured {case.measured / scale:.3g}, predicted {case.predicted / scale:.3g}, "
-                     f"{100 * (case.predicted / case.measured - 1):+.0f} %")
-    return "\n".join(lines) + "\n"
 
 
 def not_predicted(rows, refused):

@@ -9,7 +9,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import scheme_figures  # noqa: E402
 import scheme_models  # noqa: E402
 import scheme_rows as rows  # noqa: E402
-import schemes  # noqa: E402
+from scheme_program import Predictor  # noqa: E402
+from scheme_report import Case, figures_of  # noqa: E402
+from scheme_wire import link_rate, sent_bytes  # noqa: E402
 
 
 def row(**changes):
@@ -111,6 +113,14 @@ class Clusters(unittest.TestCase):
         self.assertEqual(silent.cluster, "node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib")
         self.assertEqual(len(silent.assumed), 2)
 
+    def test_a_pair_of_cards_may_be_bridged(self):
+        pair = rows.job_of(row(gpu="TITAN RTX 24GB", gpus_per_node="2", nodes="1", n_gpus="2", network="", precision="fp32"))
+        self.assertEqual(pair.cluster, "node:1 gpu:2xTITANRTX pcie:15.75GBps")
+        self.assertTrue(pair.guesses_links)
+        self.assertEqual([job.cluster for job in rows.with_other_links(pair)], ["node:1 gpu:2xTITANRTX nvlink:2x25GBps"])
+        stated = row(gpu="RTX 4090", gpus_per_node="2", nodes="1", n_gpus="2", network="", precision="fp32")
+        self.assertEqual(rows.with_other_links(rows.job_of(stated)), [])
+
     def test_what_nobody_can_guess_is_a_reason(self):
         for changes, reason in (({"gpu": ""}, "GPU not stated"), ({"gpu": "K80"}, "GPU not in"), ({"n_gpus": ""}, "GPUs not stated"),
                                 ({"gpu": "T4 (GCP)", "gpus_per_node": "1", "n_gpus": "2", "network": ""}, "network"),
@@ -159,7 +169,7 @@ class Figures(unittest.TestCase):
         self.assertEqual(found(), [])
 
 
-class OneStep(schemes.Predictor):
+class OneStep(Predictor):
     """A step of 0.3 s of communication and 0.7 s of compute at scale 1."""
 
     def __init__(self):
@@ -174,7 +184,7 @@ class OneStep(schemes.Predictor):
 
 class Statistics(unittest.TestCase):
     def case(self, measured, predicted, table="ratios"):
-        return schemes.Case(table, "scheme", "ddp", "g: a over b", measured, predicted, {}, False)
+        return Case(table, "scheme", "ddp", "g: a over b", measured, predicted, {}, False)
 
     def test_errors_and_signs(self):
         self.assertAlmostEqual(self.case(2, 1).error(), 1)
@@ -185,7 +195,7 @@ class Statistics(unittest.TestCase):
         self.assertTrue(self.case(1.2, 1.01).sign_is_right())
         self.assertFalse(self.case(1.2, 1).sign_is_right())
         self.assertFalse(self.case(1.2, 0.9).sign_is_right())
-        right, signed, median, p90, worst = schemes.figures_of([self.case(2, 1), self.case(1.1, 1.1), self.case(1, 1)])
+        right, signed, median, p90, worst = figures_of([self.case(2, 1), self.case(1.1, 1.1), self.case(1, 1)])
         self.assertEqual((right, signed, median, p90, worst), (1, 2, 0, 1, 1))
 
     def test_the_scale_is_found_where_there_is_one(self):
@@ -196,11 +206,11 @@ class Statistics(unittest.TestCase):
 
     def test_bytes_over_bandwidth(self):
         job = rows.job_of(row())
-        self.assertAlmostEqual(schemes.sent_bytes(job, row()), 6740e6 * 6 * 15 / 16)
-        self.assertAlmostEqual(schemes.link_rate(job), 200e9)
+        self.assertAlmostEqual(sent_bytes(job, row()), 6740e6 * 6 * 15 / 16)
+        self.assertAlmostEqual(link_rate(job), 200e9)
         ddp = rows.job_of(row(scheme="DDP", nodes="1", n_gpus="8"))
-        self.assertAlmostEqual(schemes.sent_bytes(ddp, row()), 6740e6 * 8 * 7 / 8)
-        self.assertAlmostEqual(schemes.link_rate(ddp), 300e9)
+        self.assertAlmostEqual(sent_bytes(ddp, row()), 6740e6 * 8 * 7 / 8)
+        self.assertAlmostEqual(link_rate(ddp), 300e9)
 
 
 class Models(unittest.TestCase):

@@ -1,0 +1,149 @@
+"""Asks ddpsim for the step of a job (scheme_rows.py), at the estimate's own speed or with compute scaled so that the step
+takes as long as given."""
+
+import functools
+import hashlib
+import json
+import math
+import os
+import re
+import subprocess
+
+import scheme_models
+from scheme_report import shortened
+from scheme_rows import NotPredicted
+
+MOST_STEPS = 8  # of the search for the compute scale
+NEAR = 1e-3
+SCALES = (0.05, 20)  # beyond these something else than compute explains the figure
+EVERYTHING = "1000TB"  # of memory: whether a job fits is not asked here
+
+
+class Program:
+    """Runs ddpsim once for each different command, ever where the results are kept in a file."""
+
+    def __init__(self, path, folder, cache):
+        self.path = path
+        self.folder = folder
+        self.cache = cache
+        self.known = {}
+        self.runs = 0
+        with open(path, "rb") as file:
+            self.version = hashlib.sha256(file.read()).hexdigest()[:16]
+        if cache and os.path.exists(cache):
+            with open(cache, encoding="utf-8") as file:
+                kept = json.load(file)
+            self.known = kept["answers"] if kept["version"] == self.version else {}
+
+    def save(self):
+        if self.cache:
+            with open(self.cache, "w", encoding="utf-8") as file:
+                json.dump({"version": self.version, "answers": self.known}, file)
+
+    def __call__(self, *arguments):
+        """The document, of which what no table needs is left out; NotPredicted where the program refuses."""
+        key = " ".join(arguments).replace(self.folder, "")
+        if key not in self.known:
+            run = subprocess.run([self.path, *arguments], capture_output=True, text=True, check=False)
+            self.runs += 1
+            if run.returncode == 0:
+                document = json.loads(run.stdout) if run.stdout.startswith("{") else {}
+                for part in ("buckets", "loss", "sensitivities", "confidence", "warnings"):
+                    document.pop(part, None)
+                document["collectives"] = sum(one["kind"] != "broadcast" for one in document.get("collectives", []))
+                self.known[key] = document
+            else:
+                said = run.stderr.strip().splitlines()
+                self.known[key] = {"refused": re.sub(r"^ddpsim: ", "", said[0]) if said else f"exit code {run.returncode}"}
+        answer = self.known[key]
+        if "refused" in answer:
+            raise NotPredicted("refused: " + shortened(answer["refused"].replace(self.folder + "/", "")))
+        return answer
+
+
+class Predictor:
+    def __init__(self, program, folder):
+        self.program = program
+        self.folder = folder
+
+    def workload(self, job, keeps_fp32=False):
+        """WORKLOAD of a job: an estimate of its model on its GPU. Where parameters arrive in bfloat16 nothing is cast, as
+        in the estimates' bf16-true; but there shards are bfloat16, too, and FSDP keeps them in fp32 (`keeps_fp32`)."""
+        name = scheme_models.CATALOGUE.get(job.model)
+        if name is None:
+            name = os.path.join(self.folder, scheme_models.file_name(job.model))
+            if not os.path.exists(name):
+                with open(name, "w", encoding="utf-8") as file:
+                    json.dump(scheme_models.CONFIGS[job.model], file)
+        parts = [f"b{job.batch}"] + ([f"s{job.sequence}"] if scheme_models.has_tokens(job.model) else []) + [
+            job.precision + ("-true" if job.arrives_in_bf16 and not keeps_fp32 else "")]
+        if scheme_models.has_tokens(job.model):
+            parts.append("attn=eager" if scheme_models.has_eager_attention(job.model) else "attn=sdpa")
+        if job.checkpointing != "none":
+            parts.append(f"ckpt={job.checkpointing}")
+        spec = f"{name}@{job.gpu}:" + ":".join(parts)
+        return self.half(spec) if job.arrives_in_fp16 else spec
+
+    def half(self, spec):
+        """The workload with parameters in fp16, as a file: estimates keep them in fp32 beside autocast to it."""
+        path = os.path.join(self.folder, hashlib.sha256(spec.replace(self.folder, "").encode()).hexdigest()[:16] + ".half.json")
+        if not os.path.exists(path):
+            run = subprocess.run([self.program.path, "import", spec, "-o", path], capture_output=True, text=True, check=False)
+            if run.returncode != 0:
+                raise NotPredicted("refused: " + shortened(run.stderr.strip()))
+            with open(path, encoding="utf-8") as file:
+                workload = json.load(file)
+            for parameter in workload["parameters"]:
+                parameter["dtype"] = "float16"
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(workload, file)
+        return path
+
+    def command(self, job, scale=1.0, keeps_fp32=False):
+        words = ["simulate", self.workload(job, keeps_fp32), job.cluster, "--memory", EVERYTHING, "--json"]
+        if scale != 1:
+            words += ["--compute-scale", f"{scale:.6f}"]
+        words += job.options
+        return words + (["--scheme", job.scheme_text()] if job.scheme != "none" else [])
+
+    def simulate(self, job, scale=1.0, keeps_fp32=False):
+        answer = self.program(*self.command(job, scale, keeps_fp32))
+        if job.scheme not in ("none", "ddp") and job.gpus > 1 and not answer["collectives"]:
+            raise NotPredicted(f"the program's {job.scheme} reduces nothing yet")
+        return answer
+
+    def step_s(self, job, scale=1.0):
+        """Of a steady step; on one GPU without a scheme compute alone, once for each micro-batch."""
+        if job.scheme == "none":
+            return self.compute_s(job) / scale
+        step = self.simulate(job, scale)
+        if job.scheme == "ddp" and job.syncs_each:  # DDP has no option for it: each micro-batch is a step without optimizer
+            return (job.micro_batches * (step["iteration_us"] - step["optimizer_us"]) + step["optimizer_us"]) / 1e6
+        return step["iteration_us"] / 1e6
+
+    @functools.lru_cache(None)
+    def _alone(self, command):
+        return self.program(*command)
+
+    def compute_s(self, job):
+        """Of one GPU alone, at the estimate's own speed."""
+        step = self._alone(("simulate", self.workload(job), f"node:1 gpu:1x{job.gpu}", "--memory", EVERYTHING, "--json"))
+        return (job.micro_batches * (step["forward_us"] + step["backward_compute_us"]) + step["optimizer_us"]) / 1e6
+
+    def scale_for(self, job, seconds):
+        """Of compute, so that the step takes so long; None where no plausible one does. A step shortens as the scale
+        grows, by less than in proportion."""
+        low, high = (math.log(scale) for scale in SCALES)
+        tried = []
+        x = min(max(math.log(self.step_s(job) / seconds), low), high)
+        tried.append((0.0, math.log(self.step_s(job) / seconds)))
+        for _ in range(MOST_STEPS):
+            miss = math.log(self.step_s(job, math.exp(x)) / seconds)
+            if abs(miss) < NEAR:
+                return math.exp(x)
+            (x0, miss0), slope = tried[-1], -1.0
+            if x != x0 and miss != miss0:
+                slope = min((miss - miss0) / (x - x0), -0.02)
+            tried.append((x, miss))
+            x = min(max(x - miss / slope, low), high)
+        return None

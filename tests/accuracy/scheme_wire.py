@@ -1,0 +1,47 @@
+"""The rival that knows no simulation: compute, and the bytes a scheme sends over the narrowest link they cross, all in the
+open or all behind compute. Its compute is the estimate's, checkpointing included."""
+
+import math
+import re
+
+
+def sent_bytes(job, row):
+    """By each GPU in a step, as the formula sheet of the schemes has it; None where the row states no parameters."""
+    if not row["params_M"] or job.gpus == 1:
+        return 0.0
+    elements = float(row["params_M"]) * 1e6
+    size = {"bf16": 2, "fp16": 2, "fp32": 4}
+    held = size[job.scheme_options.get("param_dtype", "fp32")]
+    reduced = size[job.scheme_options.get("reduce_dtype", job.scheme_options.get("param_dtype", "fp32"))]
+    if job.scheme.startswith("zero"):
+        held = reduced = 4 if job.precision in ("fp32", "tf32") else 2
+    gathers = {"fsdp1": 2, "fsdp2": 2, "zero3": 2}.get(job.scheme, 1)
+    if job.scheme_options.get("strategy") == "shard_grad_op":
+        gathers = 1
+    times = job.micro_batches if job.syncs_each else 1
+    if job.scheme in ("ddp", "naive"):
+        return times * 2 * 4 * elements * (job.gpus - 1) / job.gpus
+    return times * elements * (gathers * held + reduced) * (job.gpus - 1) / job.gpus
+
+
+def link_rate(job):
+    """Bytes a second of the narrowest link a ring over all GPUs crosses: a node's ports together, else a GPU's links."""
+    nics = re.search(r"nic:(\d+)x([\d.]+)Gbps", job.cluster)
+    if nics:
+        return int(nics.group(1)) * float(nics.group(2)) * 1e9 / 8
+    links = re.search(r"(?:nvswitch|pcie):([\d.]+)GBps", job.cluster)
+    if links:
+        return float(links.group(1)) * 1e9
+    links = re.search(r"nvlink:(\d+)x([\d.]+)GBps", job.cluster)
+    return int(links.group(1)) * float(links.group(2)) * 1e9 if links else math.inf
+
+
+def simple_step(predictor, row, job, exposed, factor=1.0):
+    compute, wire = predictor.compute_s(job) * factor, sent_bytes(job, row) / link_rate(job)
+    return compute + wire if exposed else max(compute, wire)
+
+
+def simple_factor(predictor, row, job, seconds, exposed):
+    """Of compute, so that the simple step takes so long; 1 where the wire alone takes longer."""
+    wire = sent_bytes(job, row) / link_rate(job) if exposed else 0
+    return (seconds - wire) / predictor.compute_s(job) if seconds > wire else 1.0
