@@ -13,9 +13,11 @@ using namespace ddpsim::schemes;
 
 namespace {
 
+constexpr CollectiveKind kAllGather = CollectiveKind::all_gather;
+constexpr CollectiveKind kReduceScatter = CollectiveKind::reduce_scatter;
 using Sizes = std::vector<std::int64_t>;
 
-const std::string kStageThreeForward =
+const std::string kForward =
     "\nall-gather embed: 0 to 10"
     "\nall-gather layers.0.linear: 10 to 30"
     "\nall-gather layers.1.linear: 30 to 60"
@@ -38,14 +40,14 @@ Zero recorded(std::int64_t prefetch, std::int64_t reuse, std::int64_t live = 1'0
 }
 
 Sizes gathered(const Zero& zero, int ranks = 2) {
-  return bytes_of(run_numbered(zero, ranks, true), kGathers);
+  return bytes_of(run_numbered(zero, ranks), kAllGather);
 }
 
 }  // namespace
 
 TEST_CASE("ZeRO-3: a model that is soon used again is gathered once, in forward") {
   const Step step = run(on_demand());
-  CHECK(on_the_wire(step) == kStageThreeForward +
+  CHECK(on_the_wire(step) == kForward +
                                  "\nreduce-scatter bucket 0: 330 to 335"
                                  "\nall-reduce gradient norm: 335 to 341");
   CHECK(parts(step.times) == "forward 30 backward 5 optimizer 6 | optimizer 10 | iteration 351");
@@ -59,7 +61,7 @@ TEST_CASE("ZeRO-3: one that is not is gathered again in backward, as far ahead a
   Zero zero = on_demand();
   zero.stage3_max_reuse_distance = 0;
   const Step step = run(zero);
-  CHECK(on_the_wire(step) == kStageThreeForward +
+  CHECK(on_the_wire(step) == kForward +
                                  "\nall-gather head: 110 to 120"
                                  "\nall-gather layers.2.linear: 120 to 160"
                                  "\nall-gather layers.1.linear: 160 to 190"
@@ -94,7 +96,7 @@ TEST_CASE("ZeRO-3: gradients are reduce-scattered beside backward, once one does
   CHECK(alone.times.exposed_in_forward == 110_us);
   CHECK(alone.times.exposed_backward() == 15_us);
   // In every micro-batch.
-  CHECK(bytes_of(run(zero, by_the_table, 2), kScatters) ==
+  CHECK(bytes_of(run(zero, by_the_table, 2), kReduceScatter) ==
         Sizes{8'000'000, 8'000'000, 4'000'000, 8'000'000, 8'000'000, 4'000'000});
 }
 
@@ -104,15 +106,15 @@ TEST_CASE("ZeRO-3: what persists is gathered one by one behind the optimizer") {
   zero.stage3_param_persistence_threshold = 1'000'000;
   const Step step = run(zero);
   CHECK(parts(step.times) == "forward 0 backward 5 optimizer 106 | optimizer 10 | iteration 421");
-  CHECK(bytes_of(step, kGathers) == Sizes(5, 4'000'000));
-  CHECK(bytes_of(step, kScatters) == Sizes{20'000'000});
+  CHECK(bytes_of(step, kAllGather) == Sizes(5, 4'000'000));
+  CHECK(bytes_of(step, kReduceScatter) == Sizes{20'000'000});
 }
 
 TEST_CASE("ZeRO-3: modules whose parameters are gathered together") {
   Zero zero = on_demand();
   zero.wrap.by = WrapPolicy::By::none;
   const Step whole = run(zero);
-  CHECK(bytes_of(whole, kGathers) == Sizes{20'000'000});
+  CHECK(bytes_of(whole, kAllGather) == Sizes{20'000'000});
   zero = recorded(0, 1'000'000'000);
   zero.wrap.by = WrapPolicy::By::blocks;
   // Embedding, four layers with all they hold, norm, head; each parameter a multiple of two elements.
@@ -125,7 +127,19 @@ TEST_CASE("ZeRO-3: called are modules that own parameters and those around, list
     if (!unit.module.starts_with("layers.") || unit.module.starts_with("layers.0"))
       names.push_back(unit.name());
   CHECK(names == std::vector<std::string>{"root", "embedding", "head", "norm", "layers.0",
-                                          "layers.0.0", "layers.0.1", "layers.0.3"});
+                                          "layers.0.down", "layers.0.norm", "layers.0.up"});
+}
+
+TEST_CASE("ZeRO-3: an element of a list is called, though all it holds is numbered") {
+  Workload step;
+  for (const char* name : {"stages.0.0.up.weight", "stages.0.1.up.weight", "stages.1.0.up.weight"})
+    step.parameters.push_back(parameter(name, {2, 2}));
+  std::vector<std::string> names;
+  for (const Unit& unit : zero3_modules(step, {.by = WrapPolicy::By::leaves, .modules = {}}))
+    names.push_back(unit.name());
+  CHECK(names == std::vector<std::string>{"root", "stages.0", "stages.1", "stages.0.0",
+                                          "stages.0.1", "stages.1.0", "stages.0.0.up",
+                                          "stages.0.1.up", "stages.1.0.up"});
 }
 
 TEST_CASE("ZeRO-3: as recorded with DeepSpeed, all-gather by all-gather") {
@@ -144,9 +158,9 @@ TEST_CASE("ZeRO-3: as recorded with DeepSpeed, all-gather by all-gather") {
   const Sizes with_small = gathered(persistent);
   CHECK(with_small.front() == 12416);
   CHECK(with_small.size() == 19);
-  CHECK(bytes_of(run_numbered(recorded(900, 0), 2, true), kScatters) ==
+  CHECK(bytes_of(run_numbered(recorded(900, 0), 2), kReduceScatter) ==
         Sizes{3328, 3528, 3688, 3056});
-  CHECK(bytes_of(run_numbered(recorded(900, 0), 4, true), kScatters) ==
+  CHECK(bytes_of(run_numbered(recorded(900, 0), 4), kReduceScatter) ==
         Sizes{3392, 3552, 3744, 3072});
 }
 
@@ -157,11 +171,11 @@ TEST_CASE("ZeRO++: bytes of what is quantised; backward gathers within the group
   zero.zero_quantized_weights = true;
   zero.zero_quantized_gradients = true;
   const Step step = run(zero, by_the_table, 1, two_by_two());
-  CHECK(bytes_of(step, kGathers) == Sizes(10, 1'000'000));
-  CHECK(bytes_of(step, kScatters) == Sizes{2'500'000});
+  CHECK(bytes_of(step, kAllGather) == Sizes(10, 1'000'000));
+  CHECK(bytes_of(step, kReduceScatter) == Sizes{2'500'000});
   std::vector<bool> inside;
   for (const StepCollective& one : step.planned.collectives)
-    if (one.scheduled.kind == kGathers) inside.push_back(one.scheduled.links == kInsideNodes);
+    if (one.scheduled.kind == kAllGather) inside.push_back(one.scheduled.links == kInsideNodes);
   CHECK(inside ==
         std::vector<bool>{false, false, false, false, false, true, true, true, true, true});
 }
@@ -175,4 +189,23 @@ TEST_CASE("ZeRO-3: one rank takes one GPU's step; free collectives leave compute
       CHECK(run(zero, free, 1, small::node(1)).times.loss.total() == 0_us);
       CHECK(run(zero, free, 1, small::node(4)).times.iteration == 305_us);
     }
+}
+
+TEST_CASE("ZeRO-3: the host is called for every module and gradient, and may come late") {
+  // It begins a forward ahead, at -100. The second hook in front of a module is embed's: its all-gather leaves at -80, that
+  // of layers.0.linear behind the fifth (embed, layers.0, layers.0.linear), four hooks behind that layers.1's, then
+  // layers.2's, and three on the head's.
+  SimulationOptions all = options(on_demand());
+  all.costs.host_module_hook = 10_us;
+  const Step step = run(Job(workload(), small::node(2), all, FreeModel{}));
+  std::string launched;
+  for (const CollectiveResult& one : step.collectives)
+    if (one.kind == kAllGather)
+      launched += fmt::format(" {}", one.launch.since_start().microseconds());
+  CHECK(launched == " -80 -50 -10 30 60");
+  all.costs.host_module_hook = 0_us;
+  all.costs.host_python_hook = 100_us;
+  // It has waited until layers.0's all-gather was over, at 30, and is called for five gradients: 530.
+  const Step late = run(Job(workload(), small::node(2), all, FreeModel{}));
+  CHECK(late.times.exposed_backward() == 205_us);
 }
