@@ -194,6 +194,7 @@ class Statistics(unittest.TestCase):
         self.assertTrue(self.case(0.95, 0.9).has_sign())
         self.assertTrue(self.case(1.2, 1.01).sign_is_right())
         self.assertFalse(self.case(1.2, 1).sign_is_right())
+        self.assertFalse(self.case(1.2, 1.001).sign_is_right())
         self.assertFalse(self.case(1.2, 0.9).sign_is_right())
         right, signed, median, p90, worst = figures_of([self.case(2, 1), self.case(1.1, 1.1), self.case(1, 1)])
         self.assertEqual((right, signed, median, p90, worst), (1, 2, 0, 1, 1))
