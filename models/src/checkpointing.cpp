@@ -26,13 +26,16 @@ void checkpoint(const Model& model, const Block& block, Checkpointing::Policy po
                 std::vector<LayerFate>& fates) {
   const std::size_t end = end_of_second_run(model, block);
   int products = 0;
-  for (std::size_t k = block.first; k < end; ++k) {
+  for (std::size_t k = block.first; k < block.last; ++k) {
     const Layer& layer = model.layers[k];
     const bool product = layer.kind == LayerKind::linear && layer.product.has_value();
     if (product) ++products;
     const bool saved = policy == Checkpointing::Policy::selective &&
                        (layer.fused.has_value() || (product && products % 2 == 1));
-    fates[k] = saved ? LayerFate::saved : LayerFate::run_again;
+    if (saved)
+      fates[k] = LayerFate::saved;
+    else if (k < end)
+      fates[k] = LayerFate::run_again;
   }
 }
 

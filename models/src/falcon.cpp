@@ -11,7 +11,7 @@ void attend(ModuleRecorder& model, const std::string& prefix, const FalconShape&
   const std::int64_t head = shape.hidden / shape.heads;
   const std::int64_t turned = (shape.heads + shape.key_heads) * head;
   model.linear(prefix + "query_key_value", turned + shape.key_heads * head, shape.bias);
-  if (shape.rotary) model.rotate_positions(prefix + "rotary", turned);
+  if (shape.rotary) model.rotate_positions(prefix + "rotary", turned, turned);
   model.continue_from({.channels = shape.hidden, .height = model.activation().height});
   model.attention(prefix + "attention", {.heads = shape.heads,
                                          .keys = model.activation().positions(),

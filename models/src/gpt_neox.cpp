@@ -9,7 +9,7 @@ namespace {
 
 void attend(ModuleRecorder& model, const std::string& prefix, const GptNeoxShape& shape) {
   model.linear(prefix + "query_key_value", 3 * shape.hidden, shape.attention_bias);
-  model.rotate_positions(prefix + "rotary", 2 * shape.heads * shape.rotated);
+  model.rotate_positions(prefix + "rotary", 2 * shape.heads * shape.rotated, 2 * shape.hidden);
   model.continue_from({.channels = shape.hidden, .height = model.activation().height});
   model.attention(prefix + "attention",
                   {.heads = shape.heads, .keys = model.activation().positions(), .causal = true});

@@ -11,9 +11,11 @@ void attend(ModuleRecorder& model, const std::string& prefix, const GptjShape& s
   // Defined key, value, query; run query, key, value.
   for (const char* projection : {"k_proj", "v_proj", "q_proj"})
     model.define_module(prefix + projection, false);
-  for (const char* projection : {"q_proj", "k_proj", "v_proj"})
+  for (const char* projection : {"q_proj", "k_proj", "v_proj"}) {
     model.linear(prefix + projection, shape.hidden, false);
-  model.rotate_positions(prefix + "rotary", 2 * shape.heads * shape.rotated);
+    if (projection[0] != 'v') model.free_output();  // what is kept is rotated
+  }
+  model.rotate_positions(prefix + "rotary", 2 * shape.heads * shape.rotated, 2 * shape.hidden);
   model.attention(prefix + "attention",
                   {.heads = shape.heads, .keys = model.activation().positions(), .causal = true});
   model.linear(prefix + "out_proj", shape.hidden, false);

@@ -38,7 +38,7 @@ LayerBytes layer_bytes(const Layer& layer, const ComputeSetting& setting,
                       .given = layer.outputs * element * setting.batch,
                       .gives = inputs * element * setting.batch};
   if (fate == LayerFate::kept) bytes.stored = bytes.output + bytes.own;
-  if (fate == LayerFate::saved) bytes.stored = bytes.given;
+  if (fate == LayerFate::saved) bytes.stored = bytes.given + layer.kept_bytes * setting.batch;
   return bytes;
 }
 

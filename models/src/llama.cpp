@@ -19,7 +19,7 @@ void attend(ModuleRecorder& model, const std::string& prefix, const LlamaShape& 
   model.free_output();
   model.continue_from(normed);
   model.linear(prefix + "v_proj", keys, shape.qkv_bias);
-  model.rotate_positions(prefix + "rotary", queries + keys);
+  model.rotate_positions(prefix + "rotary", queries + keys, queries + keys);
   model.continue_from(query);
   model.attention(prefix + "attention", {.heads = shape.heads,
                                          .keys = query.positions(),

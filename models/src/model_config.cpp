@@ -276,7 +276,11 @@ Described falcon(Config& config) {
   shape.rotary = !config.flag("alibi", false);
   shape.bias = config.flag("bias", false);
   shape.tied = config.flag("tie_word_embeddings", true);
-  return {shape, at_most_usual(config.number("max_position_embeddings", 2048, kMostWords))};
+  const std::int64_t tokens = config.number("max_position_embeddings", 2048, kMostWords);
+  return {.shape = shape,
+          .usual_tokens = at_most_usual(tokens),
+          // One key head for many: none of PyTorch's fused kernels takes that.
+          .attention = one_key_head ? AttentionKernel::eager : AttentionKernel::sdpa};
 }
 
 /// The class in "architectures"; where there is none, that of AutoModelForPreTraining.

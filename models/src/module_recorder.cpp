@@ -226,6 +226,7 @@ void ModuleRecorder::eager_attention(const std::string& name, const AttentionHea
       key_heads < heads) {  // keys and values, repeated for each head that shares them
     activation_ = {.channels = 2 * heads * head, .height = keys};
     elementwise(name + ".repeat", {.forward = 2, .backward = 2, .kernels = 2});
+    model_.layers.back().kept -= 2 * key_heads * head * keys;  // nobody reads the originals again
   }
   Product scores{.groups = heads, .in = head, .out = keys, .positions_in = queries};
   scores.out_height = queries;
@@ -245,11 +246,20 @@ void ModuleRecorder::eager_attention(const std::string& name, const AttentionHea
               {.forward = 8, .backward = 8, .kernels = 4});  // copies into and out of heads
 }
 
-void ModuleRecorder::rotate_positions(const std::string& name, std::int64_t features) {
+void ModuleRecorder::rotate_positions(const std::string& name, std::int64_t features,
+                                      std::int64_t whole) {
   const Activation before = activation_;
   activation_.channels = features;
   // Of each: a product with the cosine, the half turned and joined, a product with the sine, a sum.
   elementwise(name, {.forward = 10, .backward = 10, .kernels = 10});
+  Layer& layer = model_.layers.back();
+  layer.kept = whole * before.positions();
+  if (whole > features) {  // joined: read and written, both ways
+    layer.forward_elements += 2 * whole * before.positions();
+    layer.backward_elements += 2 * whole * before.positions();
+    layer.forward_kernels += 2;
+    layer.backward_kernels += 2;
+  }
   continue_from(before);
 }
 

@@ -107,8 +107,9 @@ class ModuleRecorder {
   void attention(const std::string& name, std::int64_t heads, std::int64_t keys);
   /// The same, or one fused kernel, as the recorder was made for. Given the queries, gives as much.
   void attention(const std::string& name, const AttentionHeads& shape);
-  /// Turns the `features` of queries and keys by their positions, written out in ten kernels.
-  void rotate_positions(const std::string& name, std::int64_t features);
+  /// Turns `features` of queries and keys by their positions, written out in ten kernels; of `whole`, where the rest of
+  /// each head is joined to it again. What it gives is kept, of what it was given by the last module nothing.
+  void rotate_positions(const std::string& name, std::int64_t features, std::int64_t whole);
   /// Queries and keys, or a gate's other branch, read what the last module gave, too: backward sums.
   void used_by(int modules);
 

@@ -68,8 +68,10 @@ Fsdp1Plan plan_fsdp1(const Job& job, const Fsdp1& scheme) {
   Bytes whole;
   Bytes stored;
   for (const Unit& unit : plan.units) {
-    const UnitSizes sizes = flat_unit(job.workload(), unit, plan.ranks, scheme.use_orig_params,
-                                      scheme.param_dtype, scheme.reduce_dtype);
+    const UnitSizes sizes = flat_unit(
+        job.workload(), unit,
+        {.shards = plan.ranks, .group = group.ranks(), .use_orig_params = scheme.use_orig_params},
+        scheme.param_dtype, scheme.reduce_dtype);
     whole += sizes.whole;
     stored += sizes.stored;
     const auto named = [&](StepCollective collective, StepPhase phase) {
@@ -152,7 +154,7 @@ class Fsdp1Writer {
   void backward(bool sync) {
     phase_ = StepPhase::backward;
     std::optional<std::size_t> late;  // under forward_prefetch
-    for (const UnitHook& hook : backward_hooks(plan_.units, spans_, true)) {
+    for (const UnitHook& hook : backward_hooks(plan_.units, spans_)) {
       if (hook.when == UnitHook::When::before) {
         if (hook.gradient > 0) writer_.backward_to(hook.gradient - 1);
         unshard(hook.unit);
@@ -162,25 +164,29 @@ class Fsdp1Writer {
         continue;
       }
       writer_.backward_to(hook.gradient);
-      gathered_[hook.unit].is_asked_for = false;
-      if (plan_.frees_in_backward(sync)) reshard(hook.unit);
-      if (scheme_.backward_prefetch == BackwardPrefetch::post) prefetch_before(hook.unit);
-      if (!sync) continue;
       // Views made a unit ahead in forward come one later in backward: autograd runs what was made last first.
       if (!scheme_.forward_prefetch) {
-        reduce(hook.unit);
+        after_backward(hook.unit, sync);
       } else if (late) {
-        reduce(std::exchange(*late, hook.unit));
+        after_backward(std::exchange(*late, hook.unit), sync);
       } else {
         late = hook.unit;
       }
     }
-    if (late) reduce(*late);
+    if (late) after_backward(*late, sync);
     writer_.end_backward();
     for (const Launched& reduced : std::exchange(reduced_, {})) writer_.wait_for(reduced);
     if (shard_is_there_)
       streams_.hold_compute(OperationKind::pack, *std::exchange(shard_is_there_, std::nullopt),
                             Duration());
+  }
+
+  /// The flat parameter's hook: autograd comes to its views behind all that forward computed since they were made.
+  void after_backward(std::size_t unit, bool sync) {
+    gathered_[unit].is_asked_for = false;
+    if (plan_.frees_in_backward(sync)) reshard(unit);
+    if (scheme_.backward_prefetch == BackwardPrefetch::post) prefetch_before(unit);
+    if (sync) reduce(unit);
   }
 
   /// The one that forward left before it, unless backward has come to that already.

@@ -137,7 +137,7 @@ class Fsdp2Writer {
 
   void backward(bool sync) {
     std::vector<std::size_t> at_the_end;
-    for (const UnitHook& hook : backward_hooks(plan_.units, spans_, false)) {
+    for (const UnitHook& hook : backward_hooks(plan_.units, spans_)) {
       if (hook.when == UnitHook::When::before) {
         if (hook.gradient > 0) writer_.backward_to(hook.gradient - 1);
         unshard_again(hook.unit);

@@ -19,7 +19,6 @@ struct ShardedStep {
   std::vector<bool> freed_after_forward;  ///< by unit
   bool frees_in_backward = true;
   bool prefetches = true;            ///< in backward
-  bool flat = false;                 ///< flat parameters: FSDP1
   bool whole_gradients = false;      ///< of micro-batches that nobody reduced
   std::optional<Dtype> param_dtype;  ///< computed in
   std::optional<Dtype> reduce_dtype;
@@ -31,21 +30,21 @@ ShardedStep sharded_step(const Job& job, const Fsdp1& scheme) {
   const bool frees = scheme.strategy == ShardingStrategy::full_shard ||
                      scheme.strategy == ShardingStrategy::hybrid_shard;
   const bool shards = scheme.strategy != ShardingStrategy::no_shard;
-  const int ranks = hybrid   ? scheme.group.value_or(job.cluster().gpus_per_node)
-                    : shards ? job.cluster().ranks()
-                             : 1;
+  const int group =
+      hybrid ? scheme.group.value_or(job.cluster().gpus_per_node) : job.cluster().ranks();
   ShardedStep step{.units = units_of(job.workload(), scheme.wrap),
                    .sizes = {},
                    .freed_after_forward = {},
                    .frees_in_backward = shards,
                    .prefetches = scheme.backward_prefetch != BackwardPrefetch::none,
-                   .flat = true,
                    .whole_gradients = scheme.no_sync && job.options().ddp.accumulate > 1,
                    .param_dtype = scheme.param_dtype,
                    .reduce_dtype = scheme.reduce_dtype};
   for (const Unit& unit : step.units) {
-    step.sizes.push_back(flat_unit(job.workload(), unit, ranks, scheme.use_orig_params,
-                                   scheme.param_dtype, scheme.reduce_dtype));
+    step.sizes.push_back(flat_unit(
+        job.workload(), unit,
+        {.shards = shards ? group : 1, .group = group, .use_orig_params = scheme.use_orig_params},
+        scheme.param_dtype, scheme.reduce_dtype));
     step.freed_after_forward.push_back(frees && !unit.module.empty());
   }
   return step;
@@ -121,7 +120,7 @@ class ShardedMemory {
   void backward() {
     const Recording recording(job_, workload_);
     const std::vector<UnitSpan> spans = spans_of(step_.units, recording);
-    const std::vector<UnitHook> hooks = backward_hooks(step_.units, spans, step_.flat);
+    const std::vector<UnitHook> hooks = backward_hooks(step_.units, spans);
     std::vector<std::size_t> left;  // in the order forward leaves them
     for (const UnitHook& hook : forward_hooks(step_.units, spans))
       if (hook.when == UnitHook::When::after) left.push_back(hook.unit);

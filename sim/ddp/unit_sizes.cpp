@@ -34,7 +34,7 @@ double share_of(Bytes part, Bytes whole) {
   return static_cast<double>(part.count()) / static_cast<double>(whole.count());
 }
 
-UnitSizes flat_unit(const Workload& workload, const Unit& unit, int ranks, bool aligned,
+UnitSizes flat_unit(const Workload& workload, const Unit& unit, const FlatLayout& layout,
                     std::optional<Dtype> param_dtype, std::optional<Dtype> reduce_dtype) {
   UnitSizes sizes;
   if (unit.parameters.empty()) return sizes;
@@ -43,14 +43,15 @@ UnitSizes flat_unit(const Workload& workload, const Unit& unit, int ranks, bool 
   Elements elements;
   for (const std::size_t index : unit.parameters) {
     const Parameter& parameter = workload.parameters[index];
-    if (aligned)
+    if (layout.use_orig_params)
       elements.padded =
           padded_to(kAlignment / element_size(param_dtype.value_or(dtype)), elements.padded);
     elements.padded += elements_of(parameter);
     elements.whole += elements_of(parameter);
   }
-  elements.padded = padded_to(ranks, elements.padded);
-  add(sizes, elements, dtype, ranks, param_dtype, reduce_dtype);
+  elements.padded =
+      padded_to(layout.use_orig_params ? layout.group : layout.shards, elements.padded);
+  add(sizes, elements, dtype, layout.shards, param_dtype, reduce_dtype);
   return sizes;
 }
 

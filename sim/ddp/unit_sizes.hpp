@@ -28,9 +28,15 @@ std::int64_t padded_to(std::int64_t multiple_of, std::int64_t count);
 /// 1 of nothing, and no more than 1: padding is no work.
 double share_of(Bytes part, Bytes whole);
 
-/// One tensor of all parameters, padded to a multiple of the ranks (torch/distributed/fsdp/_flat_param.py, 2.13).
-/// `aligned`: with use_orig_params each parameter begins at a multiple of 16 bytes of the type computed in.
-UnitSizes flat_unit(const Workload& workload, const Unit& unit, int ranks, bool aligned,
+/// One tensor of all parameters (torch/distributed/fsdp/_flat_param.py, 2.13), of which each of `shards` ranks has one,
+/// padded to a multiple of them. use_orig_params has each parameter begin at a multiple of 16 bytes of the type computed in,
+/// and pads to the `group` also where it does not shard.
+struct FlatLayout {
+  int shards = 1;
+  int group = 1;
+  bool use_orig_params = false;
+};
+UnitSizes flat_unit(const Workload& workload, const Unit& unit, const FlatLayout& layout,
                     std::optional<Dtype> param_dtype, std::optional<Dtype> reduce_dtype);
 
 /// Every parameter sharded on its first dimension, each padded to as many rows on every rank

@@ -225,21 +225,21 @@ std::vector<UnitSpan> spans_of(const std::vector<Unit>& units, const Recording& 
   };
   std::vector<UnitSpan> spans;
   for (const Unit& unit : units) {
-    UnitSpan span{
-        .first = gradients - 1, .last = 0, .last_own = unit.parameters.empty() ? 0 : gradients - 1};
+    UnitSpan span{.first = gradients - 1};
+    std::size_t last_own = unit.parameters.empty() ? 0 : gradients - 1;
     bool any = false;
     for (const Unit& inner : units) {
       if (!is_within(inner.module, unit.module)) continue;
       for (const std::size_t parameter : inner.parameters) {
         const auto at = written.find(parameter);
         if (at == written.end()) continue;
-        if (&inner == &unit) span.last_own = any ? std::max(span.last_own, at->second) : at->second;
+        if (&inner == &unit) last_own = any ? std::max(last_own, at->second) : at->second;
         if (&inner == &unit) any = true;
         span.first = std::min(span.first, at->second);
         span.last = std::max(span.last, at->second);
       }
     }
-    span.last = std::max(span.last, span.last_own);
+    span.last = std::max(span.last, last_own);
     if (unit.module.empty()) {
       span.first = 0;
       span.last = gradients - 1;
@@ -276,11 +276,11 @@ std::vector<UnitHook> forward_hooks(const std::vector<Unit>& units,
 }
 
 std::vector<UnitHook> backward_hooks(const std::vector<Unit>& units,
-                                     const std::vector<UnitSpan>& spans, bool own) {
+                                     const std::vector<UnitSpan>& spans) {
   std::vector<UnitHook> hooks;
   for (std::size_t u = 0; u < units.size(); ++u) {
     hooks.push_back({UnitHook::When::before, u, 0, spans[u].first});
-    hooks.push_back({UnitHook::When::after, u, 0, own ? spans[u].last_own : spans[u].last});
+    hooks.push_back({UnitHook::When::after, u, 0, spans[u].last});
   }
   std::ranges::stable_sort(hooks, [](const UnitHook& a, const UnitHook& b) {
     if (a.gradient != b.gradient) return a.gradient < b.gradient;

@@ -30,9 +30,8 @@ std::vector<Unit> units_of(const Workload& workload, const WrapPolicy& wrap);
 struct UnitSpan {
   double forward_begin = 0;  ///< share of forward's compute
   double forward_end = 0;
-  std::size_t first = 0;     ///< gradients in the order written: first of its modules, …
-  std::size_t last = 0;      ///< … last of them, …
-  std::size_t last_own = 0;  ///< … and last of its own parameters
+  std::size_t first = 0;  ///< gradients in the order written: first of its modules, …
+  std::size_t last = 0;   ///< … last of them
 };
 
 /// By unit. One whose parameters get no gradient lies at the end of backward.
@@ -48,9 +47,9 @@ struct UnitHook {
 /// Modules are entered and left as they lie within each other.
 std::vector<UnitHook> forward_hooks(const std::vector<Unit>& units,
                                     const std::vector<UnitSpan>& spans);
-/// Before the first gradient of its modules, outer units first. After the last of its own parameters, as a flat
-/// parameter's hook is called (`own`), or the last of its modules, inner units first, the root at the end.
+/// Before the first gradient of its modules, outer units first. After the last of them, inner units first, the root at the
+/// end: a flat parameter's hook, too, waits for all that forward computed between its gathering and its freeing.
 std::vector<UnitHook> backward_hooks(const std::vector<Unit>& units,
-                                     const std::vector<UnitSpan>& spans, bool own);
+                                     const std::vector<UnitSpan>& spans);
 
 }  // namespace ddpsim

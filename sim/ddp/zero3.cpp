@@ -154,7 +154,7 @@ class Zero3Writer {
         reductions_(streams_.open()),
         complete_(complete_after(plan.buckets, recording)),
         in_forward_(forward_hooks(plan.modules, spans_of(plan.modules, recording))),
-        in_backward_(backward_hooks(plan.modules, spans_of(plan.modules, recording), false)),
+        in_backward_(backward_hooks(plan.modules, spans_of(plan.modules, recording))),
         coordinator_(job.workload(), plan.scheme, plan.modules, entered(in_forward_),
                      entered(in_backward_)),
         gathered_by_(job.workload().parameters.size()) {}

@@ -77,15 +77,18 @@ Zero3Coordinator::Zero3Coordinator(const Workload& workload, const Zero& scheme,
                                    const std::vector<Unit>& modules,
                                    const std::vector<std::size_t>& forward,
                                    const std::vector<std::size_t>& backward)
-    : workload_(workload),
-      scheme_(scheme),
-      modules_(modules),
-      trace_(forward),
-      held_(workload.parameters.size()) {
-  trace_.insert(trace_.end(), backward.begin(), backward.end());
-  for (std::size_t step = 0; step < trace_.size(); ++step)
-    for (const std::size_t parameter : modules_[trace_[step]].parameters)
+    : workload_(workload), scheme_(scheme), modules_(modules), held_(workload.parameters.size()) {
+  std::vector<std::size_t> trace = forward;
+  trace.insert(trace.end(), backward.begin(), backward.end());
+  std::int64_t passed = 0;
+  for (std::size_t step = 0; step < trace.size(); ++step) {
+    passed_.push_back(passed);
+    for (const std::size_t parameter : modules_[trace[step]].parameters) {
       uses_.push_back({parameter, static_cast<std::int64_t>(step)});
+      held_[parameter].used_at.push_back(static_cast<std::int64_t>(step));
+      passed += elements_of(workload_.parameters[parameter]);
+    }
+  }
   for (std::size_t p = 0; p < held_.size(); ++p)
     if (persists(workload_.parameters[p], scheme_)) held_[p].status = Status::there;
 }
@@ -149,22 +152,23 @@ void Zero3Coordinator::prefetch(const Gather& gather) {
 }
 
 void Zero3Coordinator::release(std::size_t module) {
-  std::vector<std::size_t> freed;
-  for (const std::size_t parameter : modules_[module].parameters)
-    if (held_[parameter].status == Status::there && held_[parameter].fetched_for <= step_ &&
-        !persists(workload_.parameters[parameter], scheme_))
-      freed.push_back(parameter);
-  std::int64_t passed = 0;
-  for (std::size_t step = static_cast<std::size_t>(step_);
-       step < trace_.size() && passed < scheme_.stage3_max_reuse_distance && !freed.empty(); ++step)
-    for (const std::size_t parameter : modules_[trace_[step]].parameters) {
-      std::erase(freed, parameter);
-      passed += elements_of(workload_.parameters[parameter]);
-    }
-  for (const std::size_t parameter : freed) {
-    held_[parameter].status = Status::sharded;
+  for (const std::size_t parameter : modules_[module].parameters) {
+    Held& held = held_[parameter];
+    if (held.status != Status::there || held.fetched_for > step_ || is_used_soon(parameter) ||
+        persists(workload_.parameters[parameter], scheme_))
+      continue;
+    held.status = Status::sharded;
     live_ -= elements_of(workload_.parameters[parameter]);
   }
+}
+
+/// Fewer elements than that come first.
+bool Zero3Coordinator::is_used_soon(std::size_t parameter) const {
+  const std::vector<std::int64_t>& steps = held_[parameter].used_at;
+  const auto next = std::ranges::lower_bound(steps, step_);
+  if (next == steps.end()) return false;
+  const auto passed_at = [&](std::int64_t step) { return passed_[static_cast<std::size_t>(step)]; };
+  return passed_at(*next) - passed_at(step_) < scheme_.stage3_max_reuse_distance;
 }
 
 }  // namespace ddpsim

@@ -55,20 +55,22 @@ class Zero3Coordinator {
   struct Held {
     Status status = Status::sharded;
     std::int64_t fetched_for = 0;  ///< last step of the trace that it was fetched for, or passed by
+    std::vector<std::int64_t> used_at;  ///< steps
   };
 
   void start(const std::vector<std::size_t>& parameters, const Gather& gather);
   void pop_those_of(const std::vector<std::size_t>& parameters);
   void prefetch(const Gather& gather);
+  bool is_used_soon(std::size_t parameter) const;
 
   const Workload& workload_;
   const Zero& scheme_;
   const std::vector<Unit>& modules_;
-  std::vector<std::size_t> trace_;  ///< modules, by step
-  std::vector<Use> uses_;
-  std::deque<Use> queue_;   ///< uses not yet fetched for
-  std::vector<Held> held_;  ///< by parameter
-  std::int64_t live_ = 0;   ///< elements
+  std::vector<Use> uses_;             ///< by step
+  std::vector<std::int64_t> passed_;  ///< by step: elements used by those in front
+  std::deque<Use> queue_;             ///< uses not yet fetched for
+  std::vector<Held> held_;            ///< by parameter
+  std::int64_t live_ = 0;             ///< elements
   std::int64_t step_ = 0;
 };
 

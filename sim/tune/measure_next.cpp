@@ -130,6 +130,7 @@ std::optional<NextMeasurement> measurement_of(ErrorSource source, const Job& job
       return next("profile one step of this job under DDP, on rank 0 of this cluster",
                   "ddpsim import TRACE -o WORKLOAD");
     case ErrorSource::measurement_noise:
+    case ErrorSource::schemes:  // only of two jobs
       return std::nullopt;
   }
   return next("time twenty steps of this job on this cluster, without a profiler",

@@ -3,6 +3,7 @@ one real backward finishes the gradients, for a small model of each kind in mode
 models, at their full size on the meta device, against their config."""
 
 import json
+import math
 import pathlib
 import re
 import subprocess
@@ -87,6 +88,69 @@ class AgainstTransformers(unittest.TestCase):
         for truth in truths:
             with self.subTest(pathlib.Path(truth["path"]).stem):
                 self.compare(estimated(pathlib.Path(truth["path"]).stem), truth)
+
+
+def sized(kind, **others):
+    """Large enough that what is kept is what blocks keep; without dropout, whose masks are larger on a CPU."""
+    return {"model_type": kind, "vocab_size": 500, **others}
+
+
+WIDE = {"hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 8}
+MEMORY = {  # the largest share by which kept and most may be off
+    "llama": (sized("llama", **WIDE, num_key_value_heads=4, intermediate_size=704), 0.01),
+    "mpt": (sized("mpt", d_model=256, n_layers=4, n_heads=8, max_seq_len=256), 0.05),
+    "gptj": (sized("gptj", n_embd=256, n_layer=4, n_head=8, n_positions=256, rotary_dim=16), 0.04),
+    "gpt_neox": (sized("gpt_neox", **WIDE, intermediate_size=1024), 0.05),
+    "gpt2": (sized("gpt2", n_embd=256, n_layer=4, n_head=8, resid_pdrop=0.0, attn_pdrop=0.0, embd_pdrop=0.0), 0.04),
+}
+
+
+class Memory(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def measured(self, *cases):
+        if transformers(*CONFIGS[:1]) is None:
+            self.skipTest("transformers is not in build/frameworks (scripts/setup.sh --frameworks)")
+        process = subprocess.run([PYTHON, HERE / "hugging_face_memory.py", *cases], capture_output=True, text=True,
+                                 check=True, env=ENVIRONMENT)
+        return [json.loads(line) for line in process.stdout.splitlines()]
+
+    def counted(self, case):
+        """Kept, and the most of what is held and of the gradients written by then."""
+        path, checkpointing = case.rsplit(":", 1)
+        outcome = ddpsim("import", f"{path}@A100:b4:s128:ckpt={checkpointing}")
+        self.assertEqual(outcome.code, 0, outcome.err)
+        document = outcome.json()
+        written, most = 0, 0
+        for event, held in zip(document["backward"]["ready"], document["activations"]["held_bytes"]):
+            most = max(most, held + written)
+            written += 4 * math.prod(document["parameters"][event["parameter"]]["shape"])
+        return document["activations"]["bytes"], most
+
+    def compare(self, case, truth, off):
+        kept, most = self.counted(case)
+        with self.subTest(pathlib.Path(case).name):
+            self.assertLess(abs(kept / truth["kept"] - 1), off)
+            self.assertLess(abs(most / truth["most"] - 1), off)
+
+    def test_of_every_kind(self):
+        cases = [f"{write_json(self.folder / f'{name}.json', config)}:none" for name, (config, _) in MEMORY.items()]
+        for case, truth, (_, off) in zip(cases, self.measured(*cases), MEMORY.values(), strict=True):
+            self.compare(case, truth, off)
+
+    def test_under_checkpointing(self):
+        path = write_json(self.folder / "llama.json", MEMORY["llama"][0])
+        cases = [f"{path}:{policy}" for policy in ("none", "full", "selective")]
+        truths = self.measured(*cases)
+        for case, truth in zip(cases, truths, strict=True):
+            self.compare(case, truth, 0.03)
+        # Of seven products in each of four blocks the last is not run again, and of the others every second is saved.
+        plain, full, selective = (truth["products"] for truth in truths)
+        self.assertEqual(full - plain, 4 * 6)
+        self.assertEqual(selective - plain, 4 * 3)
 
 
 class Configs(unittest.TestCase):

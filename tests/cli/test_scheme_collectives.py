@@ -1,5 +1,5 @@
-"""What `simulate --scheme` issues, collective by collective, against what real PyTorch asked of gloo: kind, size to the byte, phase
-and (where it is known) unit, in the order of issue (tests/fixtures/schemes; scheme_logs.py)."""
+"""What `simulate --scheme` issues, collective by collective, against what real PyTorch and DeepSpeed asked of gloo: kind, size to
+the byte, phase and (where it is known) unit, in the order of issue (tests/fixtures/schemes; scheme_logs.py)."""
 
 import pathlib
 import tempfile
@@ -9,8 +9,8 @@ import scheme_logs
 from command import answer, workload, write_json
 
 # What the trainings' own calls, or a library's settings, say that no option of --scheme does.
-UNSAID = {"last", "reshard_after_backward", "overlap", "reduce_scatter", "use_multi_rank_bucket_allreduce", "round_robin_gradients",
-          "stage3_max_reuse_distance", "stage3_max_live_parameters", "dtype"}
+UNSAID = {"last", "reshard_after_backward", "overlap", "reduce_scatter", "use_multi_rank_bucket_allreduce",
+          "round_robin_gradients"}
 
 
 def said(scheme, options):
@@ -19,17 +19,35 @@ def said(scheme, options):
     if UNSAID & set(options) or options.get("sync") == "no_all_reduce":
         return None
     parts, sync, root = options.pop("accumulate", 1), options.pop("sync", None), options.pop("root", None)
+    if scheme == "zero3":
+        options.pop("allgather_bucket_size", None)  # stages 1 and 2 alone read it
     if scheme.startswith("fsdp") and parts > 1:
         options["no_sync"] = sync == "no_sync"
+    if "dtype" in options:
+        options["param_dtype"] = options.pop("dtype")
     if scheme == "fsdp2" and options.get("reshard_after_forward") and root is None:
         options["reshard_root"] = True
     keys = ",".join(f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in options.items())
     return scheme + (":" + keys if keys else "")
 
 
-def by_kind_of_container(training, parameters):
-    """PyTorch's size policy made a unit of an nn.Sequential, which by its parameters' names could be a ModuleList, never one."""
-    if training["options"].get("wrap") != "size":
+def weights_first(model):
+    """In what order gradients come where DeepSpeed's stage 3 has put a function of its own into torch.nn.functional.linear."""
+    ready = list(model["ready"])
+    for k, path in enumerate(ready[:-1]):
+        weight = path.removesuffix("bias") + "weight"
+        if ready[k + 1] == weight != path and len(model["parameters"][weight]) == 2:
+            ready[k:k + 2] = [weight, path]
+    return ready
+
+
+def by_kind_of_container(scheme, training, parameters):
+    """Names do not tell an nn.Sequential from a ModuleList. PyTorch's size policy makes a unit of the one alone; and stage 3 counts
+    a call of the one alone, which parameters near their next use are kept for."""
+    options, nested = training["options"], training["model"] == "nested"
+    if scheme == "zero3":
+        return nested and "stage3_max_reuse_distance" in options and options["stage3_prefetch_bucket_size"] > 0
+    if options.get("wrap") != "size":
         return False
     units = {unit for *_, unit in scheme_logs.collectives(training["log"])} - {"root"}
     below = {unit: {path[len(unit) + 1:].split(".")[0] for path in parameters if path.startswith(unit + ".")} for unit in units}
@@ -43,16 +61,19 @@ class SchemeCollectives(unittest.TestCase):
     def setUpClass(cls):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
-        cls.models, cls.workloads = scheme_logs.models(), {}
-        for name, model in cls.models.items():
-            names = list(model["parameters"])
-            document = workload([{"name": path, "shape": shape, "dtype": "float32"} for path, shape in model["parameters"].items()],
-                                [names.index(path) for path in model["ready"]])
-            cls.workloads[name] = write_json(pathlib.Path(folder.name) / f"{name.replace(' ', '-')}.json", document)
+        cls.folder, cls.models = pathlib.Path(folder.name), scheme_logs.models()
+
+    def workload(self, name, weights_come_first):
+        model = self.models[name]
+        names = list(model["parameters"])
+        ready = weights_first(model) if weights_come_first else model["ready"]
+        parameters = [{"name": path, "shape": shape, "dtype": "float32"} for path, shape in model["parameters"].items()]
+        return write_json(self.folder / "workload.json", workload(parameters, [names.index(path) for path in ready]))
 
     def simulated(self, training, scheme):
-        result = answer("simulate", self.workloads[training["model"]], f"node:1 gpu:{training['ranks']}xV100 pcie:12GBps",
-                        "--compute-scale", "1", "--torch", scheme_logs.PYTORCH, "--optimizer", "sgd", "--backend", "gloo",
+        workload = self.workload(training["model"], scheme.startswith("zero3"))
+        result = answer("simulate", workload, f"node:1 gpu:{training['ranks']}xV100 pcie:12GBps", "--compute-scale", "1",
+                        "--torch", scheme_logs.PYTORCH, "--optimizer", "sgd", "--backend", "gloo",
                         "--accumulate", training["options"].get("accumulate", 1), "--scheme", scheme)
         return [(each["kind"], each["bytes"], each["phase"], each["unit"]) for each in result["collectives"]]
 
@@ -61,7 +82,7 @@ class SchemeCollectives(unittest.TestCase):
         held = 0
         for training in scheme_logs.trainings(scheme):
             words = said(scheme, training["options"])
-            if words is None or by_kind_of_container(training, self.models[training["model"]]["parameters"]):
+            if words is None or by_kind_of_container(scheme, training, self.models[training["model"]]["parameters"]):
                 continue
             held += 1
             with self.subTest(words, model=training["model"], ranks=training["ranks"],
@@ -76,6 +97,18 @@ class SchemeCollectives(unittest.TestCase):
 
     def test_fsdp2(self):
         self.hold("fsdp2", 80)
+
+    def test_zero1(self):
+        self.hold("zero1", 18)
+
+    def test_zero2(self):
+        self.hold("zero2", 18)
+
+    def test_zero3(self):
+        self.hold("zero3", 46)
+
+    def test_zero_redundancy(self):
+        self.hold("zero_redundancy", 8)
 
 
 if __name__ == "__main__":

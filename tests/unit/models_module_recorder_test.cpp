@@ -207,7 +207,7 @@ TEST_CASE("module recorder: eager attention repeats shared key heads, and drops 
   const Model model = std::move(recorder).finish();
   REQUIRE(model.layers.size() == 6);
   // Keys and values of six positions, each eight features wide when repeated.
-  CHECK(recorded_cost(model.layers[0]) == Cost{0, 2 * 96, 2 * 96, 2, 2, 96});
+  CHECK(recorded_cost(model.layers[0]) == Cost{0, 2 * 96, 2 * 96, 2, 2, 96 - 2 * 24});
   check_product(model.layers[1],
                 {.groups = 4, .in = 2, .out = 6, .positions_in = 5, .out_height = 5});
   CHECK(model.layers[3].name == "a.softmax");
@@ -218,7 +218,8 @@ TEST_CASE("module recorder: RMSNorm written out, a rotation, and what several mo
   ModuleRecorder recorder("m", kTokens);
   recorder.rms_norm("n");
   recorder.used_by(3);
-  recorder.rotate_positions("r", 6);
+  recorder.rotate_positions("r", 6, 6);
+  recorder.rotate_positions("p", 2, 6);
   check_activation(recorder, kTokens);
   recorder.gate("g");
   recorder.silu("s");
@@ -228,9 +229,11 @@ TEST_CASE("module recorder: RMSNorm written out, a rotation, and what several mo
   CHECK(model.layers[0].kept_bytes == 4 * 40);
   CHECK(model.layers[0].single_precision);
   CHECK(recorded_cost(model.layers[1]) == Cost{0, 10 * 30, 10 * 30, 10, 10, 30});
-  CHECK(recorded_cost(model.layers[2]) == Cost{0, 3 * 40, 6 * 40, 1, 2, 40});
-  CHECK(recorded_cost(model.layers[3]) == Cost{0, 2 * 40, 3 * 40, 1, 1, 40});
-  CHECK(recorded_cost(model.layers[4]) == Cost{0, 18 * 40, 24 * 40, 8, 8, 4 * 40});
+  // Two of six features, then joined to the rest.
+  CHECK(recorded_cost(model.layers[2]) == Cost{0, 10 * 10 + 2 * 30, 10 * 10 + 2 * 30, 12, 12, 30});
+  CHECK(recorded_cost(model.layers[3]) == Cost{0, 3 * 40, 6 * 40, 1, 2, 40});
+  CHECK(recorded_cost(model.layers[4]) == Cost{0, 2 * 40, 3 * 40, 1, 1, 40});
+  CHECK(recorded_cost(model.layers[5]) == Cost{0, 18 * 40, 24 * 40, 8, 8, 4 * 40});
 }
 
 TEST_CASE("module recorder: modules defined beforehand keep their places, ready as they ran") {

@@ -21,7 +21,7 @@ std::vector<Scheme> all_schemes() {
       {},
       {.by = By::none},
       {.by = By::size, .min_num_params = 20'000},
-      {.by = By::modules, .modules = {"blocks.*", "blocks.*.*"}}};
+      {.by = By::modules, .modules = {"*s.*", "*s.*.*"}}};
   for (const WrapPolicy& wrap : wraps) {
     for (const auto strategy :
          {ShardingStrategy::full_shard, ShardingStrategy::shard_grad_op, ShardingStrategy::no_shard,

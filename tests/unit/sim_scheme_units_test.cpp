@@ -51,7 +51,7 @@ struct Hooks {
 };
 
 /// "<root <layers.0 layers.0>": in the order called, where in the step.
-Hooks hooks(const Workload& workload, const WrapPolicy& wrap, bool own) {
+Hooks hooks(const Workload& workload, const WrapPolicy& wrap = {}) {
   const Job job(workload, small::node(2), small::bare(), FreeModel{});
   const Recording recording(job, job.workload());
   const std::vector<Unit> units = units_of(workload, wrap);
@@ -64,7 +64,7 @@ Hooks hooks(const Workload& workload, const WrapPolicy& wrap, bool own) {
   Hooks hooks;
   for (const UnitHook& hook : forward_hooks(units, spans))
     hooks.forward += text(hook, fmt::format("{:.2f} ", hook.forward));
-  for (const UnitHook& hook : backward_hooks(units, spans, own))
+  for (const UnitHook& hook : backward_hooks(units, spans))
     hooks.backward += text(hook, fmt::format("{} ", hook.gradient));
   return hooks;
 }
@@ -226,12 +226,10 @@ TEST_CASE("units: hooks come as modules are called, each where its share of back
   const Workload workload =
       recorded(named({"embed.weight", "layers.0.w.weight", "layers.0.v.weight", "layers.1.w.weight",
                       "head.weight"}));
-  for (const bool own : {false, true}) {
-    const Hooks called = hooks(workload, {}, own);
-    CHECK(called.forward ==
-          " 0.00 <root 0.20 <layers.0 0.60 layers.0> 0.60 <layers.1 0.80 layers.1> 1.00 root>");
-    CHECK(called.backward == " 0 <root 1 <layers.1 1 layers.1> 2 <layers.0 3 layers.0> 4 root>");
-  }
+  const Hooks called = hooks(workload);
+  CHECK(called.forward ==
+        " 0.00 <root 0.20 <layers.0 0.60 layers.0> 0.60 <layers.1 0.80 layers.1> 1.00 root>");
+  CHECK(called.backward == " 0 <root 1 <layers.1 1 layers.1> 2 <layers.0 3 layers.0> 4 root>");
 }
 
 TEST_CASE("units: a unit within another is called within it") {
@@ -240,25 +238,23 @@ TEST_CASE("units: a unit within another is called within it") {
       recorded(named({"embed.weight", "blocks.1.norm.weight", "blocks.1.up.weight",
                       "blocks.1.down.weight", "head.weight"}));
   const WrapPolicy wrap{.by = By::modules, .modules = {"blocks.*", "blocks.*.up"}};
-  const Hooks called = hooks(workload, wrap, false);
+  const Hooks called = hooks(workload, wrap);
   CHECK(called.forward ==
         " 0.00 <root 0.20 <blocks.1 0.40 <blocks.1.up 0.60 blocks.1.up> 0.80 blocks.1> 1.00 root>");
   CHECK(called.backward ==
         " 0 <root 1 <blocks.1 2 <blocks.1.up 2 blocks.1.up> 3 blocks.1> 4 root>");
-  // Where the inner unit is written last, a flat parameter is reduced before it.
+  // Where the inner unit is written last, the outer one, whose own gradients are there, waits for it, as PyTorch's does.
   const Workload first =
       recorded(named({"embed.weight", "blocks.1.up.weight", "blocks.1.norm.weight",
                       "blocks.1.down.weight", "head.weight"}));
-  CHECK(hooks(first, wrap, true).backward ==
-        " 0 <root 1 <blocks.1 2 blocks.1> 3 <blocks.1.up 3 blocks.1.up> 4 root>");
-  CHECK(hooks(first, wrap, false).backward ==
+  CHECK(hooks(first, wrap).backward ==
         " 0 <root 1 <blocks.1 3 <blocks.1.up 3 blocks.1.up> 3 blocks.1> 4 root>");
 }
 
 TEST_CASE("units: one whose parameters get no gradient lies at the end of backward") {
   const Workload workload = recorded(
       named({"embed.weight", "layers.0.w.weight", "layers.1.w.weight", "head.weight"}), {1});
-  const Hooks called = hooks(workload, {}, true);
+  const Hooks called = hooks(workload);
   CHECK(called.forward ==
         " 0.00 <root 0.00 <layers.0 0.33 layers.0> 0.33 <layers.1 0.67 layers.1> 1.00 root>");
   CHECK(called.backward == " 0 <root 1 <layers.1 1 layers.1> 2 <layers.0 2 layers.0> 2 root>");
@@ -268,7 +264,7 @@ TEST_CASE("units: layers that take no time are called in order all the same") {
   const Workload workload =
       recorded(named({"embed.weight", "layers.0.w.weight", "layers.1.w.weight", "head.weight"}), {},
                Duration());
-  const Hooks called = hooks(workload, {}, true);
+  const Hooks called = hooks(workload);
   CHECK(called.forward ==
         " 0.00 <root 0.00 <layers.0 0.00 layers.0> 0.00 <layers.1 0.00 layers.1> 1.00 root>");
   CHECK(called.backward == " 0 <root 1 <layers.1 1 layers.1> 2 <layers.0 2 layers.0> 3 root>");
@@ -278,6 +274,6 @@ TEST_CASE("units: a tied weight is one parameter of the module that defines it")
   // The head's weight is the embedding's, written when the embedding's backward has added to it.
   Workload workload = named({"embed.weight", "layers.0.w.weight", "layers.1.w.weight"});
   CHECK(units(workload) == "root: 0; layers.0: 1; layers.1: 2");
-  CHECK(hooks(recorded(workload), {}, true).backward ==
+  CHECK(hooks(recorded(workload)).backward ==
         " 0 <root 0 <layers.1 0 layers.1> 1 <layers.0 1 layers.0> 2 root>");
 }

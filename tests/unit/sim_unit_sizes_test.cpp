@@ -50,7 +50,9 @@ struct Types {
 };
 
 UnitSizes flat(const Workload& workload, int ranks, bool aligned = false, const Types& types = {}) {
-  return flat_unit(workload, all_of(workload), ranks, aligned, types.param, types.reduce);
+  return flat_unit(workload, all_of(workload),
+                   {.shards = ranks, .group = ranks, .use_orig_params = aligned}, types.param,
+                   types.reduce);
 }
 UnitSizes rows(const Workload& workload, int ranks, const Types& types = {}) {
   return row_sharded_unit(workload, all_of(workload), ranks, types.param, types.reduce);
@@ -89,6 +91,14 @@ TEST_CASE("unit sizes: with use_orig_params each parameter begins at a multiple 
   CHECK(low.gathered == 2 * Bytes(894));
   CHECK(low.reduced == 4 * Bytes(894));
   CHECK(low.gradient == 2 * Bytes(876));
+}
+
+TEST_CASE("unit sizes: use_orig_params pads to the ranks what NO_SHARD keeps whole") {
+  const UnitSizes sizes = flat_unit(block(), all_of(block()),
+                                    {.shards = 1, .group = 4, .use_orig_params = true}, {}, {});
+  CHECK(sizes.reduced == 3552_B);
+  CHECK(sizes.stored == 3552_B);
+  CHECK(flat_unit(block(), all_of(block()), {.shards = 1, .group = 7}, {}, {}).reduced == 3504_B);
 }
 
 TEST_CASE("unit sizes: every parameter sharded on its first dimension is padded by itself") {

@@ -1,0 +1,69 @@
+// The model that DeepSpeed and PyTorch were recorded with: an embedding of 23 rows of 13, four layers (a norm, 13 to 31 or
+// 17, and back), a norm, a head.
+#pragma once
+
+#include <string>
+
+#include "scheme_step.hpp"
+
+namespace ddpsim::schemes {
+
+/// Gradients come in the order of definition, reversed. `weight_first`: but of a linear layer, whose own backward DeepSpeed's
+/// stage 3 replaces.
+inline Workload numbered(bool weight_first = false) {
+  Workload step;
+  step.name = "numbered";
+  step.forward = 100_us;
+  step.optimizer = 20_us;
+  std::vector<Parameter>& all = step.parameters;
+  all.push_back(parameter("embedding.weight", {23, 13}));
+  for (int i = 0; i < 4; ++i) {
+    const std::int64_t inner = i % 2 == 0 ? 31 : 17;
+    const std::string layer = "layers." + std::to_string(i) + ".";
+    all.push_back(parameter(layer + "0.weight", {13}));
+    all.push_back(parameter(layer + "0.bias", {13}));
+    all.push_back(parameter(layer + "1.weight", {inner, 13}));
+    all.push_back(parameter(layer + "1.bias", {inner}));
+    all.push_back(parameter(layer + "3.weight", {13, inner}));
+    all.push_back(parameter(layer + "3.bias", {13}));
+  }
+  all.push_back(parameter("norm.weight", {13}));
+  all.push_back(parameter("norm.bias", {13}));
+  all.push_back(parameter("head.weight", {23, 13}));
+  step.backward = Backward{.duration = 300_us, .ready = {}};
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    std::size_t index = all.size() - 1 - k;
+    const bool is_bias = all[index].name.ends_with("bias") && all[index - 1].shape->size() == 2;
+    const bool has_bias = all[index].shape->size() == 2 && index + 1 < all.size() &&
+                          all[index + 1].name.ends_with("bias");
+    if (weight_first) index = is_bias ? index - 1 : has_bias ? index + 1 : index;
+    step.backward->ready.push_back({.parameter = index,
+                                    .at = Duration::microseconds(10.0 * static_cast<double>(k + 1)),
+                                    .copied_at = {}});
+  }
+  return step;
+}
+
+/// Bytes of all collectives of a kind, in the order launched.
+inline std::vector<std::int64_t> bytes_of(const Step& step, CollectiveKind kind) {
+  std::vector<std::int64_t> bytes;
+  for (const CollectiveResult& one : step.collectives)
+    if (one.kind == kind) bytes.push_back(one.bytes.count());
+  return bytes;
+}
+
+inline Step run_numbered(Scheme scheme, int ranks, bool weight_first = false) {
+  return run(
+      Job(numbered(weight_first), small::node(ranks), options(std::move(scheme)), FreeModel{}));
+}
+
+/// Exposed by phase, optimizer, iteration, in microseconds.
+inline std::string parts(const StepTimes& times) {
+  return fmt::format("forward {} backward {} optimizer {} | optimizer {} | iteration {}",
+                     times.exposed_in_forward.microseconds(),
+                     times.exposed_backward().microseconds(),
+                     times.exposed_in_optimizer.microseconds(), times.optimizer.microseconds(),
+                     times.iteration.microseconds());
+}
+
+}  // namespace ddpsim::schemes

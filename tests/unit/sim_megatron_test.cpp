@@ -1,0 +1,145 @@
+// Megatron-Core's distributed optimizer, worked out by hand (scheme_step.hpp has the model; buckets hold two parameters,
+// from the last one defined: head and layers.2, layers.1 and layers.0, embed). Reduce-scatters take 30, 40 and 6 us, bucket by
+// bucket, all-gathers 50, 50 and 20, that of the norm 2.
+#include "numbered_model.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+using namespace ddpsim::schemes;
+
+namespace {
+
+constexpr CollectiveKind kReduceScatter = CollectiveKind::reduce_scatter;
+constexpr CollectiveKind kAllGather = CollectiveKind::all_gather;
+using Sizes = std::vector<std::int64_t>;
+
+Duration buckets(CollectiveKind kind, const std::string& unit, StepPhase /*phase*/) {
+  if (unit == "gradient norm") return 2_us;
+  if (kind == kAllGather) return unit == "bucket 2" ? 20_us : 50_us;
+  return unit == "bucket 0" ? 30_us : unit == "bucket 1" ? 40_us : 6_us;
+}
+
+/// Its embedding fills 128s of elements: buckets are not padded, half of all is stepped.
+Workload even() {
+  Workload step = workload();
+  step.parameters.front().shape = {{1024, 1000}};
+  return step;
+}
+
+Step run_megatron(const MegatronOptimizer& scheme, int accumulate = 1, const TimeOf& time = buckets,
+                  int ranks = 2) {
+  SimulationOptions all = options(scheme);
+  all.ddp.accumulate = accumulate;
+  return run(Job(even(), small::node(ranks), all, FreeModel{}), time);
+}
+
+constexpr MegatronOptimizer kOverlapped{.overlap_grad_reduce = true,
+                                        .overlap_param_gather = false,
+                                        .bucket_size = 2'000'000,
+                                        .param_dtype = {},
+                                        .grad_reduce_in_fp32 = false};
+
+}  // namespace
+
+TEST_CASE("Megatron: a bucket is reduced as it fills, gathered behind the optimizer") {
+  // head and layers.2 are there at 160, layers.1 and layers.0 at 290, embed at 300.
+  const Step step = run_megatron(kOverlapped);
+  CHECK(on_the_wire(step) ==
+        "\nreduce-scatter bucket 0: 160 to 190"
+        "\nreduce-scatter bucket 1: 290 to 330"
+        "\nreduce-scatter bucket 2: 330 to 336"
+        "\nall-reduce gradient norm: 336 to 338"
+        "\nall-gather bucket 0: 348 to 398"
+        "\nall-gather bucket 1: 398 to 448"
+        "\nall-gather bucket 2: 448 to 468");
+  CHECK(parts(step.times) == "forward 0 backward 36 optimizer 122 | optimizer 10 | iteration 468");
+  CHECK(bytes_of(step, kReduceScatter) == Sizes{8'000'000, 8'000'000, 4'096'000});
+  CHECK(bytes_of(step, kAllGather) == Sizes{8'000'000, 8'000'000, 4'096'000});
+}
+
+TEST_CASE("Megatron: forward gathers a bucket ahead, and waits for the first") {
+  // embed waits until 20, runs to 25; layers.0 until 70. Then the last one is sent for, there at 120, in time for layers.2
+  // at 135. All later instants are 65 later.
+  MegatronOptimizer scheme = kOverlapped;
+  scheme.overlap_param_gather = true;
+  const Step step = run_megatron(scheme);
+  CHECK(on_the_wire(step) ==
+        "\nall-gather bucket 2: 0 to 20"
+        "\nall-gather bucket 1: 20 to 70"
+        "\nall-gather bucket 0: 70 to 120"
+        "\nreduce-scatter bucket 0: 225 to 255"
+        "\nreduce-scatter bucket 1: 355 to 395"
+        "\nreduce-scatter bucket 2: 395 to 401"
+        "\nall-reduce gradient norm: 401 to 403");
+  CHECK(parts(step.times) == "forward 65 backward 36 optimizer 2 | optimizer 10 | iteration 413");
+  // Once a step, not in every micro-batch.
+  CHECK(bytes_of(run_megatron(scheme, 3), kAllGather) == Sizes{4'096'000, 8'000'000, 8'000'000});
+}
+
+TEST_CASE("Megatron: without overlap one bucket, whatever its size, when backward is over") {
+  MegatronOptimizer scheme = kOverlapped;
+  scheme.overlap_grad_reduce = false;
+  const Step step = run_megatron(scheme);
+  CHECK(on_the_wire(step) ==
+        "\nreduce-scatter bucket 0: 300 to 330"
+        "\nall-reduce gradient norm: 330 to 332"
+        "\nall-gather bucket 0: 342 to 392");
+  CHECK(bytes_of(step, kReduceScatter) == Sizes{20'096'000});
+  CHECK(parts(step.times) == "forward 0 backward 30 optimizer 52 | optimizer 10 | iteration 392");
+}
+
+TEST_CASE("Megatron: the last micro-batch is reduced, all are added up in the buffer") {
+  const Step step = run_megatron(kOverlapped, 2);
+  CHECK(on_the_wire(step).starts_with("\nreduce-scatter bucket 0: 460 to 490"));
+  CHECK(step.times.iteration == 768_us);
+}
+
+TEST_CASE("Megatron: buckets close at a size, and end at 128s of elements and the ranks") {
+  // By default 40 million: one bucket. 1'000'000 is 64 less than a multiple of 128.
+  MegatronOptimizer scheme{.overlap_grad_reduce = true};
+  SimulationOptions all = options(scheme);
+  const Job whole(workload(), small::node(2), all, FreeModel{});
+  CHECK(bytes_of(run(whole, buckets), kReduceScatter) == Sizes{4 * 5'000'064});
+  scheme.bucket_size = 1'000'001;
+  const Job two(workload(), small::node(2), options(scheme), FreeModel{});
+  CHECK(bytes_of(run(two, buckets), kReduceScatter) == Sizes{8'000'000, 8'000'000, 4 * 1'000'064});
+  // Three ranks: 384s.
+  const Job three(workload(), small::node(3), options(scheme), FreeModel{});
+  CHECK(bytes_of(run(three, buckets), kReduceScatter) ==
+        Sizes{4 * 2'000'256, 4 * 2'000'256, 4 * 1'000'320});
+}
+
+TEST_CASE("Megatron: parameters are gathered in their own type, gradients may be reduced in fp32") {
+  MegatronOptimizer scheme = kOverlapped;
+  scheme.param_dtype = Dtype::bfloat16;
+  CHECK(bytes_of(run_megatron(scheme), kReduceScatter) == Sizes{4'000'000, 4'000'000, 2'048'000});
+  scheme.grad_reduce_in_fp32 = true;
+  CHECK(bytes_of(run_megatron(scheme), kReduceScatter) == Sizes{8'000'000, 8'000'000, 4'096'000});
+  CHECK(bytes_of(run_megatron(scheme), kAllGather) == Sizes{4'000'000, 4'000'000, 2'048'000});
+}
+
+TEST_CASE("Megatron: one rank takes one GPU's step; free collectives leave compute") {
+  const auto free = [](CollectiveKind, const std::string&, StepPhase) { return 0_us; };
+  for (const bool gathers : {false, true}) {
+    MegatronOptimizer scheme = kOverlapped;
+    scheme.overlap_param_gather = gathers;
+    CHECK(run_megatron(scheme, 1, free, 1).times.iteration == 320_us);
+    CHECK(run_megatron(scheme, 1, free, 1).times.loss.total() == 0_us);
+    CHECK(run_megatron(scheme, 1, free, 4).times.iteration == 305_us);
+  }
+}
+
+TEST_CASE("Megatron: the buffer is set to zero, gradients are added, and scaled") {
+  // A byte a picosecond, 1 us a kernel. 20.096 MB: zero 21.096. Added: three passes of 4 MB, or 4.096, 13 or 13.288. Scaled:
+  // 17, 17, 9.192. Cast: half of all in and out, 21.096.
+  SimulationOptions all = options(kOverlapped);
+  all.costs.copy_bandwidth_share = 1;
+  all.costs.copy_kernel = 1_us;
+  Cluster cluster = small::node(2);
+  cluster.gpu.memory_bandwidth = 1000_GBps;
+  const Step step = run(Job(even(), cluster, all, FreeModel{}),
+                        [](CollectiveKind, const std::string&, StepPhase) { return 0_us; });
+  CHECK(step.times.forward == Duration::microseconds(121.096));
+  CHECK(step.times.backward == Duration::microseconds(200 + 4 * 13 + 13.288 + 17 + 17 + 9.192));
+  CHECK(step.times.optimizer == Duration::microseconds(10 + 21.096));
+}

@@ -1,0 +1,180 @@
+// ZeRO's stage 3, worked out by hand (scheme_step.hpp has the model and what collectives take; embed's and head's all-gathers
+// take 10, a bucket's reduce-scatter 5, the norm 6). Parameters are gathered module by module.
+//
+//   us            0    10    15    30       55 60       100      120  130
+//   compute       |wait|embed|wait |layers.0|  |layers.1|layers.2|head|       10 + 15 + 5 exposed
+//   communicator  |emb.|layers.0   |layers.1   |layers.2|head|
+#include "numbered_model.hpp"
+#include "zero3_modules.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+using namespace ddpsim::schemes;
+
+namespace {
+
+constexpr CollectiveKind kAllGather = CollectiveKind::all_gather;
+constexpr CollectiveKind kReduceScatter = CollectiveKind::reduce_scatter;
+using Sizes = std::vector<std::int64_t>;
+
+const std::string kForward =
+    "\nall-gather embed: 0 to 10"
+    "\nall-gather layers.0.linear: 10 to 30"
+    "\nall-gather layers.1.linear: 30 to 60"
+    "\nall-gather layers.2.linear: 60 to 100"
+    "\nall-gather head: 100 to 110";
+
+/// Nothing ahead of its module.
+Zero on_demand() {
+  return {.stage = 3, .stage3_prefetch_bucket_size = 0};
+}
+
+/// As its own log was recorded.
+Zero recorded(std::int64_t prefetch, std::int64_t reuse, std::int64_t live = 1'000'000'000) {
+  return {.stage = 3,
+          .reduce_bucket_size = 1000,
+          .stage3_prefetch_bucket_size = prefetch,
+          .stage3_param_persistence_threshold = 0,
+          .stage3_max_live_parameters = live,
+          .stage3_max_reuse_distance = reuse};
+}
+
+Sizes gathered(const Zero& zero, int ranks = 2) {
+  return bytes_of(run_numbered(zero, ranks, true), kAllGather);
+}
+
+}  // namespace
+
+TEST_CASE("ZeRO-3: a model that is soon used again is gathered once, in forward") {
+  const Step step = run(on_demand());
+  CHECK(on_the_wire(step) == kForward +
+                                 "\nreduce-scatter bucket 0: 330 to 335"
+                                 "\nall-reduce gradient norm: 335 to 341");
+  CHECK(parts(step.times) == "forward 30 backward 5 optimizer 6 | optimizer 10 | iteration 351");
+  CHECK(step.times.loss[LossCause::exposed_all_gather] == 30_us);
+  CHECK(step.times.loss[LossCause::exposed_reduce_scatter] == 5_us);
+}
+
+TEST_CASE("ZeRO-3: one that is not is gathered again in backward, as far ahead as the host is") {
+  // The host waits for the oldest of more than two it has waited for; the communicator is never idle until 220. layers.2
+  // is there at 160, wanted at 150.
+  Zero zero = on_demand();
+  zero.stage3_max_reuse_distance = 0;
+  const Step step = run(zero);
+  CHECK(on_the_wire(step) == kForward +
+                                 "\nall-gather head: 110 to 120"
+                                 "\nall-gather layers.2.linear: 120 to 160"
+                                 "\nall-gather layers.1.linear: 160 to 190"
+                                 "\nall-gather layers.0.linear: 190 to 210"
+                                 "\nall-gather embed: 210 to 220"
+                                 "\nreduce-scatter bucket 0: 340 to 345"
+                                 "\nall-reduce gradient norm: 345 to 351");
+  CHECK(parts(step.times) == "forward 30 backward 15 optimizer 6 | optimizer 10 | iteration 361");
+}
+
+TEST_CASE("ZeRO-3: gradients are reduce-scattered beside backward, once one does not fit") {
+  // The host is far ahead when it finds that layers.1's does not fit: head's and layers.2's go as they have been copied, at
+  // 190, layers.1's and layers.0's at 320.
+  Zero zero = on_demand();
+  zero.reduce_bucket_size = 2'000'000;
+  const Step step = run(zero);
+  CHECK(on_the_wire(step, 115_us) ==
+        "\nreduce-scatter bucket 0: 190 to 195"
+        "\nreduce-scatter bucket 1: 320 to 325"
+        "\nreduce-scatter bucket 2: 330 to 335"
+        "\nall-reduce gradient norm: 335 to 341");
+  CHECK(step.times.exposed_backward() == 5_us);
+  // Without overlap compute stands still for each, all-gathers among them: 110 in forward. Backward begins at 210,
+  // layers.1's gradient is there at 350, embed's, behind a reduce-scatter, at 415.
+  zero.overlap_comm = false;
+  const Step alone = run(zero);
+  CHECK(on_the_wire(alone, 200_us) ==
+        "\nreduce-scatter bucket 0: 350 to 355"
+        "\nreduce-scatter bucket 1: 415 to 420"
+        "\nreduce-scatter bucket 2: 420 to 425"
+        "\nall-reduce gradient norm: 425 to 431");
+  CHECK(alone.times.exposed_in_forward == 110_us);
+  CHECK(alone.times.exposed_backward() == 15_us);
+  // In every micro-batch.
+  CHECK(bytes_of(run(zero, by_the_table, 2), kReduceScatter) ==
+        Sizes{8'000'000, 8'000'000, 4'000'000, 8'000'000, 8'000'000, 4'000'000});
+}
+
+TEST_CASE("ZeRO-3: what persists is gathered one by one behind the optimizer") {
+  // All are of a million elements. 10 + 20 + 30 + 40, the head's 0, and 6 for the norm.
+  Zero zero = on_demand();
+  zero.stage3_param_persistence_threshold = 1'000'000;
+  const Step step = run(zero);
+  CHECK(parts(step.times) == "forward 0 backward 5 optimizer 106 | optimizer 10 | iteration 421");
+  CHECK(bytes_of(step, kAllGather) == Sizes(5, 4'000'000));
+  CHECK(bytes_of(step, kReduceScatter) == Sizes{20'000'000});
+}
+
+TEST_CASE("ZeRO-3: modules whose parameters are gathered together") {
+  Zero zero = on_demand();
+  zero.wrap.by = WrapPolicy::By::none;
+  const Step whole = run(zero);
+  CHECK(bytes_of(whole, kAllGather) == Sizes{20'000'000});
+  zero = recorded(0, 1'000'000'000);
+  zero.wrap.by = WrapPolicy::By::blocks;
+  // Embedding, four layers with all they hold, norm, head; each parameter a multiple of two elements.
+  CHECK(gathered(zero) == Sizes{1200, 3528, 2016, 3528, 2016, 112, 1200});
+}
+
+TEST_CASE("ZeRO-3: called are modules that own parameters and those around, lists of modules not") {
+  std::vector<std::string> names;
+  for (const Unit& unit : zero3_modules(numbered(), {.by = WrapPolicy::By::leaves, .modules = {}}))
+    if (!unit.module.starts_with("layers.") || unit.module.starts_with("layers.0"))
+      names.push_back(unit.name());
+  CHECK(names == std::vector<std::string>{"root", "embedding", "head", "norm", "layers.0",
+                                          "layers.0.0", "layers.0.1", "layers.0.3"});
+}
+
+TEST_CASE("ZeRO-3: as recorded with DeepSpeed, all-gather by all-gather") {
+  const std::int64_t never = 1'000'000'000;
+  CHECK(gathered(recorded(50'000'000, never)) == Sizes{13600});
+  CHECK(gathered(recorded(0, never)) ==
+        Sizes{1200, 112, 1744, 1672, 112, 960, 944, 112, 1744, 1672, 112, 960, 944, 112, 1200});
+  CHECK(gathered(recorded(900, never)) == Sizes{4672, 3800, 3760, 1368});
+  CHECK(gathered(recorded(900, 0)) == Sizes{4672, 3800, 3760, 2568});
+  CHECK(gathered(recorded(300, 0)) ==
+        Sizes{1256, 1672, 1744, 2016, 1784, 1744, 2016, 1368, 1728, 1672, 1440});
+  CHECK(gathered(recorded(300, 0, 1000)) ==
+        Sizes{1256, 1672, 1744, 1056, 2744, 1744, 1056, 2328, 1616, 1672, 1128, 2744, 1672, 1440});
+  Zero persistent = recorded(50'000'000, never);
+  persistent.stage3_param_persistence_threshold = 100;
+  const Sizes with_small = gathered(persistent);
+  CHECK(with_small.front() == 12416);
+  CHECK(with_small.size() == 19);
+  CHECK(bytes_of(run_numbered(recorded(900, 0), 2, true), kReduceScatter) ==
+        Sizes{3328, 3528, 3688, 3056});
+  CHECK(bytes_of(run_numbered(recorded(900, 0), 4, true), kReduceScatter) ==
+        Sizes{3392, 3552, 3744, 3072});
+}
+
+TEST_CASE("ZeRO++: bytes of what is quantised; backward gathers within the group") {
+  Zero zero = on_demand();
+  zero.stage3_max_reuse_distance = 0;
+  zero.zero_hpz_partition_size = 2;
+  zero.zero_quantized_weights = true;
+  zero.zero_quantized_gradients = true;
+  const Step step = run(zero, by_the_table, 1, two_by_two());
+  CHECK(bytes_of(step, kAllGather) == Sizes(10, 1'000'000));
+  CHECK(bytes_of(step, kReduceScatter) == Sizes{2'500'000});
+  std::vector<bool> inside;
+  for (const StepCollective& one : step.planned.collectives)
+    if (one.scheduled.kind == kAllGather) inside.push_back(one.scheduled.links == kInsideNodes);
+  CHECK(inside ==
+        std::vector<bool>{false, false, false, false, false, true, true, true, true, true});
+}
+
+TEST_CASE("ZeRO-3: one rank takes one GPU's step; free collectives leave compute and the shard") {
+  const auto free = [](CollectiveKind, const std::string&, StepPhase) { return 0_us; };
+  for (const bool overlap : {false, true})
+    for (const std::int64_t reuse : {0, 1'000'000'000}) {
+      Zero zero{.stage = 3, .overlap_comm = overlap, .stage3_max_reuse_distance = reuse};
+      CHECK(run(zero, free, 1, small::node(1)).times.iteration == 320_us);
+      CHECK(run(zero, free, 1, small::node(1)).times.loss.total() == 0_us);
+      CHECK(run(zero, free, 1, small::node(4)).times.iteration == 305_us);
+    }
+}
