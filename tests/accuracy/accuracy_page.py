@@ -205,7 +205,7 @@ TABLES = {
             "efficiency: median {median} %, p90 {p90} %, worst {worst} %", "efficiency 1: {same_median}, {same_p90}, {same_worst} %; bytes over "
             "bandwidth, in the open: {wire_median}, {wire_p90}, {wire_worst} %, behind compute: {hidden_median}, {hidden_p90}, {hidden_worst} %",
             schemes("efficiencies", "all")),
-        Row("whole steps of all these, nothing given", "{k_n} rows whose links are known; all {n}",
+        Row("whole steps of all these, nothing given", "{k_n} rows whose links are known, some of which estimates learned from; all {n}",
             "median {k_median} %, p90 {k_p90} %, worst {k_worst} %; all: {median}, {p90}, {worst} %", "",
             schemes("steps", "links known", "k_") + schemes("steps", "all")),
         Row("peak memory under FSDP", "{n} figures of Llama 7B and 8B", "median **{median} %**, worst **{worst} %** (what the allocator reserves "
