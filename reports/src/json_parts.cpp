@@ -1,6 +1,7 @@
 #include "json_parts.hpp"
 
 #include "error_source.hpp"
+#include "scheme_lines.hpp"
 
 namespace ddpsim {
 namespace {
@@ -154,7 +155,8 @@ void write_setting(JsonWriter& json, const ReportContext& context) {
   }
   if (context.sync_batchnorm_group)
     json.key("sync_batchnorm_group").integer(*context.sync_batchnorm_group);
-  if (!context.bucket_setting.empty()) json.key("bucket_setting").string(context.bucket_setting);
+  if (!context.bucket_setting.empty() && speaks_of_buckets(context))
+    json.key("bucket_setting").string(context.bucket_setting);
 }
 
 void write_memory(JsonWriter& json, const std::optional<PeakMemory>& memory) {

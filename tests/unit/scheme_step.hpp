@@ -45,7 +45,7 @@ inline Parameter parameter(std::string name, std::vector<std::int64_t> shape,
   return parameter;
 }
 
-inline Workload workload() {
+inline Workload layered() {
   Workload step;
   step.name = "layers";
   step.forward = 100_us;
@@ -124,7 +124,7 @@ inline Step run(Scheme scheme, const TimeOf& time = by_the_table, int accumulate
                 const Cluster& cluster = small::node(2)) {
   SimulationOptions all = options(std::move(scheme));
   all.ddp.accumulate = accumulate;
-  return run(Job(workload(), cluster, all, FreeModel{}), time);
+  return run(Job(layered(), cluster, all, FreeModel{}), time);
 }
 
 /// "all-gather layers.0: 10 to 30", a line each, in the order launched; `from` an instant on.

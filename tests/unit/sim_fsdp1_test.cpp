@@ -274,7 +274,7 @@ TEST_CASE("FSDP1: without units everything is gathered in front and reduced behi
 
 TEST_CASE("FSDP: a module that forward does not call is neither gathered nor reduced") {
   // PyTorch 2.13 with a layer left out of forward: its hooks are not called.
-  Workload step = workload();
+  Workload step = layered();
   step.backward->ready.erase(step.backward->ready.begin() + 2);  // of layers.1
   for (const Scheme& scheme : {Scheme(Fsdp1{}), Scheme(Fsdp2{})}) {
     const Job job(step, small::node(2), options(scheme), FreeModel{});
@@ -294,7 +294,7 @@ TEST_CASE("FSDP: a module that forward does not call is neither gathered nor red
 
 TEST_CASE("FSDP: of a called module, parameters without a gradient travel with a flat one alone") {
   // Layer 1 has a second weight of 1 MB that backward does not reach.
-  Workload step = workload();
+  Workload step = layered();
   step.parameters.push_back(parameter("layers.1.unused.weight", {500, 500}));
   const auto sizes = [&](const Scheme& scheme) {
     std::string text;

@@ -160,7 +160,7 @@ TEST_CASE(
 
 TEST_CASE("FSDP2: a group the input alone reaches is reduced behind the root") {
   // Without an embedding layer 0 is the last to get its gradient, when nothing follows it: backward ends at 320.
-  Workload step = schemes::workload();
+  Workload step = layered();
   step.parameters.erase(step.parameters.begin());
   step.backward->ready.pop_back();
   for (ReadyEvent& event : step.backward->ready) --event.parameter;

@@ -19,7 +19,7 @@ Duration buckets(CollectiveKind kind, const std::string& unit, StepPhase /*phase
 
 /// Its embedding fills 128s of elements: buckets are not padded, half of all is stepped.
 Workload even() {
-  Workload step = workload();
+  Workload step = layered();
   step.parameters.front().shape = {{1024, 1000}};
   return step;
 }
@@ -96,13 +96,13 @@ TEST_CASE("Megatron: buckets close at a size, and end at 128s of elements and th
   // By default 40 million: one bucket. 1'000'000 is 64 less than a multiple of 128.
   MegatronOptimizer scheme{.overlap_grad_reduce = true};
   SimulationOptions all = options(scheme);
-  const Job whole(workload(), small::node(2), all, FreeModel{});
+  const Job whole(layered(), small::node(2), all, FreeModel{});
   CHECK(bytes_of(run(whole, buckets), kScatters) == Sizes{4 * 5'000'064});
   scheme.bucket_size = 1'000'001;
-  const Job two(workload(), small::node(2), options(scheme), FreeModel{});
+  const Job two(layered(), small::node(2), options(scheme), FreeModel{});
   CHECK(bytes_of(run(two, buckets), kScatters) == Sizes{8'000'000, 8'000'000, 4 * 1'000'064});
   // Three ranks: 384s.
-  const Job three(workload(), small::node(3), options(scheme), FreeModel{});
+  const Job three(layered(), small::node(3), options(scheme), FreeModel{});
   CHECK(bytes_of(run(three, buckets), kScatters) ==
         Sizes{4 * 2'000'256, 4 * 2'000'256, 4 * 1'000'320});
 }

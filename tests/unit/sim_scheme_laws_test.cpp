@@ -139,7 +139,7 @@ double by_a_rank(const SimulationResult& result, int ranks) {
   return bytes;
 }
 
-SimulationResult simulated(const Scheme& scheme, const Workload& step = schemes::workload(),
+SimulationResult simulated(const Scheme& scheme, const Workload& step = schemes::layered(),
                            const CollectiveModel& model = AnalyticModel{},
                            const Cluster& cluster = small::node(4), int accumulate = 1) {
   SimulationOptions options = schemes::options(scheme);
@@ -183,7 +183,7 @@ TEST_CASE("schemes: parts and losses of drawn models add up under every scheme, 
 
 TEST_CASE("schemes: where collectives are free a step is one GPU's") {
   // Forward and backward as recorded, the optimizer on this rank's share: all a rank holds has an even length.
-  const Workload step = schemes::workload();
+  const Workload step = schemes::layered();
   for (const Scheme& scheme : all_schemes()) {
     const std::string described_scheme = described(scheme);
     CAPTURE(described_scheme);
@@ -208,7 +208,7 @@ TEST_CASE("schemes: one rank sends nothing and waits for nobody") {
     const std::string described_scheme = described(scheme);
     CAPTURE(described_scheme);
     const StepTimes times =
-        simulated(scheme, schemes::workload(), AnalyticModel{}, alone).step.times;
+        simulated(scheme, schemes::layered(), AnalyticModel{}, alone).step.times;
     CHECK(times.iteration == 320_us);
     CHECK(times.communication == Duration());
   }
@@ -236,7 +236,7 @@ TEST_CASE("schemes: what a rank sends is what the formulas say") {
         doctest::Approx(((2 * p - root) / 2 + p / 2) * share));
   // Hybrid: within groups of two as if there were two ranks, and the shard of 10 MB all-reduced between two nodes.
   const SimulationResult hybrid =
-      simulated(Fsdp1{.strategy = ShardingStrategy::hybrid_shard}, schemes::workload(),
+      simulated(Fsdp1{.strategy = ShardingStrategy::hybrid_shard}, schemes::layered(),
                 AnalyticModel{}, schemes::two_by_two());
   CHECK(sent(hybrid, CollectiveKind::all_gather) == Bytes(32'000'000));
   CHECK(sent(hybrid, CollectiveKind::reduce_scatter) == Bytes(20'000'000));
@@ -281,7 +281,7 @@ TEST_CASE("schemes: gathering again costs time, and so does sharding where nothi
 TEST_CASE("schemes: a group that cannot be had is refused with what can") {
   const auto problem = [](const Scheme& scheme, const Cluster& cluster = schemes::two_by_two(),
                           const CollectiveModel& model = AnalyticModel{}) {
-    return cannot_simulate(Job(schemes::workload(), cluster, schemes::options(scheme), model))
+    return cannot_simulate(Job(schemes::layered(), cluster, schemes::options(scheme), model))
         .value_or("");
   };
   CHECK(problem(Fsdp1{.strategy = ShardingStrategy::hybrid_shard}) == "");

@@ -14,12 +14,10 @@ using namespace ddpsim::schemes;
 namespace {
 
 constexpr std::int64_t kTwo = 2'000'000;
-constexpr CollectiveKind kAllReduce = CollectiveKind::all_reduce;
-constexpr CollectiveKind kAllGather = CollectiveKind::all_gather;
 using Sizes = std::vector<std::int64_t>;
 
 Duration buckets(CollectiveKind kind, const std::string& unit, StepPhase /*phase*/) {
-  if (kind == kAllGather) return 50_us;
+  if (kind == kGathers) return 50_us;
   if (unit == "gradient norm" || unit == "overflow") return 2_us;
   if (unit == "bucket 0") return 30_us;
   return unit == "bucket 1" ? 40_us : 6_us;
@@ -91,7 +89,7 @@ TEST_CASE("ZeRO-1: without overlap everything is reduced behind backward, by def
 TEST_CASE("ZeRO: by default one bucket holds a small model: nothing is hidden") {
   for (const int stage : {1, 2}) {
     const Step step = run(Zero{.stage = stage}, buckets);
-    CHECK(bytes_of(step, kAllReduce) == Sizes{20'000'000, 4});
+    CHECK(bytes_of(step, kReduces) == Sizes{20'000'000, 4});
     CHECK(step.times.exposed_backward() == 30_us);
     CHECK(step.times.overlap == doctest::Approx(0));
   }
@@ -99,10 +97,10 @@ TEST_CASE("ZeRO: by default one bucket holds a small model: nothing is hidden") 
 
 TEST_CASE("ZeRO: stage 1 reduces in the last micro-batch, stage 2 in each") {
   const Step one = run(Zero{.stage = 1, .reduce_bucket_size = kTwo}, buckets, 2);
-  CHECK(bytes_of(one, kAllReduce) == Sizes{8'000'000, 8'000'000, 4'000'000, 4});
+  CHECK(bytes_of(one, kReduces) == Sizes{8'000'000, 8'000'000, 4'000'000, 4});
   CHECK(parts(one.times) == "forward 0 backward 76 optimizer 52 | optimizer 10 | iteration 738");
   const Step two = run(Zero{.stage = 2, .reduce_bucket_size = kTwo}, buckets, 2);
-  CHECK(bytes_of(two, kAllReduce) ==
+  CHECK(bytes_of(two, kReduces) ==
         Sizes{8'000'000, 8'000'000, 4'000'000, 8'000'000, 8'000'000, 4'000'000, 4});
   CHECK(parts(two.times) == "forward 0 backward 152 optimizer 52 | optimizer 10 | iteration 814");
 }
@@ -110,31 +108,31 @@ TEST_CASE("ZeRO: stage 1 reduces in the last micro-batch, stage 2 in each") {
 TEST_CASE("ZeRO: types of what is computed and of what is sent") {
   const Step half = run(Zero{.reduce_bucket_size = kTwo, .param_dtype = Dtype::bfloat16}, buckets);
   // One byte says whether anything overflowed, before the norm.
-  CHECK(bytes_of(half, kAllReduce) == Sizes{4'000'000, 4'000'000, 2'000'000, 1, 4});
-  CHECK(bytes_of(half, kAllGather) == Sizes{10'000'000});
+  CHECK(bytes_of(half, kReduces) == Sizes{4'000'000, 4'000'000, 2'000'000, 1, 4});
+  CHECK(bytes_of(half, kGathers) == Sizes{10'000'000});
   const Step wide = run(Zero{.reduce_bucket_size = kTwo,
                              .param_dtype = Dtype::bfloat16,
                              .communication_data_type = Dtype::float32},
                         buckets);
-  CHECK(bytes_of(wide, kAllReduce) == Sizes{8'000'000, 8'000'000, 4'000'000, 1, 4});
-  CHECK(bytes_of(wide, kAllGather) == Sizes{10'000'000});
+  CHECK(bytes_of(wide, kReduces) == Sizes{8'000'000, 8'000'000, 4'000'000, 1, 4});
+  CHECK(bytes_of(wide, kGathers) == Sizes{10'000'000});
 }
 
 TEST_CASE("ZeRO: as recorded with DeepSpeed, bucket by bucket") {
-  CHECK(bytes_of(run_numbered(Zero{.stage = 1, .reduce_bucket_size = 1000}, 2), kAllReduce) ==
+  CHECK(bytes_of(run_numbered(Zero{.stage = 1, .reduce_bucket_size = 1000}, 2), kReduces) ==
         Sizes{3036, 3760, 3504, 3188, 4});
-  CHECK(bytes_of(run_numbered(Zero{.stage = 2, .reduce_bucket_size = 1000}, 2), kAllReduce) ==
+  CHECK(bytes_of(run_numbered(Zero{.stage = 2, .reduce_bucket_size = 1000}, 2), kReduces) ==
         Sizes{3344, 3504, 3728, 2912, 4});
   const Step small = run_numbered(Zero{.stage = 2, .reduce_bucket_size = 300}, 2);
-  CHECK(bytes_of(small, kAllReduce) ==
+  CHECK(bytes_of(small, kReduces) ==
         Sizes{1196, 1108, 1040, 1612, 124, 1612, 1108, 1040, 1612, 124, 1612, 104, 1196, 4});
-  CHECK(bytes_of(small, kAllGather) == Sizes{13488});
+  CHECK(bytes_of(small, kGathers) == Sizes{13488});
   // Of four ranks a part ends four elements before the end of layers.2.down.weight, which is larger than the bucket; another
   // ends within layers.0.down.weight, whose 85 elements in front of that are no bucket by themselves.
   const Step cut = run_numbered(Zero{.stage = 1, .reduce_bucket_size = 300}, 4);
-  CHECK(bytes_of(cut, kAllReduce) ==
+  CHECK(bytes_of(cut, kReduces) ==
         Sizes{1196, 104, 1612, 124, 1612, 1108, 1040, 1612, 124, 1596, 16, 1108, 1040, 1196, 4});
-  CHECK(bytes_of(cut, kAllGather) == Sizes{13504});
+  CHECK(bytes_of(cut, kGathers) == Sizes{13504});
 }
 
 TEST_CASE("ZeRO: one rank takes one GPU's step; free collectives leave compute and what is owned") {
@@ -156,7 +154,7 @@ TEST_CASE("ZeRO: hooks, copies and the host's reads take their time") {
   all.costs.copy_kernel = 1_us;
   Cluster cluster = small::node(2);
   cluster.gpu.memory_bandwidth = 1000_GBps;
-  const Step step = run(Job(workload(), cluster, all, FreeModel{}),
+  const Step step = run(Job(layered(), cluster, all, FreeModel{}),
                         [](CollectiveKind, const std::string&, StepPhase) { return 0_us; });
   // 20 MB: 41 twice, 10 MB: 21 twice; copies of gradients 45; the part stepped cast 21.
   CHECK(step.times.backward == (200 + 45 + 2 * 41 + 2 * 21) * 1_us);
@@ -164,7 +162,7 @@ TEST_CASE("ZeRO: hooks, copies and the host's reads take their time") {
   CHECK(step.times.optimizer == 31_us);
   all.costs.launch_latency = 3_us;
   all.costs.event_latency = 2_us;
-  const Step latent = run(Job(workload(), cluster, all, FreeModel{}),
+  const Step latent = run(Job(layered(), cluster, all, FreeModel{}),
                           [](CollectiveKind, const std::string&, StepPhase) { return 0_us; });
   // Handed to three collectives and back, 2 + 2 each; the host reads the norm: 2 + 3.
   CHECK(latent.times.iteration - step.times.iteration == 17_us);

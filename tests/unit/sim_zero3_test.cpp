@@ -13,11 +13,9 @@ using namespace ddpsim::schemes;
 
 namespace {
 
-constexpr CollectiveKind kAllGather = CollectiveKind::all_gather;
-constexpr CollectiveKind kReduceScatter = CollectiveKind::reduce_scatter;
 using Sizes = std::vector<std::int64_t>;
 
-const std::string kForward =
+const std::string kStageThreeForward =
     "\nall-gather embed: 0 to 10"
     "\nall-gather layers.0.linear: 10 to 30"
     "\nall-gather layers.1.linear: 30 to 60"
@@ -40,14 +38,14 @@ Zero recorded(std::int64_t prefetch, std::int64_t reuse, std::int64_t live = 1'0
 }
 
 Sizes gathered(const Zero& zero, int ranks = 2) {
-  return bytes_of(run_numbered(zero, ranks), kAllGather);
+  return bytes_of(run_numbered(zero, ranks), kGathers);
 }
 
 }  // namespace
 
 TEST_CASE("ZeRO-3: a model that is soon used again is gathered once, in forward") {
   const Step step = run(on_demand());
-  CHECK(on_the_wire(step) == kForward +
+  CHECK(on_the_wire(step) == kStageThreeForward +
                                  "\nreduce-scatter bucket 0: 330 to 335"
                                  "\nall-reduce gradient norm: 335 to 341");
   CHECK(parts(step.times) == "forward 30 backward 5 optimizer 6 | optimizer 10 | iteration 351");
@@ -61,7 +59,7 @@ TEST_CASE("ZeRO-3: one that is not is gathered again in backward, as far ahead a
   Zero zero = on_demand();
   zero.stage3_max_reuse_distance = 0;
   const Step step = run(zero);
-  CHECK(on_the_wire(step) == kForward +
+  CHECK(on_the_wire(step) == kStageThreeForward +
                                  "\nall-gather head: 110 to 120"
                                  "\nall-gather layers.2.linear: 120 to 160"
                                  "\nall-gather layers.1.linear: 160 to 190"
@@ -96,7 +94,7 @@ TEST_CASE("ZeRO-3: gradients are reduce-scattered beside backward, once one does
   CHECK(alone.times.exposed_in_forward == 110_us);
   CHECK(alone.times.exposed_backward() == 15_us);
   // In every micro-batch.
-  CHECK(bytes_of(run(zero, by_the_table, 2), kReduceScatter) ==
+  CHECK(bytes_of(run(zero, by_the_table, 2), kScatters) ==
         Sizes{8'000'000, 8'000'000, 4'000'000, 8'000'000, 8'000'000, 4'000'000});
 }
 
@@ -106,15 +104,15 @@ TEST_CASE("ZeRO-3: what persists is gathered one by one behind the optimizer") {
   zero.stage3_param_persistence_threshold = 1'000'000;
   const Step step = run(zero);
   CHECK(parts(step.times) == "forward 0 backward 5 optimizer 106 | optimizer 10 | iteration 421");
-  CHECK(bytes_of(step, kAllGather) == Sizes(5, 4'000'000));
-  CHECK(bytes_of(step, kReduceScatter) == Sizes{20'000'000});
+  CHECK(bytes_of(step, kGathers) == Sizes(5, 4'000'000));
+  CHECK(bytes_of(step, kScatters) == Sizes{20'000'000});
 }
 
 TEST_CASE("ZeRO-3: modules whose parameters are gathered together") {
   Zero zero = on_demand();
   zero.wrap.by = WrapPolicy::By::none;
   const Step whole = run(zero);
-  CHECK(bytes_of(whole, kAllGather) == Sizes{20'000'000});
+  CHECK(bytes_of(whole, kGathers) == Sizes{20'000'000});
   zero = recorded(0, 1'000'000'000);
   zero.wrap.by = WrapPolicy::By::blocks;
   // Embedding, four layers with all they hold, norm, head; each parameter a multiple of two elements.
@@ -158,10 +156,8 @@ TEST_CASE("ZeRO-3: as recorded with DeepSpeed, all-gather by all-gather") {
   const Sizes with_small = gathered(persistent);
   CHECK(with_small.front() == 12416);
   CHECK(with_small.size() == 19);
-  CHECK(bytes_of(run_numbered(recorded(900, 0), 2), kReduceScatter) ==
-        Sizes{3328, 3528, 3688, 3056});
-  CHECK(bytes_of(run_numbered(recorded(900, 0), 4), kReduceScatter) ==
-        Sizes{3392, 3552, 3744, 3072});
+  CHECK(bytes_of(run_numbered(recorded(900, 0), 2), kScatters) == Sizes{3328, 3528, 3688, 3056});
+  CHECK(bytes_of(run_numbered(recorded(900, 0), 4), kScatters) == Sizes{3392, 3552, 3744, 3072});
 }
 
 TEST_CASE("ZeRO++: bytes of what is quantised; backward gathers within the group") {
@@ -171,11 +167,11 @@ TEST_CASE("ZeRO++: bytes of what is quantised; backward gathers within the group
   zero.zero_quantized_weights = true;
   zero.zero_quantized_gradients = true;
   const Step step = run(zero, by_the_table, 1, two_by_two());
-  CHECK(bytes_of(step, kAllGather) == Sizes(10, 1'000'000));
-  CHECK(bytes_of(step, kReduceScatter) == Sizes{2'500'000});
+  CHECK(bytes_of(step, kGathers) == Sizes(10, 1'000'000));
+  CHECK(bytes_of(step, kScatters) == Sizes{2'500'000});
   std::vector<bool> inside;
   for (const StepCollective& one : step.planned.collectives)
-    if (one.scheduled.kind == kAllGather) inside.push_back(one.scheduled.links == kInsideNodes);
+    if (one.scheduled.kind == kGathers) inside.push_back(one.scheduled.links == kInsideNodes);
   CHECK(inside ==
         std::vector<bool>{false, false, false, false, false, true, true, true, true, true});
 }
@@ -197,15 +193,15 @@ TEST_CASE("ZeRO-3: the host is called for every module and gradient, and may com
   // layers.2's, and three on the head's.
   SimulationOptions all = options(on_demand());
   all.costs.host_module_hook = 10_us;
-  const Step step = run(Job(workload(), small::node(2), all, FreeModel{}));
+  const Step step = run(Job(layered(), small::node(2), all, FreeModel{}));
   std::string launched;
   for (const CollectiveResult& one : step.collectives)
-    if (one.kind == kAllGather)
+    if (one.kind == kGathers)
       launched += fmt::format(" {}", one.launch.since_start().microseconds());
   CHECK(launched == " -80 -50 -10 30 60");
   all.costs.host_module_hook = 0_us;
   all.costs.host_python_hook = 100_us;
   // It has waited until layers.0's all-gather was over, at 30, and is called for five gradients: 530.
-  const Step late = run(Job(workload(), small::node(2), all, FreeModel{}));
+  const Step late = run(Job(layered(), small::node(2), all, FreeModel{}));
   CHECK(late.times.exposed_backward() == 205_us);
 }

@@ -19,7 +19,7 @@ using namespace ddpsim::schemes;
 namespace {
 
 Step run_reducer(const SimulationOptions& all, int ranks = 2) {
-  const Job job(workload(), small::node(ranks), all, FreeModel{});
+  const Job job(layered(), small::node(ranks), all, FreeModel{});
   Step step;
   step.planned = schedule_step(job, buckets_of(job), {}, {});
   for (std::size_t i = 0; i < step.planned.collectives.size(); ++i) {
@@ -85,7 +85,7 @@ TEST_CASE("ZeroRedundancyOptimizer: one rank owns all, ranks beyond the paramete
 TEST_CASE("ZeroRedundancyOptimizer: not with an optimizer that steps in backward") {
   SimulationOptions all = options(ZeroRedundancy{});
   all.ddp.optimizer_in_backward = true;
-  const auto problem = cannot_simulate(Job(workload(), small::node(2), all, FreeModel{}));
+  const auto problem = cannot_simulate(Job(layered(), small::node(2), all, FreeModel{}));
   REQUIRE(problem);
   CHECK(problem->find("--apply-optimizer-in-backward") != std::string::npos);
 }

@@ -42,7 +42,8 @@
  * @property {string} network
  * @property {number} compute_scale
  * @property {number} rank_slowdown
- * @property {string} bucket_setting
+ * @property {{name: string, options: Record<string, string>}} [scheme]
+ * @property {string} [bucket_setting]
  * @property {Confidence} confidence
  * @property {Sensitivity[]} sensitivities
  * @property {string[]} warnings

@@ -18,6 +18,7 @@ export function jobLine(asked) {
     `PyTorch ${asked.torch}${asked.torch_known === false ? ' assumed' : ''}`,
     asked.nccl ? `NCCL ${asked.nccl}` : asked.backend,
     asked.network === 'flow' ? 'flow network' : null,
+    asked.scheme ? `scheme: ${asked.scheme.name}` : null,
     asked.bucket_setting ? `buckets: ${asked.bucket_setting}` : null,
   ];
   return parts.filter((part) => part !== null);

@@ -187,7 +187,9 @@ export function timelineCard(documents) {
 
   const element = cardElement({
     title: 'The step, span by span',
-    about: 'A bucket’s all-reduce starts once its gradients are ready, the host has launched it and the one before has ended. Striped red is what the GPU waits for.' + replayed(documents),
+    about: (withBuckets().length
+      ? 'A bucket’s all-reduce starts once its gradients are ready, the host has launched it and the one before has ended.'
+      : 'A collective starts once what it sends is there, the host has launched it and the one before on its stream has ended.') + ' Striped red is what the GPU waits for.' + replayed(documents),
     body: [key, controls, stage, overview, tip, details],
     table: () => spanTable(steps.all),
   });
