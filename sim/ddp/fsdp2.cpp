@@ -34,8 +34,11 @@ struct Fsdp2Plan {
   const Fsdp2& scheme;
   std::vector<Unit> units;
   std::vector<PlannedGroup> planned;
-  int ranks;       ///< that shard together
+  int ranks;  ///< that shard together
+  int again;  ///< that gather again in backward, each a part that it kept of what forward gathered if they are fewer
   double stepped;  ///< share of the parameters rank 0 steps
+
+  bool keeps_parts() const { return again < ranks; }
 };
 
 Fsdp2Plan plan_fsdp2(const Job& job, const Fsdp2& scheme) {
@@ -45,6 +48,7 @@ Fsdp2Plan plan_fsdp2(const Job& job, const Fsdp2& scheme) {
                  .units = units_called(job.workload(), scheme.wrap),
                  .planned = {},
                  .ranks = group.ranks(),
+                 .again = again.ranks(),
                  .stepped = 0};
   const std::vector<bool> written = gradients_written(job.workload());
   const auto sizes_of = [&](const Unit& unit) {
@@ -129,7 +133,7 @@ class Fsdp2Writer {
     for (const UnitHook& hook : forward_hooks(plan_.units, spans_)) {
       writer_.forward_to(hook.forward);
       if (hook.when == UnitHook::When::before) {
-        unshard(hook.unit, plan_.planned[hook.unit].gather);
+        unshard(hook.unit);
         // What the group in front was gathered into is free once it has been copied out.
         if (copied_out_ && gathered_[hook.unit].launched)
           streams_.hold_on(copies_in_, OperationKind::pack,
@@ -137,6 +141,7 @@ class Fsdp2Writer {
         if (const auto copied = wait_for(hook.unit)) copied_out_ = copied;
       } else if (plan_.planned[hook.unit].gather_again) {
         gathered_[hook.unit].is_there = false;
+        if (plan_.keeps_parts()) keep_part(hook.unit);
       }
     }
     writer_.forward_to(1);
@@ -177,18 +182,36 @@ class Fsdp2Writer {
     reducing_.reset();
   }
 
-  void unshard_again(std::size_t unit) {
-    if (const auto& gather = plan_.planned[unit].gather_again) unshard(unit, *gather);
+  /// Out of what was gathered, which is freed.
+  void keep_part(std::size_t unit) {
+    const Bytes part = plan_.planned[unit].sizes.gathered_shard(plan_.again);
+    writer_.pack(writer_.kernels().copy(part));
+    gathered_[unit].kept = streams_.record_on_compute(OperationKind::pack);
   }
 
-  void unshard(std::size_t unit, const StepCollective& gather) {
-    if (gathered_[unit].is_there) return;
-    gathered_[unit].is_there = true;
+  void unshard(std::size_t unit) {
+    if (std::exchange(gathered_[unit].is_there, true)) return;
     const UnitSizes& sizes = plan_.planned[unit].sizes;
+    gather(unit, plan_.planned[unit].gather,
+           writer_.kernels().cast(sizes.stored, sizes.gathered_shard(plan_.ranks)));
+  }
+
+  void unshard_again(std::size_t unit) {
+    const PlannedGroup& planned = plan_.planned[unit];
+    if (!planned.gather_again || std::exchange(gathered_[unit].is_there, true)) return;
+    const auto kept = std::exchange(gathered_[unit].kept, std::nullopt);
+    if (kept) streams_.hold_on(copies_in_, OperationKind::pack, *kept);
+    const UnitSizes& sizes = planned.sizes;
+    const KernelCosts& kernels = writer_.kernels();
+    gather(unit, *planned.gather_again,
+           kept ? kernels.copy(sizes.gathered_shard(plan_.again))
+                : kernels.cast(sizes.stored, sizes.gathered_shard(plan_.ranks)));
+  }
+
+  void gather(std::size_t unit, const StepCollective& gather, Duration copy_in) {
     streams_.hold_on(copies_in_, OperationKind::pack,
                      streams_.record_on_host(OperationKind::launch));
-    streams_.work_on(copies_in_, OperationKind::pack,
-                     writer_.kernels().cast(sizes.stored, sizes.gathered_shard(plan_.ranks)));
+    streams_.work_on(copies_in_, OperationKind::pack, copy_in);
     gathered_[unit].launched =
         writer_.launch(gathers_, gather, {streams_.record_on(copies_in_, OperationKind::pack)});
   }
@@ -225,6 +248,7 @@ class Fsdp2Writer {
   struct Gathered {
     bool is_there = false;  ///< or on its way
     std::optional<Launched> launched;
+    std::optional<EventId> kept;  ///< a part of it, after forward
   };
 
   const Fsdp2Plan& plan_;

@@ -103,7 +103,8 @@ TEST_CASE("FSDP2: a root that is resharded is gathered first in backward") {
 TEST_CASE("FSDP2: resharded to a part of the ranks, those alone gather again") {
   const Step step = run(Fsdp2{.reshard_to = 2}, by_the_table, 1, two_by_two());
   const Step plain = run(Fsdp2{}, by_the_table, 1, two_by_two());
-  CHECK(on_the_wire(step, 100_us).starts_with("\nall-gather layers.2: 100 to 140"));
+  // Layer 2's part is kept when its forward ends, at 120.
+  CHECK(on_the_wire(step, 100_us).starts_with("\nall-gather layers.2: 120 to 160"));
   REQUIRE(step.collectives.size() == plain.collectives.size());
   for (std::size_t i = 0; i < step.planned.collectives.size(); ++i) {
     const StepCollective& one = step.planned.collectives[i];
@@ -115,6 +116,29 @@ TEST_CASE("FSDP2: resharded to a part of the ranks, those alone gather again") {
   }
   // The optimizer steps a quarter.
   CHECK(step.times.optimizer == 5_us);
+}
+
+TEST_CASE(
+    "FSDP2: what a part of the ranks keeps is copied out behind forward and in before backward") {
+  // A byte a picosecond and 1 us a kernel: of layers of 4 MB, 2 MB are kept by each of two ranks, 5 us of compute behind
+  // each of the three; and all four ranks' 4 MB are copied out, 9 us (the root's 17).
+  SimulationOptions costs = options(Fsdp2{.reshard_to = 2});
+  costs.costs.copy_kernel = 1_us;
+  costs.costs.copy_rate = 1000_GBps;
+  const TimeOf nothing = [](CollectiveKind, const std::string&, StepPhase) { return Duration(); };
+  const auto forward_of = [&](const Scheme& scheme) {
+    SimulationOptions asked = costs;
+    asked.scheme = scheme;
+    return schemes::run(Job(workload(), two_by_two(), asked, FreeModel{}), nothing).times.forward;
+  };
+  CHECK(forward_of(Fsdp2{.reshard_to = 2}) == 100_us + 17_us + 3 * 9_us + 3 * 5_us);
+  CHECK(forward_of(Fsdp2{}) == 100_us + 17_us + 3 * 9_us);
+  CHECK(forward_of(Fsdp2{.reshard_to = 4}) == forward_of(Fsdp2{}));  // all of them
+  // Layer 2's part is kept when its forward is over, whenever its all-gather could begin.
+  const TimeOf fast = [](CollectiveKind, const std::string&, StepPhase) { return 5_us; };
+  const Step step = schemes::run(
+      Job(workload(), two_by_two(), options(Fsdp2{.reshard_to = 2}), FreeModel{}), fast);
+  CHECK(on_the_wire(step, 20_us).starts_with("\nall-gather layers.2: 95 to 100"));
 }
 
 TEST_CASE("FSDP2: on a mesh of two dimensions shards are all-reduced between nodes") {
@@ -142,9 +166,9 @@ TEST_CASE(
   // Nothing shares links in the first: layer 0 is gathered 190 to 210.
   const Step step = run(Fsdp2{}, by_the_table, 2);
   CHECK(on_the_wire(step).starts_with(kForwardOrder + "\nall-gather layers.2: 100 to 140"
-                                                 "\nall-gather layers.1: 150 to 180"
-                                                 "\nall-gather layers.0: 190 to 210"
-                                                 "\nall-gather root: 330 to 340"));
+                                                      "\nall-gather layers.1: 150 to 180"
+                                                      "\nall-gather layers.0: 190 to 210"
+                                                      "\nall-gather root: 330 to 340"));
   CHECK(step.collectives.size() == 7 + 11);
   CHECK(differences(
             step,
