@@ -107,6 +107,7 @@ section "Import of traces" messages "profiler trace: every iteration*"
 section "How steps vary" messages "step spread: left out*"
 section "Layer costs" messages "layer cost*"
 section "Whole steps, estimated" messages "step time*"
+section "Decoders, estimated" messages "decoder steps*"
 section "Another GPU or batch" messages "transfer*"
 section "Flow network beside the cost model" messages "flow*"
 for measured in one_gigabit fp16_hook four_ranks; do

@@ -33,6 +33,7 @@ struct PlannedUnit {
   StepCollective gather;
   StepCollective reduce;
   std::optional<StepCollective> between;  ///< groups
+  bool has_gradient;                      ///< some of its own parameters do
 };
 
 struct Fsdp1Plan {
@@ -61,10 +62,11 @@ Fsdp1Plan plan_fsdp1(const Job& job, const Fsdp1& scheme) {
   const int all = job.cluster().ranks();
   const ProcessGroups group(job, hybrid ? scheme.group.value_or(job.cluster().gpus_per_node) : all);
   Fsdp1Plan plan{.scheme = scheme,
-                 .units = units_of(job.workload(), scheme.wrap),
+                 .units = units_called(job.workload(), scheme.wrap),
                  .planned = {},
                  .ranks = scheme.strategy == ShardingStrategy::no_shard ? 1 : group.ranks(),
                  .stepped = 0};
+  const std::vector<bool> written = gradients_written(job.workload());
   Bytes whole;
   Bytes stored;
   for (const Unit& unit : plan.units) {
@@ -79,7 +81,12 @@ Fsdp1Plan plan_fsdp1(const Job& job, const Fsdp1& scheme) {
       collective.phase = phase;
       return collective;
     };
-    PlannedUnit planned{.sizes = sizes, .gather = {}, .reduce = {}, .between = {}};
+    PlannedUnit planned{.sizes = sizes,
+                        .gather = {},
+                        .reduce = {},
+                        .between = {},
+                        .has_gradient = std::ranges::any_of(
+                            unit.parameters, [&](std::size_t p) { return written[p]; })};
     planned.gather =
         named(group.within(CollectiveKind::all_gather, sizes.gathered), StepPhase::forward);
     planned.reduce = named(
@@ -237,6 +244,7 @@ class Fsdp1Writer {
   /// Autograd puts the flat gradient together on the compute stream.
   void reduce(std::size_t unit) {
     const PlannedUnit& planned = plan_.planned[unit];
+    if (!planned.has_gradient) return;
     const KernelCosts& kernels = writer_.kernels();
     writer_.pack(kernels.copy(planned.sizes.gradient));
     const EventId written = streams_.record_on_compute(OperationKind::backward);

@@ -42,17 +42,26 @@ Fsdp2Plan plan_fsdp2(const Job& job, const Fsdp2& scheme) {
   const ProcessGroups group(job, scheme.group.value_or(job.cluster().ranks()));
   const ProcessGroups again(job, scheme.reshard_to.value_or(group.ranks()));
   Fsdp2Plan plan{.scheme = scheme,
-                 .units = units_of(job.workload(), scheme.wrap),
+                 .units = units_called(job.workload(), scheme.wrap),
                  .planned = {},
                  .ranks = group.ranks(),
                  .stepped = 0};
+  const std::vector<bool> written = gradients_written(job.workload());
+  const auto sizes_of = [&](const Unit& unit) {
+    return row_sharded_unit(job.workload(), unit, plan.ranks, scheme.param_dtype,
+                            scheme.reduce_dtype);
+  };
   Bytes whole;
   Bytes stored;
   for (const Unit& unit : plan.units) {
-    const UnitSizes sizes =
-        row_sharded_unit(job.workload(), unit, plan.ranks, scheme.param_dtype, scheme.reduce_dtype);
+    UnitSizes sizes = sizes_of(unit);
     whole += sizes.whole;
     stored += sizes.stored;
+    // Those of its parameters that have a gradient are reduced.
+    Unit reduced = unit;
+    std::erase_if(reduced.parameters, [&](std::size_t p) { return !written[p]; });
+    sizes.gradient = sizes_of(reduced).gradient;
+    sizes.reduced = sizes_of(reduced).reduced;
     const auto named = [&](StepCollective collective, StepPhase phase) {
       collective.unit = unit.name();
       collective.phase = phase;
@@ -197,6 +206,7 @@ class Fsdp2Writer {
   void reduce(std::size_t unit) {
     const PlannedGroup& planned = plan_.planned[unit];
     const KernelCosts& kernels = writer_.kernels();
+    if (planned.sizes.reduced == Bytes()) return;
     if (reducing_) writer_.wait_for(*reducing_);
     writer_.pack(kernels.cast(planned.sizes.gradient, planned.sizes.reduced));
     const EventId packed = streams_.record_on_compute(OperationKind::pack);

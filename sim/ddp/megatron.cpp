@@ -171,7 +171,7 @@ class MegatronWriter {
       writer_.backward_to(k);
       const std::size_t parameter = writer_.recording().gradient(k).parameter;
       if (job_.workload().parameters[parameter].ignored) continue;
-      writer_.call_hook();
+      writer_.call_hook(job_.options().costs.host_hook);
       add(parameter);
       if (!last || !plan_.scheme.overlap_grad_reduce) continue;
       while (next < complete_.size() && complete_[next] <= k + 1)

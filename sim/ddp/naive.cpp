@@ -52,7 +52,7 @@ class NaiveWriter {
     if (scheme_.flat) {
       Bytes all;
       for (std::size_t p = 0; p < parameters.size(); ++p)
-        if (!parameters[p].ignored) all += job_.gradients()[p];
+        if (takes_part(p)) all += job_.gradients()[p];
       writer_.pack(writer_.kernels().copy(all));
       writer_.wait_for(launch("all gradients", all));
       writer_.pack(writer_.kernels().copy(all));
@@ -60,7 +60,7 @@ class NaiveWriter {
     }
     if (scheme_.when == NaiveAllReduce::When::backward) {
       for (std::size_t p = 0; p < parameters.size(); ++p) {
-        if (parameters[p].ignored) continue;
+        if (!takes_part(p)) continue;
         writer_.wait_for(launch(p));
         divide(p);
       }
@@ -68,9 +68,14 @@ class NaiveWriter {
     }
     for (std::size_t k = 0; k < launched_.size(); ++k) writer_.wait_for(launched_[k]);
     for (std::size_t p = 0; p < parameters.size(); ++p)
-      if (!parameters[p].ignored) divide(p);
+      if (takes_part(p)) divide(p);
   }
 
+  /// Of others there is no gradient to send.
+  bool takes_part(std::size_t parameter) const {
+    return !job_.workload().parameters[parameter].ignored &&
+           !writer_.recording().is_unused(parameter);
+  }
   void divide(std::size_t parameter) {
     writer_.pack(writer_.kernels().copy(job_.gradients()[parameter]));
   }

@@ -101,8 +101,8 @@ void SchemeWriter::wait_for(const Launched& launched) {
 }
 
 /// As with DDP: a host that is ahead has time enough until the next launch.
-void SchemeWriter::call_hook() {
-  hooks_ += job_.options().costs.host_hook;
+void SchemeWriter::call_hook(Duration hook) {
+  hooks_ += hook;
   if (streams_.waits_for_launches() || streams_.host_computes())
     streams_.host(OperationKind::hook, std::exchange(hooks_, Duration()));
 }

@@ -51,8 +51,8 @@ class SchemeWriter {
   /// The compute stream goes on when it has ended.
   void wait_for(const Launched& launched);
 
-  /// The host is called for a gradient that was just written.
-  void call_hook();
+  /// The host is called, which takes it so long.
+  void call_hook(Duration hook);
   /// The host waits for all that compute has done, which has nothing to do until more is launched.
   void read_on_host();
 

@@ -170,6 +170,12 @@ Timeline draw(const Job& job, const std::vector<Bucket>& buckets, const Simulate
   return draw_timeline(beside.planned, beside.execution, job.workload(), buckets, true);
 }
 
+/// Parameters without a gradient are nothing to ask for: what has none is not reduced.
+bool allows_unused(const Scheme& scheme) {
+  return std::holds_alternative<NaiveAllReduce>(scheme) || std::holds_alternative<Fsdp1>(scheme) ||
+         std::holds_alternative<Fsdp2>(scheme);
+}
+
 double recorded_seconds(const Recorded& recorded) {
   return recorded.backward->duration.seconds() + recorded.forward.value_or(Duration()).seconds() +
          recorded.optimizer.value_or(Duration()).seconds() +
@@ -307,7 +313,9 @@ std::optional<std::string> cannot_simulate(const Job& job) {
     total += gradient_bytes(parameter).value_or(Bytes()).count();
   }
   if (!any) return "the workload has no parameters under DDP";
-  if (auto problem = cannot_replay(workload, options.ddp)) return problem;
+  DdpOptions asked = options.ddp;
+  asked.find_unused_parameters = asked.find_unused_parameters || allows_unused(options.scheme);
+  if (auto problem = cannot_replay(workload, asked)) return problem;
   if (auto problem = cannot_schedule(job)) return problem;
   if (auto problem = cannot_synchronise(job)) return problem;
   if (auto problem = cannot_compress(job)) return problem;

@@ -182,6 +182,17 @@ std::string innermost(std::string_view module, const Paths& paths) {
   return found;
 }
 
+/// Of each the innermost unit around it.
+void note_parents(std::vector<Unit>& units) {
+  for (std::size_t u = 0; u < units.size(); ++u) {
+    units[u].parent.reset();
+    for (std::size_t v = 0; v < units.size(); ++v)
+      if (u != v && is_within(units[u].module, units[v].module) &&
+          (!units[u].parent || units[v].module.size() > units[*units[u].parent].module.size()))
+        units[u].parent = v;
+  }
+}
+
 }  // namespace
 
 std::vector<Unit> units_of(const Workload& workload, const WrapPolicy& wrap) {
@@ -202,11 +213,32 @@ std::vector<Unit> units_of(const Workload& workload, const WrapPolicy& wrap) {
     return unit.module.empty() ? std::int64_t{-1}
                                : static_cast<std::int64_t>(std::ranges::count(unit.module, '.'));
   });
-  for (std::size_t u = 0; u < units.size(); ++u)
-    for (std::size_t v = 0; v < units.size(); ++v)
-      if (u != v && is_within(units[u].module, units[v].module) &&
-          (!units[u].parent || units[v].module.size() > units[*units[u].parent].module.size()))
-        units[u].parent = v;
+  note_parents(units);
+  return units;
+}
+
+std::vector<bool> gradients_written(const Workload& workload) {
+  std::vector<bool> written(workload.parameters.size(), false);
+  if (workload.backward)
+    for (const ReadyEvent& event : workload.backward->ready) written[event.parameter] = true;
+  return written;
+}
+
+std::vector<Unit> units_called(const Workload& workload, const WrapPolicy& wrap) {
+  std::vector<Unit> units = units_of(workload, wrap);
+  const std::vector<bool> written = gradients_written(workload);
+  const auto has_gradient = [&](std::size_t parameter) { return written[parameter]; };
+  Paths called;
+  for (const Unit& unit : units) {
+    if (std::ranges::none_of(unit.parameters, has_gradient)) continue;
+    for (const std::string_view path : modules_around(unit.module)) called.emplace(path);
+  }
+  const auto is_called = [&](const Unit& unit) {
+    return unit.module.empty() || called.contains(unit.module);
+  };
+  if (std::ranges::all_of(units, is_called)) return units;
+  std::erase_if(units, [&](const Unit& unit) { return !is_called(unit); });
+  note_parents(units);
   return units;
 }
 

@@ -25,6 +25,11 @@ struct Unit {
 /// as PyTorch's policy has it for ModuleList; from names a Sequential looks alike. Parameters outside DDP are in none.
 std::vector<Unit> units_of(const Workload& workload, const WrapPolicy& wrap);
 
+/// Which parameters some gradient of the recorded backward is of.
+std::vector<bool> gradients_written(const Workload& workload);
+/// The units of a recorded step: a module none of whose parameters gets a gradient is taken not to be called. The root is.
+std::vector<Unit> units_called(const Workload& workload, const WrapPolicy& wrap);
+
 /// Where the modules of a unit, inner units included, lie in a recorded step. Forward is taken to go through them in
 /// backward's order, reversed, each in its share of backward's compute: a recording says nothing closer.
 struct UnitSpan {

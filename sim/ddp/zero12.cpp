@@ -198,7 +198,7 @@ class Zero12Writer {
       writer_.backward_to(k);
       const std::size_t parameter = writer_.recording().gradient(k).parameter;
       if (job_.workload().parameters[parameter].ignored) continue;
-      writer_.call_hook();
+      writer_.call_hook(job_.options().costs.host_python_hook);
       while (next < complete_.size() && complete_[next] <= k) reduce(next++);
       copy_in(parameter);
     }

@@ -7,8 +7,9 @@
 //   reduction   gradients copied into the bucket as they are written; the one that no longer fits has it reduced: copied
 //               shard by shard, divided, reduce-scattered, copied or added to what the optimizer reads; on a stream beside
 //               compute with overlap_comm, else on compute's
-//   host        a hook per gradient; waits for the oldest of more than two all-gathers, or reductions, that it has waited for
-//               or sent; for all reductions at the end of backward; and reads the norm before the optimizer
+//   host        a hook per gradient, one in front of each module and one behind it; waits for the oldest of more than two
+//               all-gathers, or reductions, that it has waited for or sent; for all reductions at the end of backward; and
+//               reads the norm before the optimizer
 //
 // Every gradient is reduce-scattered, in each micro-batch, those of parameters that persist, too; what persists is gathered
 // behind the optimizer, parameter by parameter. All-gathers and reduce-scatters share a communicator, in the order issued.
@@ -102,17 +103,17 @@ StepCollective named(StepCollective collective, std::string unit, StepPhase phas
 Zero3Plan plan_zero3(const Job& job, const Zero& scheme) {
   const Workload& workload = job.workload();
   const int ranks = job.cluster().ranks();
-  Zero3Plan plan{.scheme = scheme,
-                 .sizes = Zero3Sizes(job, scheme),
-                 .overlaps = scheme.overlap_comm.value_or(true),
-                 .all = ProcessGroups(job, ranks),
-                 .secondary = ProcessGroups(job, scheme.zero_hpz_partition_size.value_or(ranks)),
-                 .modules = zero3_modules(workload, scheme.wrap),
-                 .buckets = buckets_up_to(scheme.reduce_bucket_size, workload,
-                                          parameters_as_written(workload)),
-                 .planned = {},
-                 .norm = {},
-                 .persistent = {}};
+  Zero3Plan plan{
+      .scheme = scheme,
+      .sizes = Zero3Sizes(job, scheme),
+      .overlaps = scheme.overlap_comm.value_or(true),
+      .all = ProcessGroups(job, ranks),
+      .secondary = ProcessGroups(job, scheme.zero_hpz_partition_size.value_or(ranks)),
+      .modules = zero3_modules(workload, scheme.wrap),
+      .buckets = buckets_up_to(scheme.reduce_bucket_size, workload, zero3_order(workload)),
+      .planned = {},
+      .norm = {},
+      .persistent = {}};
   for (const std::vector<std::size_t>& bucket : plan.buckets) {
     Zero3Bucket& planned = plan.planned.emplace_back();
     Bytes reduced;
@@ -212,6 +213,7 @@ class Zero3Writer {
   }
 
   void called(const UnitHook& hook) {
+    writer_.call_hook(job_.options().costs.host_module_hook);
     if (hook.when == UnitHook::When::after) return coordinator_.release(hook.unit);
     coordinator_.fetch(
         hook.unit,
@@ -225,7 +227,7 @@ class Zero3Writer {
       writer_.backward_to(written_);
       const std::size_t parameter = writer_.recording().gradient(written_).parameter;
       if (job_.workload().parameters[parameter].ignored) continue;
-      writer_.call_hook();
+      writer_.call_hook(job_.options().costs.host_python_hook);
       while (next_bucket_ < complete_.size() && complete_[next_bucket_] <= written_)
         reduce(next_bucket_++);
       const EventId written = streams_.record_on_compute(OperationKind::backward);

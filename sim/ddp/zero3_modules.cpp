@@ -4,7 +4,9 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <utility>
 
+#include "gradient_buckets.hpp"
 #include "unit_sizes.hpp"
 
 namespace ddpsim {
@@ -59,7 +61,7 @@ std::vector<Unit> zero3_modules(const Workload& workload, const WrapPolicy& wrap
   std::vector<Unit> units;
   for (auto& [module, parameters] : modules) {
     const auto list = lists.find(module);
-    if (parameters.empty() && list != lists.end() && list->second) continue;
+    if (parameters.empty() && list != lists.end() && list->second && !is_numbered(module)) continue;
     units.push_back({.module = module, .parameters = std::move(parameters), .parent = {}});
   }
   std::ranges::stable_sort(units, {}, [](const Unit& unit) {
@@ -67,6 +69,19 @@ std::vector<Unit> zero3_modules(const Workload& workload, const WrapPolicy& wrap
                                : static_cast<std::int64_t>(std::ranges::count(unit.module, '.'));
   });
   return units;
+}
+
+std::vector<std::size_t> zero3_order(const Workload& workload) {
+  std::vector<std::size_t> order = parameters_as_written(workload);
+  for (std::size_t k = 0; k + 1 < order.size(); ++k) {
+    const Parameter& bias = workload.parameters[order[k]];
+    const Parameter& weight = workload.parameters[order[k + 1]];
+    const bool of_linear = bias.name.ends_with("bias") && weight.name.ends_with("weight") &&
+                           outer_of(bias.name) == outer_of(weight.name) && weight.shape &&
+                           weight.shape->size() == 2;
+    if (of_linear) std::swap(order[k], order[k + 1]);
+  }
+  return order;
 }
 
 bool persists(const Parameter& parameter, const Zero& scheme) {

@@ -21,10 +21,14 @@
 
 namespace ddpsim {
 
-/// Every module that is called: those that own parameters, and those around them but for lists of modules, which from names
-/// are the containers of numbered modules that hold modules themselves. A module of `wrap` holds all below it. The root
-/// comes first.
+/// Every module that is called: those that own parameters, and those around them but for lists of modules. Names do not
+/// tell these from a Sequential: a list is taken to be a container of numbered modules that hold modules themselves, unless it
+/// is an element of one. A module of `wrap` holds all below it. The root comes first.
 std::vector<Unit> zero3_modules(const Workload& workload, const WrapPolicy& wrap);
+
+/// In the order stage 3 has gradients written: DeepSpeed puts a function of its own in place of torch.nn.functional.linear,
+/// which finishes a weight before its bias.
+std::vector<std::size_t> zero3_order(const Workload& workload);
 
 /// Whether such a parameter is never sharded.
 bool persists(const Parameter& parameter, const Zero& scheme);

@@ -194,21 +194,22 @@ TABLES = {
                   for ms, name in ((50, "a"), (100, "b"), (150, "c")))),
         Row("80 % intervals of these", "{rows} rows", "hold {held} % (one V100 node {v_held}, several {m_held}, A100 {a_held})", "",
             published("V100 single node", "v_") + published("V100 multi-node", "m_") + published("A100", "a_") + published("all")),
-        Row("FSDP, unbucketed all-reduces, checkpointing: one over another of a group of published steps, one step given",
+        Row("FSDP, ZeRO, checkpointing: one over another of a group of published steps, one step given",
             "{k_n} pairs whose links are known; all {n}",
             "sign right in {k_signs} % of {k_signed} that differ by over 5 %; ratio: median {k_median} %, p90 {k_p90} %, worst {k_worst} %; all: "
-            "**{signs} %**, {median}, **{p90}**, {worst} %",
+            "**{signs} %**, **{median}, {p90}**, {worst} % (what DeepSpeed takes the host is not known)",
             "the same as DDP: no sign, {k_same_median}, {k_same_p90}, {k_same_worst} %; bytes over bandwidth, in the open: {k_wire_signs} %, "
             "{k_wire_median}, {k_wire_p90} %, behind compute: {k_hidden_signs} %, {k_hidden_median}, {k_hidden_p90} %",
             schemes("ratios", "links known", "k_") + schemes("ratios", "all")),
-        Row("the same schemes at two sizes; the smaller's step given", "{n} rows, up to 512 GPUs",
+        Row("FSDP and TensorFlow's all-reduce of each gradient at two sizes; the smaller's step given", "{n} rows, up to 512 GPUs",
             "efficiency: median {median} %, p90 {p90} %, worst {worst} %", "efficiency 1: {same_median}, {same_p90}, {same_worst} %; bytes over "
             "bandwidth, in the open: {wire_median}, {wire_p90}, {wire_worst} %, behind compute: {hidden_median}, {hidden_p90}, {hidden_worst} %",
             schemes("efficiencies", "all")),
-        Row("the same schemes, whole steps, nothing given", "{n} rows", "median {median} %, p90 {p90} %, worst {worst} %", "",
-            schemes("steps", "all")),
-        Row("the same schemes, peak memory", "{n} figures of Llama 7B and 8B", "median **{median} %**, worst **{worst} %** (what the allocator "
-            "reserves beyond its tensors)", "", schemes("memory", "all")),
+        Row("whole steps of all these, nothing given", "{k_n} rows whose links are known, some of which estimates learned from; all {n}",
+            "median {k_median} %, p90 {k_p90} %, worst {k_worst} %; all: {median}, {p90}, {worst} %", "",
+            schemes("steps", "links known", "k_") + schemes("steps", "all")),
+        Row("peak memory under FSDP", "{n} figures of Llama 7B and 8B", "median **{median} %**, worst **{worst} %** (what the allocator reserves "
+            "beyond its tensors)", "", schemes("memory", "all")),
         Row("`compare`: which of two sizes of a job trains faster, by how much; of two machines, the first's one-GPU step alone given",
             "{s_n} and {m_n} pairs", "decided {s_decided}, {m_decided} %; of these ordered as published {s_right}, {m_right} %; 80 % intervals hold "
             "{s_held}, {m_held} %; ratio: median {s_median}, {m_median} %, p90 {s_p90}, {m_p90} %",
@@ -314,6 +315,10 @@ TABLES = {
             "one FLOP rate: {f_median}, {f_p90}, {f_worst} %",
             (("Whole steps, estimated", "left out: median <median> %, p90 <p90> %, worst <worst> %"),
              ("Whole steps, estimated", "~ FLOPs: median <f_median> %, p90 <f_p90> %, worst <f_worst> %"))),
+        Row("decoders under FSDP on A100 and H100, communication not counted", "26 published figures of three teams",
+            "median {median} %, p90 {p90} %, worst {worst} %", "one FLOP rate, that of the other teams: {f_median}, {f_p90}, {f_worst} %",
+            (("Decoders, estimated", "estimate: median <median> %, p90 <p90> %, worst <worst> %"),
+             ("Decoders, estimated", "~ FLOPs: median <f_median> %, p90 <f_p90> %, worst <f_worst> %"))),
         Row("V100 → A100, H100", "eight published pairs", "median {median} %, worst {worst} %", "peak rates: {peak} %",
             (("Whole steps, estimated", "transfer: median <median> %, p90 <_> %, worst <worst> %"),
              ("Whole steps, estimated", "peak rates: median <peak> %"))),

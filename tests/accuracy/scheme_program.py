@@ -9,7 +9,7 @@ import os
 import re
 import subprocess
 
-import scheme_models
+import model_dimensions
 from scheme_report import shortened
 from scheme_rows import NotPredicted
 
@@ -69,16 +69,16 @@ class Predictor:
     def workload(self, job, keeps_fp32=False):
         """WORKLOAD of a job: an estimate of its model on its GPU. Where parameters arrive in bfloat16 nothing is cast, as
         in the estimates' bf16-true; but there shards are bfloat16, too, and FSDP keeps them in fp32 (`keeps_fp32`)."""
-        name = scheme_models.CATALOGUE.get(job.model)
+        name = model_dimensions.CATALOGUE.get(job.model)
         if name is None:
-            name = os.path.join(self.folder, scheme_models.file_name(job.model))
+            name = os.path.join(self.folder, model_dimensions.file_name(job.model))
             if not os.path.exists(name):
                 with open(name, "w", encoding="utf-8") as file:
-                    json.dump(scheme_models.CONFIGS[job.model], file)
-        parts = [f"b{job.batch}"] + ([f"s{job.sequence}"] if scheme_models.has_tokens(job.model) else []) + [
+                    json.dump(model_dimensions.CONFIGS[job.model], file)
+        parts = [f"b{job.batch}"] + ([f"s{job.sequence}"] if model_dimensions.has_tokens(job.model) else []) + [
             job.precision + ("-true" if job.arrives_in_bf16 and not keeps_fp32 else "")]
-        if scheme_models.has_tokens(job.model):
-            parts.append("attn=eager" if scheme_models.has_eager_attention(job.model) else "attn=sdpa")
+        if model_dimensions.has_tokens(job.model):
+            parts.append("attn=eager" if model_dimensions.has_eager_attention(job.model) else "attn=sdpa")
         if job.checkpointing != "none":
             parts.append(f"ckpt={job.checkpointing}")
         spec = f"{name}@{job.gpu}:" + ":".join(parts)

@@ -8,6 +8,7 @@ import statistics
 from quantile import quantile
 
 WORTH_A_SIGN = 0.05
+NO_SIGN = 0.002  # what is predicted this near to 1 says neither: steps are only found to a thousandth
 # What counts as a miss, by table.
 LIMITS = {"ratios": 0.25, "efficiencies": 0.10, "memory": 0.15, "steps": 0.30}
 
@@ -36,7 +37,7 @@ class Case:
 
     def sign_is_right(self, value=None):
         value = self.predicted if value is None else value
-        return value is not None and value != 1 and (value > 1) == (self.measured > 1)
+        return value is not None and abs(value - 1) > NO_SIGN and (value > 1) == (self.measured > 1)
 
 
 def percent(value):

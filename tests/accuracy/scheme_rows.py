@@ -6,7 +6,7 @@ never its result or its identity; where a stack's own library decides what a row
 import dataclasses
 import re
 
-import scheme_models
+import model_dimensions
 
 # No measurement of a training step, or none that its words let anybody repeat.
 FLAGS_NOT_PREDICTED = ("context-missing", "do-not-score", "microbenchmark", "hybrid-parallel", "input-pipeline",
@@ -227,7 +227,7 @@ def precision_of(row, gpu, assumed):
     if stated.startswith("fp8"):
         raise NotPredicted("precision: fp8 alone")
     assumed.append("precision")
-    if not scheme_models.has_tokens(scheme_models.stem(row["model"])):
+    if not model_dimensions.has_tokens(model_dimensions.stem(row["model"])):
         return "fp32"
     return "amp" if gpu in ("V100", "P100", "T4", "RTX2080Ti", "TITANRTX") else "bf16"
 
@@ -240,7 +240,7 @@ def sequence_of(row, name):
     if step and row["metric"] == "tokens/s per GPU":  # two figures of one step, printed to three digits, tell its tokens
         tokens = float(row["value_ngpu"]) * float(step.group(1)) / int(row["per_gpu_batch"])
         return 256 * round(tokens / 256)
-    return scheme_models.SEQUENCES.get(name)
+    return model_dimensions.SEQUENCES.get(name)
 
 
 def number(text):
@@ -392,7 +392,7 @@ def job_of(row, baseline=False):
     if reason:
         raise NotPredicted(reason)
     base = scheme_of(row)
-    model = scheme_models.stem(row["model"])
+    model = model_dimensions.stem(row["model"])
     if model is None:
         raise NotPredicted("model's dimensions not stated")
     settings = row["scheme_settings"]
@@ -402,7 +402,7 @@ def job_of(row, baseline=False):
     if not row["per_gpu_batch"].isdigit():
         raise NotPredicted("batch not stated")
     sequence = sequence_of(row, model)
-    if scheme_models.has_tokens(model) and sequence is None:
+    if model_dimensions.has_tokens(model) and sequence is None:
         raise NotPredicted("sequence length not stated")
     assumed = []
     gpu, words, nics = cluster_of(row, assumed)

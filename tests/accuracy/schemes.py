@@ -4,7 +4,7 @@
     schemes.py SHARED --ddpsim build/release/cli/ddpsim [--dry-run] [--rows FILE] [--cache FILE] [--check]
 
 SHARED holds data/schemes/schemes.csv. scheme_rows.py turns a row into a job, by its inputs alone, or says why it cannot;
-scheme_models.py has the models' dimensions, scheme_figures.py what a published figure counts; scheme_program.py asks
+model_dimensions.py has the models' dimensions, scheme_figures.py what a published figure counts; scheme_program.py asks
 ddpsim, scheme_wire.py knows the bytes a scheme sends, scheme_report.py makes tables.
 
   ratios        rows of one group, model and GPU that share what no option has (torch.compile, fp8), each against each

@@ -7,7 +7,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "accuracy"))
 
 import scheme_figures  # noqa: E402
-import scheme_models  # noqa: E402
+import model_dimensions  # noqa: E402
 import scheme_rows as rows  # noqa: E402
 from scheme_program import Predictor  # noqa: E402
 from scheme_report import Case, figures_of  # noqa: E402
@@ -194,6 +194,7 @@ class Statistics(unittest.TestCase):
         self.assertTrue(self.case(0.95, 0.9).has_sign())
         self.assertTrue(self.case(1.2, 1.01).sign_is_right())
         self.assertFalse(self.case(1.2, 1).sign_is_right())
+        self.assertFalse(self.case(1.2, 1.001).sign_is_right())
         self.assertFalse(self.case(1.2, 0.9).sign_is_right())
         right, signed, median, p90, worst = figures_of([self.case(2, 1), self.case(1.1, 1.1), self.case(1, 1)])
         self.assertEqual((right, signed, median, p90, worst), (1, 2, 0, 1, 1))
@@ -215,15 +216,15 @@ class Statistics(unittest.TestCase):
 
 class Models(unittest.TestCase):
     def test_names_are_found_however_they_are_spelt(self):
-        self.assertEqual(scheme_models.stem("Llama-2 7B"), "Llama2-7B")
-        self.assertEqual(scheme_models.stem("Granite 7B (Llama2 architecture)"), "Granite 7B")
-        self.assertEqual(scheme_models.stem("ResNet 50"), "ResNet50")
-        self.assertIsNone(scheme_models.stem("dense 7B"))
+        self.assertEqual(model_dimensions.stem("Llama-2 7B"), "Llama2-7B")
+        self.assertEqual(model_dimensions.stem("Granite 7B (Llama2 architecture)"), "Granite 7B")
+        self.assertEqual(model_dimensions.stem("ResNet 50"), "ResNet50")
+        self.assertIsNone(model_dimensions.stem("dense 7B"))
 
     def test_dimensions_give_the_parameters_their_pages_state(self):
         for name, millions in (("Llama2-7B", 6738), ("Llama2-70B", 68977), ("Llama3-8B", 8030), ("TinyLlama 1.1B", 1100),
                                ("Mistral-7B", 7242), ("OLMo 1B", 1177)):
-            config = scheme_models.CONFIGS[name]
+            config = model_dimensions.CONFIGS[name]
             hidden, heads = config["hidden_size"], config["num_attention_heads"]
             attention = 2 * hidden * hidden * (1 + config["num_key_value_heads"] / heads)
             block = attention + 3 * hidden * config["intermediate_size"] + 2 * hidden

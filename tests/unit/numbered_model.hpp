@@ -8,9 +8,8 @@
 
 namespace ddpsim::schemes {
 
-/// Gradients come in the order of definition, reversed. `weight_first`: but of a linear layer, whose own backward DeepSpeed's
-/// stage 3 replaces.
-inline Workload numbered(bool weight_first = false) {
+/// Gradients come in the order of definition, reversed, as plain PyTorch writes them.
+inline Workload numbered() {
   Workload step;
   step.name = "numbered";
   step.forward = 100_us;
@@ -20,24 +19,19 @@ inline Workload numbered(bool weight_first = false) {
   for (int i = 0; i < 4; ++i) {
     const std::int64_t inner = i % 2 == 0 ? 31 : 17;
     const std::string layer = "layers." + std::to_string(i) + ".";
-    all.push_back(parameter(layer + "0.weight", {13}));
-    all.push_back(parameter(layer + "0.bias", {13}));
-    all.push_back(parameter(layer + "1.weight", {inner, 13}));
-    all.push_back(parameter(layer + "1.bias", {inner}));
-    all.push_back(parameter(layer + "3.weight", {13, inner}));
-    all.push_back(parameter(layer + "3.bias", {13}));
+    all.push_back(parameter(layer + "norm.weight", {13}));
+    all.push_back(parameter(layer + "norm.bias", {13}));
+    all.push_back(parameter(layer + "up.weight", {inner, 13}));
+    all.push_back(parameter(layer + "up.bias", {inner}));
+    all.push_back(parameter(layer + "down.weight", {13, inner}));
+    all.push_back(parameter(layer + "down.bias", {13}));
   }
   all.push_back(parameter("norm.weight", {13}));
   all.push_back(parameter("norm.bias", {13}));
   all.push_back(parameter("head.weight", {23, 13}));
   step.backward = Backward{.duration = 300_us, .ready = {}};
   for (std::size_t k = 0; k < all.size(); ++k) {
-    std::size_t index = all.size() - 1 - k;
-    const bool is_bias = all[index].name.ends_with("bias") && all[index - 1].shape->size() == 2;
-    const bool has_bias = all[index].shape->size() == 2 && index + 1 < all.size() &&
-                          all[index + 1].name.ends_with("bias");
-    if (weight_first) index = is_bias ? index - 1 : has_bias ? index + 1 : index;
-    step.backward->ready.push_back({.parameter = index,
+    step.backward->ready.push_back({.parameter = all.size() - 1 - k,
                                     .at = Duration::microseconds(10.0 * static_cast<double>(k + 1)),
                                     .copied_at = {}});
   }
@@ -52,9 +46,8 @@ inline std::vector<std::int64_t> bytes_of(const Step& step, CollectiveKind kind)
   return bytes;
 }
 
-inline Step run_numbered(Scheme scheme, int ranks, bool weight_first = false) {
-  return run(
-      Job(numbered(weight_first), small::node(ranks), options(std::move(scheme)), FreeModel{}));
+inline Step run_numbered(Scheme scheme, int ranks) {
+  return run(Job(numbered(), small::node(ranks), options(std::move(scheme)), FreeModel{}));
 }
 
 /// Exposed by phase, optimizer, iteration, in microseconds.

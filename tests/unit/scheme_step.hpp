@@ -29,6 +29,10 @@ namespace ddpsim::schemes {
 
 using namespace ddpsim::literals;
 
+inline constexpr CollectiveKind kReduces = CollectiveKind::all_reduce;
+inline constexpr CollectiveKind kGathers = CollectiveKind::all_gather;
+inline constexpr CollectiveKind kScatters = CollectiveKind::reduce_scatter;
+
 /// What a collective of a unit takes.
 using TimeOf = std::function<Duration(CollectiveKind, const std::string& unit, StepPhase)>;
 

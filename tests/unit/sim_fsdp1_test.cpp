@@ -6,6 +6,7 @@
 //   us            0     10     15    30        55 60      100      120    130
 //   compute       |wait |embed |wait |layers.0 |  |layers.1|layers.2|head |       10 + 15 + 5 exposed
 //   communicator  |root |layers.0    |layers.1    |layers.2|
+#include "ddpsim/sim/step.hpp"
 #include "scheme_step.hpp"
 
 using namespace ddpsim;
@@ -269,4 +270,53 @@ TEST_CASE("FSDP1: without units everything is gathered in front and reduced behi
             step,
             {.exposed_forward = 10, .exposed_backward = 5, .optimizer = 10, .iteration = 325}) ==
         "");
+}
+
+TEST_CASE("FSDP: a module that forward does not call is neither gathered nor reduced") {
+  // PyTorch 2.13 with a layer left out of forward: its hooks are not called.
+  Workload step = workload();
+  step.backward->ready.erase(step.backward->ready.begin() + 2);  // of layers.1
+  for (const Scheme& scheme : {Scheme(Fsdp1{}), Scheme(Fsdp2{})}) {
+    const Job job(step, small::node(2), options(scheme), FreeModel{});
+    REQUIRE_FALSE(cannot_simulate(job));
+    const Step run = schemes::run(job);
+    CHECK(run.collectives.size() == 8);
+    for (const CollectiveResult& one : run.collectives) CHECK(one.unit != "layers.1");
+    CHECK(run.times.iteration ==
+          simulate(job).step.times.iteration + run.times.exposed_communication);
+  }
+  const Job naive(step, small::node(2),
+                  options(NaiveAllReduce{.when = NaiveAllReduce::When::backward}), FreeModel{});
+  REQUIRE_FALSE(cannot_simulate(naive));
+  CHECK(schemes::run(naive).collectives.size() == 4);
+  CHECK(cannot_simulate(Job(step, small::node(2), options(Ddp{}), FreeModel{})));
+}
+
+TEST_CASE("FSDP: of a called module, parameters without a gradient travel with a flat one alone") {
+  // Layer 1 has a second weight of 1 MB that backward does not reach.
+  Workload step = workload();
+  step.parameters.push_back(parameter("layers.1.unused.weight", {500, 500}));
+  const auto sizes = [&](const Scheme& scheme) {
+    std::string text;
+    for (const CollectiveResult& one :
+         schemes::run(Job(step, small::node(2), options(scheme), FreeModel{})).collectives)
+      if (one.unit.starts_with("layers.1"))
+        text += fmt::format(" {} {}", name_of(one.kind), one.bytes.count());
+    return text;
+  };
+  CHECK(sizes(Fsdp1{}) == " all-gather 5000000 all-gather 5000000 reduce-scatter 5000000");
+  CHECK(sizes(Fsdp2{}) == " all-gather 5000000 all-gather 5000000 reduce-scatter 4000000");
+  // A unit of its own within the layer is not called; one around a unit that is called is, and has nothing to reduce.
+  const WrapPolicy inner{.by = WrapPolicy::By::modules, .modules = {"layers.*", "layers.*.*"}};
+  CHECK(sizes(Fsdp2{.wrap = inner}) ==
+        " all-gather 4000000 all-gather 4000000 reduce-scatter 4000000");
+  step.parameters.back().name = "layers.1.scale";
+  const WrapPolicy around{.by = WrapPolicy::By::modules,
+                          .modules = {"layers.*", "layers.*.linear"}};
+  for (const Scheme& scheme : {Scheme(Fsdp1{.wrap = around}), Scheme(Fsdp2{.wrap = around})}) {
+    const std::string sent = sizes(scheme);
+    CHECK(sent.find("all-gather 1000000") != std::string::npos);
+    CHECK(sent.find("reduce-scatter 1000000") == std::string::npos);
+    CHECK(sent.find("reduce-scatter 4000000") != std::string::npos);
+  }
 }

@@ -9,13 +9,11 @@ using namespace ddpsim::schemes;
 
 namespace {
 
-constexpr CollectiveKind kReduceScatter = CollectiveKind::reduce_scatter;
-constexpr CollectiveKind kAllGather = CollectiveKind::all_gather;
 using Sizes = std::vector<std::int64_t>;
 
 Duration buckets(CollectiveKind kind, const std::string& unit, StepPhase /*phase*/) {
   if (unit == "gradient norm") return 2_us;
-  if (kind == kAllGather) return unit == "bucket 2" ? 20_us : 50_us;
+  if (kind == kGathers) return unit == "bucket 2" ? 20_us : 50_us;
   return unit == "bucket 0" ? 30_us : unit == "bucket 1" ? 40_us : 6_us;
 }
 
@@ -53,8 +51,8 @@ TEST_CASE("Megatron: a bucket is reduced as it fills, gathered behind the optimi
         "\nall-gather bucket 1: 398 to 448"
         "\nall-gather bucket 2: 448 to 468");
   CHECK(parts(step.times) == "forward 0 backward 36 optimizer 122 | optimizer 10 | iteration 468");
-  CHECK(bytes_of(step, kReduceScatter) == Sizes{8'000'000, 8'000'000, 4'096'000});
-  CHECK(bytes_of(step, kAllGather) == Sizes{8'000'000, 8'000'000, 4'096'000});
+  CHECK(bytes_of(step, kScatters) == Sizes{8'000'000, 8'000'000, 4'096'000});
+  CHECK(bytes_of(step, kGathers) == Sizes{8'000'000, 8'000'000, 4'096'000});
 }
 
 TEST_CASE("Megatron: forward gathers a bucket ahead, and waits for the first") {
@@ -73,7 +71,7 @@ TEST_CASE("Megatron: forward gathers a bucket ahead, and waits for the first") {
         "\nall-reduce gradient norm: 401 to 403");
   CHECK(parts(step.times) == "forward 65 backward 36 optimizer 2 | optimizer 10 | iteration 413");
   // Once a step, not in every micro-batch.
-  CHECK(bytes_of(run_megatron(scheme, 3), kAllGather) == Sizes{4'096'000, 8'000'000, 8'000'000});
+  CHECK(bytes_of(run_megatron(scheme, 3), kGathers) == Sizes{4'096'000, 8'000'000, 8'000'000});
 }
 
 TEST_CASE("Megatron: without overlap one bucket, whatever its size, when backward is over") {
@@ -84,7 +82,7 @@ TEST_CASE("Megatron: without overlap one bucket, whatever its size, when backwar
         "\nreduce-scatter bucket 0: 300 to 330"
         "\nall-reduce gradient norm: 330 to 332"
         "\nall-gather bucket 0: 342 to 392");
-  CHECK(bytes_of(step, kReduceScatter) == Sizes{20'096'000});
+  CHECK(bytes_of(step, kScatters) == Sizes{20'096'000});
   CHECK(parts(step.times) == "forward 0 backward 30 optimizer 52 | optimizer 10 | iteration 392");
 }
 
@@ -99,23 +97,23 @@ TEST_CASE("Megatron: buckets close at a size, and end at 128s of elements and th
   MegatronOptimizer scheme{.overlap_grad_reduce = true};
   SimulationOptions all = options(scheme);
   const Job whole(workload(), small::node(2), all, FreeModel{});
-  CHECK(bytes_of(run(whole, buckets), kReduceScatter) == Sizes{4 * 5'000'064});
+  CHECK(bytes_of(run(whole, buckets), kScatters) == Sizes{4 * 5'000'064});
   scheme.bucket_size = 1'000'001;
   const Job two(workload(), small::node(2), options(scheme), FreeModel{});
-  CHECK(bytes_of(run(two, buckets), kReduceScatter) == Sizes{8'000'000, 8'000'000, 4 * 1'000'064});
+  CHECK(bytes_of(run(two, buckets), kScatters) == Sizes{8'000'000, 8'000'000, 4 * 1'000'064});
   // Three ranks: 384s.
   const Job three(workload(), small::node(3), options(scheme), FreeModel{});
-  CHECK(bytes_of(run(three, buckets), kReduceScatter) ==
+  CHECK(bytes_of(run(three, buckets), kScatters) ==
         Sizes{4 * 2'000'256, 4 * 2'000'256, 4 * 1'000'320});
 }
 
 TEST_CASE("Megatron: parameters are gathered in their own type, gradients may be reduced in fp32") {
   MegatronOptimizer scheme = kOverlapped;
   scheme.param_dtype = Dtype::bfloat16;
-  CHECK(bytes_of(run_megatron(scheme), kReduceScatter) == Sizes{4'000'000, 4'000'000, 2'048'000});
+  CHECK(bytes_of(run_megatron(scheme), kScatters) == Sizes{4'000'000, 4'000'000, 2'048'000});
   scheme.grad_reduce_in_fp32 = true;
-  CHECK(bytes_of(run_megatron(scheme), kReduceScatter) == Sizes{8'000'000, 8'000'000, 4'096'000});
-  CHECK(bytes_of(run_megatron(scheme), kAllGather) == Sizes{4'000'000, 4'000'000, 2'048'000});
+  CHECK(bytes_of(run_megatron(scheme), kScatters) == Sizes{8'000'000, 8'000'000, 4'096'000});
+  CHECK(bytes_of(run_megatron(scheme), kGathers) == Sizes{4'000'000, 4'000'000, 2'048'000});
 }
 
 TEST_CASE("Megatron: one rank takes one GPU's step; free collectives leave compute") {

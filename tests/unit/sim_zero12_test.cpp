@@ -129,8 +129,8 @@ TEST_CASE("ZeRO: as recorded with DeepSpeed, bucket by bucket") {
   CHECK(bytes_of(small, kAllReduce) ==
         Sizes{1196, 1108, 1040, 1612, 124, 1612, 1108, 1040, 1612, 124, 1612, 104, 1196, 4});
   CHECK(bytes_of(small, kAllGather) == Sizes{13488});
-  // Of four ranks a part ends four elements before the end of layers.2.3.weight, which is larger than the bucket; another
-  // ends within layers.0.3.weight, whose 85 elements in front of that are no bucket by themselves.
+  // Of four ranks a part ends four elements before the end of layers.2.down.weight, which is larger than the bucket; another
+  // ends within layers.0.down.weight, whose 85 elements in front of that are no bucket by themselves.
   const Step cut = run_numbered(Zero{.stage = 1, .reduce_bucket_size = 300}, 4);
   CHECK(bytes_of(cut, kAllReduce) ==
         Sizes{1196, 104, 1612, 124, 1612, 1108, 1040, 1612, 124, 1596, 16, 1108, 1040, 1196, 4});

@@ -40,7 +40,7 @@ Zero recorded(std::int64_t prefetch, std::int64_t reuse, std::int64_t live = 1'0
 }
 
 Sizes gathered(const Zero& zero, int ranks = 2) {
-  return bytes_of(run_numbered(zero, ranks, true), kAllGather);
+  return bytes_of(run_numbered(zero, ranks), kAllGather);
 }
 
 }  // namespace
@@ -127,7 +127,19 @@ TEST_CASE("ZeRO-3: called are modules that own parameters and those around, list
     if (!unit.module.starts_with("layers.") || unit.module.starts_with("layers.0"))
       names.push_back(unit.name());
   CHECK(names == std::vector<std::string>{"root", "embedding", "head", "norm", "layers.0",
-                                          "layers.0.0", "layers.0.1", "layers.0.3"});
+                                          "layers.0.down", "layers.0.norm", "layers.0.up"});
+}
+
+TEST_CASE("ZeRO-3: an element of a list is called, though all it holds is numbered") {
+  Workload step;
+  for (const char* name : {"stages.0.0.up.weight", "stages.0.1.up.weight", "stages.1.0.up.weight"})
+    step.parameters.push_back(parameter(name, {2, 2}));
+  std::vector<std::string> names;
+  for (const Unit& unit : zero3_modules(step, {.by = WrapPolicy::By::leaves, .modules = {}}))
+    names.push_back(unit.name());
+  CHECK(names == std::vector<std::string>{"root", "stages.0", "stages.1", "stages.0.0",
+                                          "stages.0.1", "stages.1.0", "stages.0.0.up",
+                                          "stages.0.1.up", "stages.1.0.up"});
 }
 
 TEST_CASE("ZeRO-3: as recorded with DeepSpeed, all-gather by all-gather") {
@@ -146,9 +158,9 @@ TEST_CASE("ZeRO-3: as recorded with DeepSpeed, all-gather by all-gather") {
   const Sizes with_small = gathered(persistent);
   CHECK(with_small.front() == 12416);
   CHECK(with_small.size() == 19);
-  CHECK(bytes_of(run_numbered(recorded(900, 0), 2, true), kReduceScatter) ==
+  CHECK(bytes_of(run_numbered(recorded(900, 0), 2), kReduceScatter) ==
         Sizes{3328, 3528, 3688, 3056});
-  CHECK(bytes_of(run_numbered(recorded(900, 0), 4, true), kReduceScatter) ==
+  CHECK(bytes_of(run_numbered(recorded(900, 0), 4), kReduceScatter) ==
         Sizes{3392, 3552, 3744, 3072});
 }
 
@@ -177,4 +189,23 @@ TEST_CASE("ZeRO-3: one rank takes one GPU's step; free collectives leave compute
       CHECK(run(zero, free, 1, small::node(1)).times.loss.total() == 0_us);
       CHECK(run(zero, free, 1, small::node(4)).times.iteration == 305_us);
     }
+}
+
+TEST_CASE("ZeRO-3: the host is called for every module and gradient, and may come late") {
+  // It begins a forward ahead, at -100. The second hook in front of a module is embed's: its all-gather leaves at -80, that
+  // of layers.0.linear behind the fifth (embed, layers.0, layers.0.linear), four hooks behind that layers.1's, then
+  // layers.2's, and three on the head's.
+  SimulationOptions all = options(on_demand());
+  all.costs.host_module_hook = 10_us;
+  const Step step = run(Job(workload(), small::node(2), all, FreeModel{}));
+  std::string launched;
+  for (const CollectiveResult& one : step.collectives)
+    if (one.kind == kAllGather)
+      launched += fmt::format(" {}", one.launch.since_start().microseconds());
+  CHECK(launched == " -80 -50 -10 30 60");
+  all.costs.host_module_hook = 0_us;
+  all.costs.host_python_hook = 100_us;
+  // It has waited until layers.0's all-gather was over, at 30, and is called for five gradients: 530.
+  const Step late = run(Job(workload(), small::node(2), all, FreeModel{}));
+  CHECK(late.times.exposed_backward() == 205_us);
 }

@@ -100,7 +100,9 @@ inline SimulationOptions bare() {
                    .host_step_kernel = {},
                    .launch_latency = {},
                    .event_latency = {},
-                   .host_search_per_parameter = {}};
+                   .host_search_per_parameter = {},
+                   .host_python_hook = {},
+                   .host_module_hook = {}};
   options.interference = {.sm_share = 0, .memory_share = 0, .communication_rate = 1};
   return options;
 }

@@ -91,6 +91,7 @@ struct Fsdp2 {
 struct Zero {
   int stage = 2;
   std::int64_t reduce_bucket_size = 500'000'000;
+  /// As configurations name it; DeepSpeed uses it only where PyTorch has no all_gather_into_tensor: here nothing does.
   std::int64_t allgather_bucket_size = 500'000'000;
   std::optional<bool> overlap_comm;  ///< absent: in stage 3 alone
   std::optional<Dtype> param_dtype;  ///< bf16, fp16: of parameters and gradients, steps being fp32
