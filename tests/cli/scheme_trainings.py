@@ -37,6 +37,7 @@ BLOCKS = {"numbered": "layers.0+layers.1+layers.2+layers.3", "nested": "stages.0
           "tiny": "layers.0+layers.1+layers.2"}
 BLOCKS["tied"] = BLOCKS["numbered"]
 INNER = "+".join(f"stages.{s}.{b}" for s in range(3) for b in range(2))
+WITHIN = ("stages.1.0.up+stages.1.0+stages.2", "stages.1.0.norm+stages.1.0+stages.2")  # units in another, amid it and first of it
 MORE = BLOCKS["nested"] + "+tail.0+tail.2"
 
 
@@ -164,22 +165,28 @@ AT_LAST = {"accumulate": 2, "sync": "no_sync"}
 
 
 def cases_of_fsdp1(ranks):
+    """Two ranks show every order; four what padding and groups of ranks make of it."""
     for strategy in ("full_shard", "shard_grad_op", "no_shard"):
-        more = [{}, {"wrap": "none"}, {"forward_prefetch": True}, {"param_dtype": "bf16"}, {"reduce_dtype": "bf16"}, MIXED, TWICE,
-                AT_LAST, {"use_orig_params": True}, {"use_orig_params": True, **MIXED}]
-        if strategy == "full_shard":
-            more += [{"backward_prefetch": "post"}, {"backward_prefetch": "none"}, {"limit_all_gathers": False},
-                     *({"backward_prefetch": prefetch, "forward_prefetch": True} for prefetch in ("post", "none"))]
-        for options in more:
+        for options in ({}, MIXED, AT_LAST, {"use_orig_params": True}, {"use_orig_params": True, **MIXED}):
             yield "numbered", {"strategy": strategy, **options}
         for model in ("tiny", "tied", "nested"):
             yield model, {"strategy": strategy}
-        yield "nested", {"strategy": strategy, "wrap": INNER}
-        yield "nested", {"strategy": strategy, "wrap": MORE}
-    for size in (100, 400, 1000, 1500, 3000):
-        for model in ("numbered", "nested"):
-            yield model, {"strategy": "full_shard", "wrap": "size", "min_num_params": size}
-    yield "nested", {"strategy": "full_shard", "wrap": "stages.1.0.up+stages.1.0+stages.2"}
+        if ranks == 2:
+            for options in ({"wrap": "none"}, {"forward_prefetch": True}, {"param_dtype": "bf16"}, {"reduce_dtype": "bf16"},
+                            TWICE):
+                yield "numbered", {"strategy": strategy, **options}
+            for wrap in (INNER, MORE):
+                yield "nested", {"strategy": strategy, "wrap": wrap}
+    if ranks == 2:
+        for options in ({"backward_prefetch": "post"}, {"backward_prefetch": "none"}, {"limit_all_gathers": False},
+                        *({"backward_prefetch": prefetch, "forward_prefetch": True} for prefetch in ("post", "none"))):
+            yield "numbered", {"strategy": "full_shard", **options}
+        for size in (100, 400, 1000, 1500, 3000):
+            for model in ("numbered", "nested"):
+                yield model, {"strategy": "full_shard", "wrap": "size", "min_num_params": size}
+        for wrap in WITHIN:
+            for prefetch in (False, True):
+                yield "nested", {"strategy": "full_shard", "wrap": wrap, "forward_prefetch": prefetch}
     if ranks == 4:
         for strategy in ("hybrid_shard", "hybrid_shard_zero2"):
             for options in ({}, {"backward_prefetch": "post"}, MIXED, TWICE, AT_LAST):
@@ -187,31 +194,37 @@ def cases_of_fsdp1(ranks):
 
 
 def cases_of_fsdp2(ranks):
-    """reshard_after_forward is given to blocks and root alike, but where the root's is left to its default."""
-    for reshard in ({}, {"reshard_after_forward": True}, {"reshard_after_forward": False},
-                    *([{"reshard_after_forward": 2}, {"reshard_after_forward": 2, "root": "default"}] if ranks == 4 else [])):
+    """As of FSDP1. reshard_after_forward is given to blocks and root alike, but where the root's is left to its default."""
+    whole = ({}, {"reshard_after_forward": True}, {"reshard_after_forward": False})
+    parts = ({"reshard_after_forward": 2}, {"reshard_after_forward": 2, "root": "default"})
+    for reshard in whole if ranks == 2 else parts:
         for options in ({}, {"wrap": "none"}, MIXED, AT_LAST, {"last": "kept"}):
             yield "numbered", {**reshard, **options}
         for model in ("tiny", "tied", "nested"):
             yield model, reshard
-        yield "nested", {"wrap": INNER, **reshard}
-        yield "nested", {"wrap": MORE, **reshard}
-    for options in ({"param_dtype": "bf16"}, {"reduce_dtype": "bf16"}, TWICE, {**AT_LAST, "reshard_after_backward": False},
-                    {"reshard_after_forward": False, **AT_LAST, "reshard_after_backward": False}):
-        yield "numbered", options
-    yield "nested", {"wrap": "stages.1.0.up+stages.1.0+stages.2"}
+        for wrap in (INNER, MORE):
+            yield "nested", {"wrap": wrap, **reshard}
+    if ranks == 2:
+        for options in ({"param_dtype": "bf16"}, {"reduce_dtype": "bf16"}, TWICE, {**AT_LAST, "reshard_after_backward": False},
+                        {"reshard_after_forward": False, **AT_LAST, "reshard_after_backward": False}):
+            yield "numbered", options
+        for wrap in WITHIN:
+            yield "nested", {"wrap": wrap}
     if ranks == 4:
+        for model in ("numbered", "tiny", "nested"):
+            yield model, {}
         for reshard in ({}, {"reshard_after_forward": False}):
             for options in ({}, MIXED, TWICE, AT_LAST, {"accumulate": 2, "sync": "no_all_reduce"}):
                 yield "numbered", {"group": 2, **reshard, **options}
 
 
-def cases_of_zero_redundancy(_):
+def cases_of_zero_redundancy(ranks):
     for model in MODELS:
         for view in (False, True):
             yield model, {"parameters_as_bucket_view": view}
-        for overlap in ("step", "interleaved"):
-            yield model, {"overlap": overlap, "bucket_cap_mb": 0.002}
+        if ranks == 2:
+            for overlap in ("step", "interleaved"):
+                yield model, {"overlap": overlap, "bucket_cap_mb": 0.002}
 
 
 CASES = {"fsdp1": cases_of_fsdp1, "fsdp2": cases_of_fsdp2, "zero_redundancy": cases_of_zero_redundancy}
