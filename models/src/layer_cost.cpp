@@ -262,11 +262,13 @@ int optimizer_kernels(const Model& model) {
 }
 
 Duration optimizer_cost(const Model& model, const GpuModel& gpu) {
-  double bytes = 0;  // gradients, weights and states are of one type
+  double elements = 0;
   for (const Parameter& parameter : model.parameters)
-    bytes += static_cast<double>(gradient_bytes(parameter)->count());
-  bytes *= optimizer_passes(model);
+    elements += static_cast<double>(gradient_bytes(parameter)->count()) /
+                static_cast<double>(element_size(parameter.dtype));
   const LayerCostConstants constants;
+  const double bytes =
+      optimizer_passes(model) * elements * static_cast<double>(element_size(Dtype::float32));
   return Duration::seconds(bytes / (gpu.memory_bandwidth.bytes_per_second() * constants.memory) +
                            optimizer_kernels(model) * constants.kernel_us * 1e-6);
 }

@@ -35,6 +35,8 @@ LayerCostConstants round_constants() {
   constants.memory = 0.5;
   constants.tensor_convolution = 0.25;
   constants.tensor_linear = 0.5;
+  constants.tensor_depth = 256;
+  constants.tensor_attention = 0.25;
   constants.kernel_us = 3;
   return constants;
 }
@@ -184,15 +186,64 @@ TEST_CASE("layer cost by hand: in attention both operands belong to a sample") {
 }
 
 TEST_CASE("layer cost by hand: half precision halves the bytes and copies the weights") {
-  // 8 388 608 operations at 8 x 0.5 TFLOPS; 81 920 operands and 16 384 weights of two bytes, and six
-  // more for each weight: its half-precision copy and its gradient's.
-  const Duration expected = 3_us + 2.097152_us + 294.912_us;
+  // 8 388 608 operations at 8 x 0.5 TFLOPS, of which a depth of 256 reaches half; 81 920 operands and 16 384 weights
+  // of two bytes, and six more for each weight: its half-precision copy and its gradient's.
+  const Duration expected = 3_us + 4.194304_us + 294.912_us;
   CHECK(cost_of(linear(), Precision::amp).forward == expected);
   CHECK(cost_of(linear(), Precision::bf16).forward == expected);
   // A convolution's operands are converted to NHWC and back: 7/3 of them move. Three samples:
   // 192 x 64 x 64, 1 572 864 operations at 8 x 0.25 TFLOPS; 24 576 operands become 57 344, with 4096
   // weights 122 880 bytes; 6 x 4096 bytes of copies.
   CHECK(cost_of(convolution(64, 64), Precision::amp, 3).forward == 3_us + 0.786432_us + 147.456_us);
+}
+
+TEST_CASE(
+    "layer cost by hand: parameters in bfloat16 are not cast, nor is an embedding's gradient") {
+  // As above without the six bytes for each weight.
+  CHECK(cost_of(linear(), Precision::bf16_true).forward == 3_us + 4.194304_us + 196.608_us);
+  CHECK(layer_kernels(linear(), Precision::bf16).forward == 2);
+  CHECK(layer_kernels(linear(), Precision::bf16_true).forward == 1);
+  Layer embedding;
+  embedding.kind = LayerKind::embedding;
+  embedding.weights = 5000;
+  CHECK(cost_of(embedding, Precision::bf16_true).weight_gradient == 10_us);
+}
+
+TEST_CASE("layer cost by hand: each of a Linear's products has a depth of its own") {
+  GpuModel endless = small_gpu();
+  endless.memory_bandwidth = Bandwidth::bytes_per_second(1e30);
+  const auto cost = [&](int capability) {
+    endless.compute_capability = capability;
+    return cost_of(linear(), Precision::bf16_true, 2, endless);
+  };
+  // 8 388 608 operations at 8 x 0.5 TFLOPS take 2.097152 us; two kernels beside. Forward is 256 deep, which reaches
+  // half; the input's gradient 64, a fifth; the weight's as deep as there are tokens, 256.
+  CHECK(cost(80).forward == 3_us + 4.194304_us);
+  CHECK(cost(80).data_gradient == 3_us + 10.48576_us);
+  CHECK(cost(80).weight_gradient == 4.194304_us);
+  // Three quarters of that on GPUs from sm_90 on, 0.94 on others.
+  CHECK((cost(90).forward - 3_us).microseconds() == doctest::Approx(4.194304 / 0.75));
+  CHECK((cost(100).forward - 3_us).microseconds() == doctest::Approx(4.194304 / 0.75));
+  for (const int other : {70, 75, 86, 89})
+    CHECK((cost(other).forward - 3_us).microseconds() == doctest::Approx(4.194304 / 0.94));
+}
+
+TEST_CASE("layer cost by hand: fused attention is two products, five backward, and its operands") {
+  Layer layer;
+  layer.kind = LayerKind::attention;
+  layer.fused = FusedAttention{.heads = 2, .features = 64, .queries = 128, .keys = 128};
+  layer.forward_elements = 1000;
+  layer.backward_elements = 2000;
+  layer.backward_kernels = 3;
+  // Two samples of 2 x 2 x 128 x 128 x 64 products: 16 777 216 operations at 8 x 0.25 TFLOPS; 4000 bytes.
+  CHECK(cost_of(layer, Precision::bf16).forward == 3_us + 8.388608_us + 4_us);
+  CHECK(cost_of(layer, Precision::bf16).data_gradient == 9_us + 20.97152_us + 8_us);
+  CHECK(cost_of(layer, Precision::bf16).weight_gradient == Duration());
+  layer.fused->causal = true;  // half of the scores
+  CHECK(cost_of(layer, Precision::bf16).forward == 3_us + 4.194304_us + 4_us);
+  // Outside the tensor cores as any product there: at 0.5 and 0.25 TFLOPS; twice the bytes.
+  CHECK(cost_of(layer).forward == 3_us + 16.777216_us + 8_us);
+  CHECK(cost_of(layer).data_gradient == 9_us + 83.88608_us + 16_us);
 }
 
 TEST_CASE("layer cost by hand: TF32 serves convolutions unasked, matrix products when asked") {
@@ -205,7 +256,7 @@ TEST_CASE("layer cost by hand: TF32 serves convolutions unasked, matrix products
   CHECK(forward(convolution(64, 64), Precision::fp32, 3) == 3_us + 3.145728_us + 245.76_us);
   CHECK(forward(convolution(64, 64), Precision::tf32, 3) == 3_us + 3.145728_us + 245.76_us);
   CHECK(forward(linear(), Precision::fp32, 2) == 3_us + 16.777216_us + 393.216_us);
-  CHECK(forward(linear(), Precision::tf32, 2) == 3_us + 8.388608_us + 393.216_us);
+  CHECK(forward(linear(), Precision::tf32, 2) == 3_us + 16.777216_us + 393.216_us);
   // Without TensorFloat-32 asking for it changes nothing.
   CHECK(cost_of(linear(), Precision::tf32).forward == 3_us + 16.777216_us + 393.216_us);
 }

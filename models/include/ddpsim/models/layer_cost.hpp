@@ -69,7 +69,7 @@ LayerKernels layer_kernels(const Layer& layer, Precision precision);
 /// What models of this kind are mostly trained with: SGD with momentum for images, Adam for sequences.
 Optimizer usual_optimizer(SampleKind kind);
 
-/// Of the usual optimizer; parameters in groups of kernels (foreach).
+/// Of the usual optimizer, its state in fp32 whatever the parameters are; in groups of kernels (foreach).
 Duration optimizer_cost(const Model& model, const GpuModel& gpu);
 int optimizer_kernels(const Model& model);
 
