@@ -84,7 +84,7 @@ double at_peak_ms(const Row& row) {
          (find_gpu(spec.gpu).value().half_tflops * 1e12);
 }
 
-std::string summary(std::vector<double> errors) {
+std::string told(std::vector<double> errors) {
   for (double& error : errors) error = std::abs(error);
   return fmt::format("median {:.1f} %, p90 {:.1f} %, worst {:.1f} %", 100 * median(errors),
                      100 * quantile(errors, 0.9), 100 * quantile(errors, 1));
@@ -119,8 +119,8 @@ TEST_CASE("decoder steps: compute estimated against steps published under FSDP")
         "\n  {:<12} {:<52} measured {:8.1f} ms, estimate {:8.1f} ({:+.0f} %), ~ FLOPs {:+.0f} %",
         row.source, row.spec, measured, estimate, 100 * errors.back(), 100 * rival.back());
   }
-  MESSAGE("decoder steps", report, "\n  estimate: ", summary(errors),
-          "\n  ~ FLOPs:  ", summary(rival));
+  MESSAGE("decoder steps", report, "\n  estimate: ", told(errors),
+          "\n  ~ FLOPs:  ", told(rival));
   CHECK(median_error(errors) <= 0.10);
   CHECK(median_error(errors) < 0.6 * median_error(rival));
   for (const double error : errors) {
