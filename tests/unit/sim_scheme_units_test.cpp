@@ -144,6 +144,13 @@ TEST_CASE("units: none but the root; and no root that owns nothing") {
   CHECK(units({"layers.0.w.weight", "layers.1.w.weight"}) == "layers.0: 0; layers.1: 1");
 }
 
+TEST_CASE("units: every module that owns parameters itself") {
+  const WrapPolicy leaves{.by = By::leaves, .modules = {}};
+  CHECK(units({"embed.weight", "layers.0.w.weight", "layers.0.w.bias", "layers.0.scale"}, leaves) ==
+        "embed: 0; layers.0: 3; layers.0.w: 1 2");
+  CHECK(units({"scale", "w.weight"}, leaves) == "root: 0; w: 1");
+}
+
 TEST_CASE("units: parameters outside the wrapper are in none") {
   Workload workload =
       named({"embed.weight", "layers.0.w.weight", "layers.0.v.weight", "layers.1.w.weight"});
