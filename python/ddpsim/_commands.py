@@ -35,6 +35,7 @@ def simulate(
     *,
     iterations: int | None = None,
     measured: Input | None = None,
+    scheme: Text | None = None,
     bucket_cap_mb: Text | None = None,
     first_bucket_mb: Text | None = None,
     bucket_cap_mb_list: Texts | None = None,
@@ -110,6 +111,8 @@ def simulate(
             also drawn into --timeline
 
     DDP:
+        scheme (NAME[): how it is trained data-parallel: ddp (default), naive, fsdp1, fsdp2, zero1, zero2, zero3,
+            megatron, zero_redundancy; options behind a colon: fsdp2:param_dtype=bf16,wrap=blocks (docs/schemes.md)
         bucket_cap_mb (TEXT): bucket_cap_mb as passed to DDP, in MiB; absent: PyTorch's default, which is not the same
             as 25
         first_bucket_mb (TEXT): torch.distributed._DEFAULT_FIRST_BUCKET_BYTES, in MiB (1.10 and later)
@@ -214,6 +217,7 @@ def simulate(
     return answer(SimulateResult, "simulate", (workload, cluster), {
         "--iterations": iterations,
         "--measured": measured,
+        "--scheme": scheme,
         "--bucket-cap-mb": bucket_cap_mb,
         "--first-bucket-mb": first_bucket_mb,
         "--bucket-cap-mb-list": bucket_cap_mb_list,
@@ -280,6 +284,7 @@ def tune(
     cluster: Input,
     *,
     caps: Texts | None = None,
+    scheme: Text | None = None,
     bucket_cap_mb: Text | None = None,
     first_bucket_mb: Text | None = None,
     bucket_cap_mb_list: Texts | None = None,
@@ -351,6 +356,8 @@ def tune(
         caps (TEXT): only these caps (MiB), X,X,…; default: every bucket assignment once
 
     DDP:
+        scheme (NAME[): how it is trained data-parallel: ddp (default), naive, fsdp1, fsdp2, zero1, zero2, zero3,
+            megatron, zero_redundancy; options behind a colon: fsdp2:param_dtype=bf16,wrap=blocks (docs/schemes.md)
         bucket_cap_mb (TEXT): bucket_cap_mb as passed to DDP, in MiB; absent: PyTorch's default, which is not the same
             as 25
         first_bucket_mb (TEXT): torch.distributed._DEFAULT_FIRST_BUCKET_BYTES, in MiB (1.10 and later)
@@ -450,6 +457,7 @@ def tune(
 
     return answer(TuneResult, "tune", (workload, cluster), {
         "--caps": caps,
+        "--scheme": scheme,
         "--bucket-cap-mb": bucket_cap_mb,
         "--first-bucket-mb": first_bucket_mb,
         "--bucket-cap-mb-list": bucket_cap_mb_list,
@@ -513,6 +521,7 @@ def advise(
     workload: Input,
     cluster: Input,
     *,
+    scheme: Text | None = None,
     bucket_cap_mb: Text | None = None,
     first_bucket_mb: Text | None = None,
     bucket_cap_mb_list: Texts | None = None,
@@ -581,6 +590,8 @@ def advise(
         matrix; words beside a file complete it: "matrix.txt gpu:A100 node:4 nic:200Gbps:ib"
 
     DDP:
+        scheme (NAME[): how it is trained data-parallel: ddp (default), naive, fsdp1, fsdp2, zero1, zero2, zero3,
+            megatron, zero_redundancy; options behind a colon: fsdp2:param_dtype=bf16,wrap=blocks (docs/schemes.md)
         bucket_cap_mb (TEXT): bucket_cap_mb as passed to DDP, in MiB; absent: PyTorch's default, which is not the same
             as 25
         first_bucket_mb (TEXT): torch.distributed._DEFAULT_FIRST_BUCKET_BYTES, in MiB (1.10 and later)
@@ -679,6 +690,7 @@ def advise(
     from ._results import AdviseResult
 
     return answer(AdviseResult, "advise", (workload, cluster), {
+        "--scheme": scheme,
         "--bucket-cap-mb": bucket_cap_mb,
         "--first-bucket-mb": first_bucket_mb,
         "--bucket-cap-mb-list": bucket_cap_mb_list,
@@ -765,6 +777,7 @@ def compare(
     sync_batchnorm: bool = False,
     sync_batchnorm_group: int | None = None,
     accumulate: int | None = None,
+    scheme: Texts | None = None,
     nccl: str | None = None,
     algorithm: Texts | None = None,
     protocol: Texts | None = None,
@@ -859,6 +872,9 @@ def compare(
         sync_batchnorm_group (INT): ranks of each process group of its own, whole nodes: convert_sync_batchnorm(model,
             process_group)
         accumulate (INT): micro-batches per step, all but the last under no_sync(); absent: as recorded, or 1
+        scheme (NAME[): how it is trained data-parallel: ddp (default), naive, fsdp1, fsdp2, zero1, zero2, zero3,
+            megatron, zero_redundancy; options behind a colon: fsdp2:param_dtype=bf16,wrap=blocks (docs/schemes.md);
+            repeatable: each is a candidate
 
     NCCL:
         nccl (TEXT): NCCL version (default: the recorded one, else the one PyTorch ships)
@@ -970,6 +986,7 @@ def compare(
         "--sync-batchnorm": sync_batchnorm,
         "--sync-batchnorm-group": sync_batchnorm_group,
         "--accumulate": accumulate,
+        "--scheme": repeated(scheme),
         "--nccl": nccl,
         "--algorithm": algorithm,
         "--protocol": protocol,

@@ -129,7 +129,7 @@ TEST_CASE(
   const auto forward_of = [&](const Scheme& scheme) {
     SimulationOptions asked = costs;
     asked.scheme = scheme;
-    return schemes::run(Job(workload(), two_by_two(), asked, FreeModel{}), nothing).times.forward;
+    return schemes::run(Job(layered(), two_by_two(), asked, FreeModel{}), nothing).times.forward;
   };
   CHECK(forward_of(Fsdp2{.reshard_to = 2}) == 100_us + 17_us + 3 * 9_us + 3 * 5_us);
   CHECK(forward_of(Fsdp2{}) == 100_us + 17_us + 3 * 9_us);
@@ -137,7 +137,7 @@ TEST_CASE(
   // Layer 2's part is kept when its forward is over, whenever its all-gather could begin.
   const TimeOf fast = [](CollectiveKind, const std::string&, StepPhase) { return 5_us; };
   const Step step = schemes::run(
-      Job(workload(), two_by_two(), options(Fsdp2{.reshard_to = 2}), FreeModel{}), fast);
+      Job(layered(), two_by_two(), options(Fsdp2{.reshard_to = 2}), FreeModel{}), fast);
   CHECK(on_the_wire(step, 20_us).starts_with("\nall-gather layers.2: 95 to 100"));
 }
 
