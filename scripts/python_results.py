@@ -57,6 +57,7 @@ PARTS = {
     "explained_by": "Explanation", "variation": "Variation", "stragglers": "Straggler", "rank_waits": "RankWaits",
     "SimulateResult.measured": "MeasuredStep", "MeasuredStep.spans": "MeasuredSpan", "SimulateResult.launch_cost": "LaunchCost",
     "iterations": "Iteration", "iteration_statistics": "IterationStatistics", "model_averaging": "ModelAveraging",
+    "scheme": "Scheme", "SimulateResult.collectives": "Collective", "Iteration.collectives": "Collective",
     "loss": "Loss", "memory": "Memory", "Memory.parts": "MemoryParts",
     "CompareResult.rows": "CompareRow", "Comparison.rows": "CompareRow", "workloads": "Comparison", "mix": "Mix", "Mix.rows": "MixRow",
     "behind_sources": "BehindSource", "other_choice": "OtherChoice", "here": "Choice", "on_fastest": "Choice", "cost": "Cost",
@@ -77,7 +78,7 @@ PARTS = {
     "Timeline.ranks": "RankTimeline", "RankTimeline.spans": "Span", "activations": "Activations", "buffers": "Buffer",
 }
 # Keys of these are the user's own.
-FREE = {"SweepPoint.grid", "Workload.provenance", "Timeline.provenance", "RankRecording.provenance"}
+FREE = {"SweepPoint.grid", "Scheme.options", "Workload.provenance", "Timeline.provenance", "RankRecording.provenance"}
 
 # Numbers that may have a fraction, though the corpus shows none.
 REAL = re.compile(r"us|.*_(us|mb|percent|gbps|scale|slowdown|share|factor|rate|second|hour|s)|share|slowdown|jitter|goodput|"

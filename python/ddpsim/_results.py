@@ -446,6 +446,40 @@ class IterationStatistics(Record):
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
+class Scheme(Record):
+    """`scheme` of a document."""
+
+    name: str
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Collective(Record):
+    """`collectives` of a document."""
+
+    kind: str
+    unit: str
+    bytes: int
+    ready_us: float
+    launch_us: float
+    start_us: float
+    last_arrival_us: float
+    end_us: float
+    phase: str
+    algorithm: str
+    protocol: str
+    channels: int
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "ready_us": real,
+        "launch_us": real,
+        "start_us": real,
+        "last_arrival_us": real,
+        "end_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class SimulateResult(Answer):
     """One step: its parts, its buckets, where the efficiency goes. Fields: docs/formats.md, *simulate --json*."""
 
@@ -462,7 +496,7 @@ class SimulateResult(Answer):
     network: str
     compute_scale: float
     rank_slowdown: float
-    bucket_setting: str
+    bucket_setting: str | None
     iteration_us: float
     forward_us: float
     buffer_broadcast_us: float
@@ -510,6 +544,11 @@ class SimulateResult(Answer):
     model_averaging: ModelAveraging | None
     iteration_statistics: IterationStatistics | None
     forward_ahead_us: float | None
+    scheme: Scheme | None
+    exposed_forward_us: float | None
+    exposed_backward_us: float | None
+    exposed_optimizer_us: float | None
+    collectives: tuple[Collective, ...] | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "compute_scale": real,
@@ -555,6 +594,11 @@ class SimulateResult(Answer):
         "model_averaging": ModelAveraging.from_document,
         "iteration_statistics": IterationStatistics.from_document,
         "forward_ahead_us": real,
+        "scheme": Scheme.from_document,
+        "exposed_forward_us": real,
+        "exposed_backward_us": real,
+        "exposed_optimizer_us": real,
+        "collectives": each(Collective.from_document),
     }
 
 

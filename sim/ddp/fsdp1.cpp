@@ -114,6 +114,7 @@ class Fsdp1Writer {
         casts_(streams_.open()),
         reductions_(streams_.open()),
         between_(streams_.open()),
+        hook_(job.options().costs.host_unit_hook),
         spans_(spans_of(plan.units, recording)),
         gathered_(plan.units.size()),
         freed_(freed_before) {
@@ -146,6 +147,7 @@ class Fsdp1Writer {
     for (const UnitHook& hook : forward_hooks(plan_.units, spans_)) {
       writer_.forward_to(hook.forward);
       if (hook.when == UnitHook::When::before) {
+        writer_.call_hook(hook_);
         unshard(hook.unit);
         wait_for(hook.unit);
         if (scheme_.forward_prefetch) unshard_if(next_in(entered_, hook.unit));
@@ -164,6 +166,7 @@ class Fsdp1Writer {
     for (const UnitHook& hook : backward_hooks(plan_.units, spans_)) {
       if (hook.when == UnitHook::When::before) {
         if (hook.gradient > 0) writer_.backward_to(hook.gradient - 1);
+        writer_.call_hook(hook_);
         unshard(hook.unit);
         wait_for(hook.unit);
         gathered_[hook.unit].is_due = false;
@@ -171,6 +174,7 @@ class Fsdp1Writer {
         continue;
       }
       writer_.backward_to(hook.gradient);
+      writer_.call_hook(hook_);
       // Views made a unit ahead in forward come one later in backward: autograd runs what was made last first.
       if (!scheme_.forward_prefetch) {
         after_backward(hook.unit, sync);
@@ -284,6 +288,7 @@ class Fsdp1Writer {
   const RankStreams::Beside casts_;
   const RankStreams::Beside reductions_;
   const RankStreams::Beside between_;
+  const Duration hook_;
   const std::vector<UnitSpan> spans_;
   std::vector<std::size_t> entered_;          ///< units in the order forward enters them …
   std::vector<std::size_t> left_;             ///< … and leaves them

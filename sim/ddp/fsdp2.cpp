@@ -104,6 +104,7 @@ class Fsdp2Writer {
         copies_in_(streams_.open()),
         gathers_(streams_.open()),
         between_(streams_.open()),
+        hook_(job.options().costs.host_unit_hook),
         spans_(spans_of(plan.units, recording)),
         gradients_(recording.gradients()),
         gathered_(plan.units.size()) {
@@ -133,6 +134,7 @@ class Fsdp2Writer {
     for (const UnitHook& hook : forward_hooks(plan_.units, spans_)) {
       writer_.forward_to(hook.forward);
       if (hook.when == UnitHook::When::before) {
+        writer_.call_hook(hook_);
         unshard(hook.unit);
         // What the group in front was gathered into is free once it has been copied out.
         if (copied_out_ && gathered_[hook.unit].launched)
@@ -154,6 +156,7 @@ class Fsdp2Writer {
     for (const UnitHook& hook : backward_hooks(plan_.units, spans_)) {
       if (hook.when == UnitHook::When::before) {
         if (hook.gradient > 0) writer_.backward_to(hook.gradient - 1);
+        writer_.call_hook(hook_);
         unshard_again(hook.unit);
         if (const auto copied = wait_for(hook.unit))
           streams_.hold_on(copies_in_, OperationKind::pack, *copied);
@@ -258,6 +261,7 @@ class Fsdp2Writer {
   const RankStreams::Beside copies_in_;
   const RankStreams::Beside gathers_;
   const RankStreams::Beside between_;
+  const Duration hook_;
   const std::vector<UnitSpan> spans_;
   const std::size_t gradients_;
   std::vector<std::size_t> left_;      ///< units in the order forward leaves them

@@ -325,7 +325,8 @@ TEST_CASE("uncertainty: each scenario changes its own part of the options and no
                    .event_latency = 70_us,
                    .host_search_per_parameter = 80_us,
                    .host_python_hook = 81_us,
-                   .host_module_hook = 82_us};
+                   .host_module_hook = 82_us,
+                   .host_unit_hook = 83_us};
   options.compute_scale = 3;
   options.compute_scale_range = {2.5, 3.5};
   options.rank_slowdown = {.gpu_spread = 0.01, .several_gpus = 0.03};
@@ -372,6 +373,7 @@ TEST_CASE("uncertainty: each scenario changes its own part of the options and no
     CHECK(costs.event_latency == (70_us).scaled(factor));
     CHECK(costs.host_python_hook == (81_us).scaled(factor));
     CHECK(costs.host_module_hook == (82_us).scaled(factor));
+    CHECK(costs.host_unit_hook == (83_us).scaled(factor));
     CHECK(costs.host_search_per_parameter == (80_us).scaled(factor));
   }
   // Copies reach the memory's peak at most.

@@ -68,6 +68,10 @@ struct DdpCosts {
   /// Of a hook in front of a module, or behind it, that looks up what to gather or free. Stage 3 there, nothing gathered:
   /// 154 us a module more in forward, 162 in backward, two gradients' hooks among them.
   Duration host_module_hook = Duration::microseconds(60);
+  /// Of FSDP's Python around a unit, in front of its forward and of its backward, FSDP1's behind backward as well; beside
+  /// launching its collectives (host_launch and host_comm_hook each). There, a unit, in forward and backward: fully_shard
+  /// 210 and 310 us, FullyShardedDataParallel 190 and 490.
+  Duration host_unit_hook = Duration::microseconds(100);
 };
 /// What host_kernel may be: 10 to 26 us.
 inline constexpr std::pair<double, double> kHostKernelRange = {0.6, 1.6};
