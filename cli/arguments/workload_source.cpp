@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <system_error>
 
@@ -62,9 +62,12 @@ bool is_workload(const std::string& text) {
   std::error_code error;
   if (std::filesystem::exists(text, error)) return is_recording(text);
   if (bundled_workload(text)) return true;
-  const std::string model = text.substr(0, text.find('@'));
-  const std::vector<std::string> models = model_names();
-  return std::find(models.begin(), models.end(), model) != models.end();
+  const std::string model(model_part(text));
+  if (describe_model(model) || model.starts_with("llama:")) return true;
+  // FILE.json@16 is a cluster of so many nodes; no GPU's name begins with a digit or a range.
+  const std::string_view behind = std::string_view(text).substr(model.size());
+  return model.ends_with(".json") && std::filesystem::exists(model, error) && behind.size() > 1 &&
+         std::isalpha(static_cast<unsigned char>(behind[1])) != 0;
 }
 
 LoadedWorkload load_workload(const std::string& text, const std::optional<std::string>& model,

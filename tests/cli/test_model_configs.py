@@ -170,6 +170,14 @@ class Configs(unittest.TestCase):
         path = write_json(folder / "config.json", json.loads((HERE / "model_configs" / "llama.json").read_text()))
         self.assertEqual(estimated(path)["name"], f"estimate {path}@A100:b1:s8:fp32")
 
+    def test_is_no_cluster(self):
+        path = write_json(self.folder / "config.json", {"model_type": "opt"})
+        for workload in (f"{path}@A100", "llama:layers=1,hidden=128@A100", "llama3.1-8b@A100"):
+            with self.subTest(workload):
+                outcome = ddpsim("compare", workload, "dgxa100", "--workload", workload)
+                self.assertEqual(outcome.code, 2)
+                self.assertIn("--workload", outcome.err)
+
     def test_says_what_it_assumed(self):
         path = write_json(self.folder / "config.json", {"model_type": "mistral", "hidden_size": 64})
         provenance = estimated(path)["provenance"]
