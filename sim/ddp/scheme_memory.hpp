@@ -6,6 +6,10 @@
 //                 reduce-scatter reads beside that of the unit before. fully_shard gathers into one buffer and copies
 //                 out of it; FullyShardedDataParallel's autograd puts each flat gradient together from its parts
 //   naive         as without buckets; flat: one more copy of all gradients
+//   data_parallel the GPU 0: gradients of its own replica, and what all replicas' were reduced to, which become those of
+//                 the parameters. Inputs and outputs are not counted
+//   parameter_server
+//                 a worker: no optimizer where servers have it; its host's and the servers' memory is not counted
 //
 // Sources as in fsdp1.cpp and fsdp2.cpp. What is always there, the moments and what is not counted: memory.hpp.
 #pragma once
