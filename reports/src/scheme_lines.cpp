@@ -115,7 +115,7 @@ std::string collective_table(const StepResult& step, Backend backend, int digits
                    time_number(collective.end - collective.last_arrival, digits, unit),
                    choice ? fmt::format("{} {} x{}", name_of(choice->algorithm),
                                         name_of(choice->protocol), choice->channels)
-                          : "ring"});
+                          : (backend == Backend::gloo ? "ring" : "-")});
   }
   return wrapped(fmt::format("Collectives in the order of their launches, {} from the start of "
                              "forward (ready: what is sent is there, and room for it):",

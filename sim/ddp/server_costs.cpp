@@ -61,7 +61,7 @@ ServerCosts::ServerCosts(const Job& job, const ParameterServer& scheme)
 }
 
 Duration ServerCosts::additions(Bytes bytes, double count) const {
-  return (bytes / additions_).scaled(count);
+  return bytes / (additions_ / count);
 }
 
 ServerCosts::Transfer ServerCosts::push(Bytes gradient) const {

@@ -183,6 +183,8 @@ def sent_bytes(job, row):
     if job.scheme_options.get("strategy") == "shard_grad_op":
         gathers = 1
     times = job.micro_batches if job.syncs_each else 1
+    if job.scheme == "parameter_server":
+        return 2 * 4 * elements
     if job.scheme in ("ddp", "naive"):
         return times * 2 * 4 * elements * (job.gpus - 1) / job.gpus
     return times * elements * (gathers * held + reduced) * (job.gpus - 1) / job.gpus
@@ -190,6 +192,8 @@ def sent_bytes(job, row):
 
 def link_rate(job):
     """Bytes a second of the narrowest link a ring over all GPUs crosses: a node's ports together, else a GPU's links."""
+    if job.scheme_options.get("servers") == "host":
+        return 15.75e9  # PCIe 3 x16
     nics = re.search(r"nic:(\d+)x([\d.]+)Gbps", job.cluster)
     if nics:
         return int(nics.group(1)) * float(nics.group(2)) * 1e9 / 8
@@ -337,7 +341,7 @@ def memory(predictor, rows, refused):
     cases = []
     for row, job in rows.jobs:
         figures = scheme_figures.memory_of(row)
-        if not figures or job.words:  # a compiled or fp8 step keeps other tensors
+        if not figures or job.words or job.stands_in:  # a compiled or fp8 step keeps other tensors
             continue
         try:
             said = predictor.simulate(job)["memory"]
@@ -355,7 +359,7 @@ def steps(predictor, rows, refused):
     cases = []
     for row, job in rows.jobs:
         speed = scheme_figures.speed_of(row["metric"], row["value_ngpu"], job)
-        if not speed or not speed.step_s or job.words:
+        if not speed or not speed.step_s or job.words or job.stands_in:
             continue
         try:
             predicted = predictor.step_s(job)
