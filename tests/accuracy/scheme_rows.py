@@ -153,6 +153,8 @@ def inside(row, gpu, per_node, assumed):
     stated = row["network"]
     if per_node == 1:
         return ""
+    if STAND_IN in assumed:  # Kepler's generation has PCIe alone
+        return "pcie:15.75GBps"
     if gpu in ("V100", "P100"):
         links = {"V100": "6x25GBps", "P100": "4x20GBps"}[gpu]
         if "PCIe" in stated or "PCIe" in row["gpu"] or "no NVLink" in stated:
