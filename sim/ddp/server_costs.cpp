@@ -58,6 +58,7 @@ ServerCosts::ServerCosts(const Job& job, const ParameterServer& scheme)
     }
   }
   if (const CostFactors* factors = cost_factors_of(job.model())) factors_ = *factors;
+  message_ = message_.scaled(factors_.fixed);
 }
 
 Duration ServerCosts::additions(Bytes bytes, double count) const {
@@ -83,7 +84,7 @@ ServerCosts::Transfer ServerCosts::push(Bytes gradient) const {
     push.after += message_;
   }
   push.volume = std::min(push.volume, push.transfer);
-  push.transfer = factors_.apply(push.transfer, push.volume);
+  push.transfer = factors_.bytes(push.transfer);
   push.volume = factors_.bytes(push.volume);
   return push;
 }
@@ -102,7 +103,7 @@ ServerCosts::Transfer ServerCosts::pull(Bytes bytes) const {
     pull.before = message_;
     pull.after = bytes / copies_;
   }
-  pull.transfer = factors_.apply(pull.transfer, pull.volume);
+  pull.transfer = factors_.bytes(pull.transfer);
   pull.volume = factors_.bytes(pull.volume);
   return pull;
 }
