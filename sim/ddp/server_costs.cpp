@@ -1,6 +1,7 @@
 #include "server_costs.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <variant>
 
 #include "ddpsim/sim/optimizer.hpp"
@@ -62,7 +63,7 @@ ServerCosts::ServerCosts(const Job& job, const ParameterServer& scheme)
 }
 
 Duration ServerCosts::additions(Bytes bytes, double count) const {
-  return bytes / (additions_ / count);
+  return Bytes(std::llround(static_cast<double>(bytes.count()) * count)) / additions_;
 }
 
 ServerCosts::Transfer ServerCosts::push(Bytes gradient) const {
