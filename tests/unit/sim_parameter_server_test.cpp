@@ -240,6 +240,12 @@ TEST_CASE(
   CHECK(ServerCosts(Job(workload(), cluster, sgd, AnalyticModel{}), scheme)
             .push(3'000'000_B)
             .transfer == 19'000_us);
+  // Asynchronously each push is applied by itself: four times an addition and a step of SGD.
+  scheme.mode = ParameterServer::Mode::async;
+  sgd.optimizer.kind = Optimizer::sgd;
+  CHECK(ServerCosts(Job(workload(), cluster, sgd, AnalyticModel{}), scheme)
+            .push(3'000'000_B)
+            .transfer == 24'000_us);
 }
 
 TEST_CASE("parameter_server: a link that binds carries W (P g + P p) / S") {
