@@ -337,6 +337,8 @@ def zero_options(row):
 
 def server_options(row):
     settings, nodes = row["scheme_settings"], size_of(row)[0]
+    # tf_cnn_benchmarks, variable_mgr.py: under distributed_replicated a variable's copies are assigned in the same step, as
+    # soon as every worker has applied its gradient of it; other variables wait for none of that
     if "in one process" in row["scheme"]:  # the graph of a step reads its variables
         return {"servers": "host", "pull": "forward"}
     if nodes == 1 and "Byte" in row["scheme"]:
@@ -395,6 +397,8 @@ def options_of(row, scheme, micro_batches):
         options += ["--bucket-cap-mb", "64", "--no-broadcast-buffers"]
     if scheme == "naive":  # TensorFlow's NCCL was 1.3, which has one ring
         options += ["--nccl", "2.0.5", "--max-channels", "1"]
+    if scheme == "parameter_server" and "tf_cnn_benchmarks" in row["framework"]:
+        options += ["--optimizer", "sgd"]  # its default (benchmark_cnn.py)
     if re.search(r"\bgloo\b", row["scheme"] + " " + settings, re.IGNORECASE):
         options += ["--backend", "gloo"]
     if "gradient_as_bucket_view=true" in settings:

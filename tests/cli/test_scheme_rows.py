@@ -120,6 +120,12 @@ class Clusters(unittest.TestCase):
         self.assertEqual(silent.cluster, "node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib")
         self.assertEqual(len(silent.assumed), 2)
 
+    def test_servers_step_as_their_stack_does(self):
+        served = {"scheme": "parameter server synchronous (distributed)"}
+        self.assertEqual(rows.job_of(row(**served, framework="TensorFlow 1.x tf_cnn_benchmarks")).options,
+                         ["--optimizer", "sgd"])
+        self.assertEqual(rows.job_of(row(**served)).options, [])
+
     def test_a_newer_gpu_stands_in_and_says_so(self):
         stated = {"gpu": "K80 (half board)", "network": "AWS p2.8xlarge, 10 Gb/s class", "model": "ResNet-50"}
         job = rows.job_of(row(**stated))
