@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <string_view>
@@ -23,7 +24,8 @@ namespace {
 
 constexpr const char* kHelp =
     "how it is trained data-parallel: ddp (default), naive, fsdp1, fsdp2, zero1, zero2, zero3, "
-    "megatron, zero_redundancy; options behind a colon: fsdp2:param_dtype=bf16,wrap=blocks "
+    "megatron, zero_redundancy, data_parallel, parameter_server; options behind a colon: "
+    "fsdp2:param_dtype=bf16,wrap=blocks "
     "(docs/schemes.md)";
 constexpr const char* kType = "NAME[:KEY=VALUE,…]";
 
@@ -211,6 +213,65 @@ std::vector<Key> keys_of(ZeroRedundancy& scheme) {
   return {flag("parameters_as_bucket_view", scheme.parameters_as_bucket_view)};
 }
 
+/// Megabytes, of 10^6 bytes.
+Key megabytes(const std::string& name, Bytes& into, double least) {
+  return {name, [name, &into, least](const std::string& value) {
+            constexpr double kMost = 1e6;
+            const auto exact = parse_number<double>(value);
+            if (!exact || !(*exact >= least) || *exact > kMost)
+              fail(fmt::format("{}: expected megabytes from {:g} to {:g}, not {}", name, least,
+                               kMost, in_quotes(value)));
+            into = Bytes(static_cast<std::int64_t>(std::llround(*exact * 1e6)));
+          }};
+}
+
+std::vector<Key> keys_of(DataParallel& scheme) {
+  return {megabytes("input_mb", scheme.inputs, 0), megabytes("output_mb", scheme.outputs, 0)};
+}
+
+std::vector<Key> keys_of(ParameterServer& scheme) {
+  using Mode = ParameterServer::Mode;
+  using Placement = ParameterServer::Placement;
+  using Update = ParameterServer::Update;
+  using Pull = ParameterServer::Pull;
+  const auto mode = [&scheme](const std::string& value) {
+    scheme.mode = one_of<Mode>("mode", value, {{"sync", Mode::sync}, {"async", Mode::async}});
+  };
+  const auto servers = [&scheme](const std::string& value) {
+    scheme.host = value == "host";
+    if (!scheme.host) scheme.servers = count_of<int>("servers", value, 1);
+  };
+  const auto placement = [&scheme](const std::string& value) {
+    scheme.placement = one_of<Placement>(
+        "placement", value, {{"whole", Placement::whole}, {"partitioned", Placement::partitioned}});
+  };
+  const auto update = [&scheme](const std::string& value) {
+    scheme.update =
+        one_of<Update>("update", value, {{"server", Update::server}, {"worker", Update::worker}});
+  };
+  const auto pull = [&scheme](const std::string& value) {
+    std::vector<std::pair<std::string, Pull>> known;
+    for (const Pull one : {Pull::forward, Pull::backward, Pull::priority})
+      known.emplace_back(name_of(one), one);
+    scheme.pull = one_of<Pull>("pull", value, known);
+  };
+  const auto bandwidth = [&scheme](const std::string& value) {
+    const auto exact = parse_number<double>(value);
+    if (!exact || !(*exact >= 1e-3) || *exact > 1e6)
+      fail(fmt::format("server_bandwidth: expected GB/s from 0.001 to 1e+06, not {}",
+                       in_quotes(value)));
+    scheme.server_bandwidth = Bandwidth::gigabytes_per_second(*exact);
+  };
+  return {{"mode", mode},
+          {"servers", servers},
+          {"placement", placement},
+          megabytes("partition_mb", scheme.partition, 0.001),
+          {"update", update},
+          {"pull", pull},
+          flag("colocated", scheme.colocated),
+          {"server_bandwidth", bandwidth}};
+}
+
 /// With its library's defaults.
 Scheme named(const std::string& name) {
   return one_of<Scheme>("name", name,
@@ -222,7 +283,9 @@ Scheme named(const std::string& name) {
                          {"zero2", Zero{.stage = 2}},
                          {"zero3", Zero{.stage = 3}},
                          {"megatron", MegatronOptimizer()},
-                         {"zero_redundancy", ZeroRedundancy()}});
+                         {"zero_redundancy", ZeroRedundancy()},
+                         {"data_parallel", DataParallel()},
+                         {"parameter_server", ParameterServer()}});
 }
 
 void take(const std::string& word, const std::string& scheme, const std::vector<Key>& keys,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <variant>
 
 #include "cluster_arguments.hpp"
 #include "ddp_arguments.hpp"
@@ -122,6 +123,18 @@ std::vector<std::string> option_warnings(const Job& job, Backend backend) {
 std::vector<std::string> scheme_warnings(const Job& job) {
   const Scheme& scheme = job.options().scheme;
   if (uses_reducer(scheme) || std::holds_alternative<NaiveAllReduce>(scheme)) return {};
+  if (std::holds_alternative<ParameterServer>(scheme))
+    return {
+        "what workers send to servers and get back takes bytes over rates (docs/schemes.md): no "
+        "log "
+        "of it stands behind that, and the server's processor is taken to add up as "
+        "server_bandwidth says"};
+  if (std::holds_alternative<DataParallel>(scheme))
+    return {
+        "broadcasts and reduces are timed by what logs of all-reduces taught, and what Python "
+        "takes "
+        "for each replica's modules is left out: a lower bound where many small modules are "
+        "replicated"};
   std::vector<std::string> warnings;
   if (nccl_of(job.model()) != nullptr)
     warnings.emplace_back(

@@ -117,6 +117,18 @@ void write_scheme(JsonWriter& json, const StepResult& step, const Scheme& scheme
   json.end_array();
 }
 
+void write_staleness(JsonWriter& json, const Staleness& staleness) {
+  json.key("staleness").begin_object();
+  json.key("workers").integer(staleness.workers);
+  json.key("updates").integer(staleness.updates);
+  json.key("mean").number(staleness.mean);
+  json.key("p50").integer(staleness.p50);
+  json.key("p95").integer(staleness.p95);
+  json.key("max").integer(staleness.max);
+  json.key("updates_per_second").number(staleness.updates_per_second);
+  json.end_object();
+}
+
 void write_step(JsonWriter& json, const StepResult& step, const std::optional<Scheme>& scheme) {
   write_times(json, step.times);
   if (scheme) write_scheme(json, step, *scheme);
@@ -124,6 +136,7 @@ void write_step(JsonWriter& json, const StepResult& step, const std::optional<Sc
   for (std::size_t i = 0; i < step.buckets.size(); ++i) write_bucket(json, i, step.buckets[i]);
   json.end_array();
   if (step.averaging) write_averaging(json, *step.averaging);
+  if (step.staleness) write_staleness(json, *step.staleness);
   json.key("events").count(step.events);
 }
 

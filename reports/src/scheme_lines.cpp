@@ -58,12 +58,22 @@ std::string scheme_lines(const StepResult& step, int digits, const TerminalStyle
                                 kind.count == 1 ? "" : " together"));
   if (parts.empty()) return "";
   const StepTimes& times = step.times;
+  std::string stale;
+  if (step.staleness)
+    stale = fmt::format(
+        " {} workers update {:.4g} times a second together; what one computes with is {:.4g} "
+        "updates old "
+        "in the mean, {} in the median, {} in the 95th percentile, {} at most (a simulation of {} "
+        "updates, "
+        "which says nothing of convergence).",
+        step.staleness->workers, step.staleness->updates_per_second, step.staleness->mean,
+        step.staleness->p50, step.staleness->p95, step.staleness->max, step.staleness->updates);
   return wrapped(
       fmt::format("A step has {}. The GPU waits {} for them in forward, {} in backward and at its "
-                  "end, {} behind the optimizer.",
+                  "end, {} behind the optimizer.{}",
                   fmt::join(parts, ", "), time_text(times.exposed_in_forward, digits),
                   time_text(times.exposed_backward(), digits),
-                  time_text(times.exposed_in_optimizer, digits)),
+                  time_text(times.exposed_in_optimizer, digits), stale),
       style.width, kIndent);
 }
 
@@ -105,7 +115,7 @@ std::string collective_table(const StepResult& step, Backend backend, int digits
                    time_number(collective.end - collective.last_arrival, digits, unit),
                    choice ? fmt::format("{} {} x{}", name_of(choice->algorithm),
                                         name_of(choice->protocol), choice->channels)
-                          : "ring"});
+                          : (backend == Backend::gloo ? "ring" : "-")});
   }
   return wrapped(fmt::format("Collectives in the order of their launches, {} from the start of "
                              "forward (ready: what is sent is there, and room for it):",

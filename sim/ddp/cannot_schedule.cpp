@@ -16,6 +16,8 @@ namespace {
 
 /// Each is simulated.
 constexpr std::size_t kMostCollectives = 1'000'000;
+/// Each has streams of its own on every rank.
+constexpr int kMostServers = 1024;
 
 const WrapPolicy* wrap_of(const Scheme& scheme) {
   if (const Fsdp1* fsdp1 = std::get_if<Fsdp1>(&scheme)) return &fsdp1->wrap;
@@ -66,6 +68,59 @@ std::optional<std::string> cannot_flatten(const Job& job, const Fsdp1& scheme) {
   return std::nullopt;
 }
 
+std::optional<std::string> cannot_drive(const Job& job) {
+  const Cluster& cluster = job.cluster();
+  if (cluster.nodes > 1)
+    return fmt::format(
+        "--scheme data_parallel: one process drives the GPUs of one node, and {} has {} nodes; "
+        "take "
+        "one of them, or ddp",
+        cluster.name, cluster.nodes);
+  if (std::holds_alternative<GlooModel>(job.model()))
+    return "--scheme data_parallel sends by NCCL, with no process group: leave out --backend gloo";
+  return std::nullopt;
+}
+
+std::optional<std::string> cannot_serve(const Job& job, const ParameterServer& scheme) {
+  using Pull = ParameterServer::Pull;
+  const Cluster& cluster = job.cluster();
+  const auto problem = [](const std::string& text) { return "--scheme parameter_server: " + text; };
+  if (job.network() != nullptr)
+    return problem(
+        "what workers send to servers is not simulated over the flow network: leave out --network "
+        "flow");
+  if (scheme.host && cluster.nodes > 1)
+    return problem(
+        fmt::format("servers=host: GPUs reach the host of their own node, and {} has {} nodes; "
+                    "give a number of "
+                    "servers",
+                    cluster.name, cluster.nodes));
+  const int servers = scheme.host ? 1 : scheme.servers.value_or(cluster.nodes);
+  if (!scheme.host && scheme.colocated && servers > cluster.nodes)
+    return problem(fmt::format(
+        "servers={}: one at most stands on each of the {} nodes; add colocated=false for nodes of "
+        "their own",
+        servers, cluster.nodes));
+  if (servers > kMostServers)
+    return problem(fmt::format("servers={}: at most {} are simulated", servers, kMostServers));
+  if (scheme.update == ParameterServer::Update::worker && scheme.pull != Pull::backward)
+    return problem(fmt::format(
+        "pull={}: with update=worker the optimizer waits for all sums behind backward; leave out "
+        "one of the two",
+        name_of(scheme.pull)));
+  if (scheme.placement == ParameterServer::Placement::partitioned) {
+    const auto most = static_cast<double>(kMostCollectives) / 4;
+    double parts = 0;
+    for (const Bytes gradient : job.gradients())
+      parts +=
+          1 + static_cast<double>(gradient.count()) / static_cast<double>(scheme.partition.count());
+    if (parts > most)
+      return problem(fmt::format("partition_mb={}: some {:.0f} parts; at most {:.0f} are simulated",
+                                 static_cast<double>(scheme.partition.count()) / 1e6, parts, most));
+  }
+  return std::nullopt;
+}
+
 bool same_order(const Recorded& a, const Recorded& b) {
   return std::ranges::equal(a.backward->ready, b.backward->ready, {}, &ReadyEvent::parameter,
                             &ReadyEvent::parameter);
@@ -89,6 +144,12 @@ std::optional<std::string> cannot_schedule(const Job& job) {
           "rank {} wrote its gradients in another order: the collectives of --scheme "
           "{} would not meet. Give the recording of one rank",
           rank.rank, name_of(scheme));
+  if (std::holds_alternative<DataParallel>(scheme)) {
+    if (auto problem = cannot_drive(job)) return problem;
+  }
+  if (const ParameterServer* servers = std::get_if<ParameterServer>(&scheme)) {
+    if (auto problem = cannot_serve(job, *servers)) return problem;
+  }
   if (auto problem = cannot_form_groups(job)) return problem;
   if (job.network() != nullptr && job.network()->has_background() &&
       !std::holds_alternative<NaiveAllReduce>(scheme))

@@ -33,6 +33,12 @@ struct Scheduler {
   PlannedStep operator()(const MegatronOptimizer& scheme) const {
     return schedule_megatron(job, scheme, kind, states);
   }
+  PlannedStep operator()(const DataParallel& scheme) const {
+    return schedule_data_parallel(job, scheme, kind, states);
+  }
+  PlannedStep operator()(const ParameterServer& scheme) const {
+    return schedule_parameter_server(job, scheme, kind, states);
+  }
   /// Its optimizer is planned with the reducer's step.
   PlannedStep operator()(const ZeroRedundancy& /*scheme*/) const {
     return schedule_reducer(job, buckets, kind, states);
@@ -72,7 +78,9 @@ void add_collectives(StepCollectives& collectives, PlannedStep& step) {
 PlannedStep schedule_step(const Job& job, const std::vector<Bucket>& buckets, const StepKind& kind,
                           const std::vector<RankState>& states) {
   PlannedStep step = std::visit(Scheduler{job, buckets, kind, states}, job.options().scheme);
-  if (step.schedule.in_flight.lanes() == 1) {
+  // What goes to servers fills its links by itself.
+  const bool to_servers = std::holds_alternative<ParameterServer>(job.options().scheme);
+  if (step.schedule.in_flight.lanes() == 1 && !to_servers) {
     step.schedule.in_flight.threads = collectives_at_a_time(job);
     step.schedule.in_flight.to_fill = collectives_to_fill(job);
   }

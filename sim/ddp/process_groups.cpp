@@ -117,6 +117,11 @@ std::optional<std::string> cannot_form_groups(const Job& job) {
                          option, *fsdp->reshard_to, group);
     return cannot_group(job, *fsdp->reshard_to, option);
   }
+  if (const ParameterServer* servers = std::get_if<ParameterServer>(&scheme)) {
+    if (servers->host || job.cluster().gpus_per_node == 1) return std::nullopt;
+    return cannot_group(job, job.cluster().gpus_per_node,
+                        "--scheme parameter_server: GPUs of a worker");
+  }
   if (const Zero* zero = std::get_if<Zero>(&scheme); zero && zero->zero_hpz_partition_size)
     return cannot_group(job, *zero->zero_hpz_partition_size,
                         fmt::format("--scheme {}: zero_hpz_partition_size", name_of(scheme)));

@@ -103,12 +103,13 @@ class RankStreams {
     append_wait_until(programs_.compute, purpose, start_ + since_start);
     note_wait(since_start - alone_);
   }
-  /// So many of the model's kernels: the first runs when it has been launched, the last not before it has.
+  /// So many of the model's kernels: the first runs when it has been launched, the last not before it has. Threads of one
+  /// interpreter launch those of so many GPUs in turn.
   void launched(OperationKind purpose, std::int64_t kernels, Duration work,
-                std::int32_t bucket = -1) {
+                std::int32_t bucket = -1, int gpus = 1) {
     note_kernels(purpose, kernels);
     const auto launch_and_wait = [&](std::int64_t count) {
-      launch(purpose, launch_cost_of(purpose), count);
+      launch(purpose, launch_cost_of(purpose) * gpus, count);
       if (waits_for_launches())
         append_wait(programs_.compute, purpose, record_on_host(purpose), costs_.launch_latency);
     };
@@ -187,7 +188,12 @@ class RankStreams {
   EventId launch_on(Beside stream, OperationKind purpose, std::uint32_t index,
                     std::vector<EventId> ready, Duration launching, std::int32_t label) {
     host(OperationKind::launch, launching, label);
-    const EventId launched = record_on_host(OperationKind::launch);
+    return launch_after(record_on_host(OperationKind::launch), stream, purpose, index,
+                        std::move(ready), label);
+  }
+  /// The same of one that the host has launched by then.
+  EventId launch_after(EventId launched, Beside stream, OperationKind purpose, std::uint32_t index,
+                       std::vector<EventId> ready, std::int32_t label) {
     Program& program = program_of(stream);
     append_wait(program, purpose, launched, costs_.launch_latency);
     for (const EventId event : ready)

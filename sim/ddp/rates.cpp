@@ -1,12 +1,15 @@
 #include "rates.hpp"
 
 #include <algorithm>
+#include <variant>
 
 namespace ddpsim {
 
 Rates rates_of(const Job& job) {
   const Interference& interference = job.options().interference;
-  const double usual = is_timed_beside_compute(job) ? 1 : kNcclBesideCompute;
+  // What goes to servers is sent by hosts.
+  const bool by_hosts = std::holds_alternative<ParameterServer>(job.options().scheme);
+  const double usual = is_timed_beside_compute(job) || by_hosts ? 1 : kNcclBesideCompute;
   return {.compute_loss_per_channel = interference.sm_share / std::max(1, job.cluster().gpu.sms),
           .compute_loss_per_load = interference.memory_share,
           .communication = interference.communication_rate.value_or(usual)};

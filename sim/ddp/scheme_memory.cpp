@@ -201,8 +201,8 @@ class ShardedMemory {
   Highest highest_;
 };
 
-/// No buckets: gradients alone.
-PeakMemory unbucketed(const Job& job, Bytes copied) {
+/// No buckets: gradients alone. `steps`: the rank has an optimizer.
+PeakMemory unbucketed(const Job& job, Bytes copied, bool steps = true) {
   const Workload& workload = job.workload();
   const HeldActivations activations(workload);
   Allocator allocator(on_host(job));
@@ -211,8 +211,9 @@ PeakMemory unbucketed(const Job& job, Bytes copied) {
   for (const BufferGroup& group : workload.buffers) always.buffers += group.bytes;
   for (std::size_t p = 0; p < workload.parameters.size(); ++p) {
     const Bytes bytes = job.gradients()[p];
-    const OptimizerBytes optimizer =
-        optimizer_bytes(job.options().optimizer, workload.parameters[p].dtype, bytes);
+    OptimizerBytes optimizer;
+    if (steps)
+      optimizer = optimizer_bytes(job.options().optimizer, workload.parameters[p].dtype, bytes);
     always.parameters += bytes;
     always.optimizer += optimizer.state;
     masters += optimizer.masters;
@@ -230,8 +231,10 @@ PeakMemory unbucketed(const Job& job, Bytes copied) {
   now.buckets = copied;
   highest.see(now, PeakMoment::backward);
   now.buckets = Bytes();
-  now.temporaries = always.parameters + masters;
-  highest.see(now, PeakMoment::optimizer);
+  if (steps) {
+    now.temporaries = always.parameters + masters;
+    highest.see(now, PeakMoment::optimizer);
+  }
   PeakMemory peak = highest.take();
   peak.rounding = allocator.rounding();
   peak.segments = allocator.segments();
@@ -344,6 +347,15 @@ struct Count {
   PeakMemory operator()(const MegatronOptimizer& scheme) const {
     return megatron_memory(job, scheme);
   }
+  /// Of GPU 0.
+  PeakMemory operator()(const DataParallel& /*scheme*/) const {
+    Bytes all;
+    for (const Bytes gradient : job.gradients()) all += gradient;
+    return unbucketed(job, job.cluster().ranks() > 1 ? all : Bytes());
+  }
+  PeakMemory operator()(const ParameterServer& scheme) const {
+    return unbucketed(job, Bytes(), scheme.update == ParameterServer::Update::worker);
+  }
   PeakMemory operator()(const Ddp& /*scheme*/) const { return unbucketed(job, Bytes()); }
   PeakMemory operator()(const ZeroRedundancy& /*scheme*/) const { return unbucketed(job, Bytes()); }
 };
@@ -355,9 +367,11 @@ PeakMemory scheme_memory(const Job& job) {
   peak.activations = job.workload().activations;
   if (!peak.activations) peak.parts.activations.reset();
   peak.optimizer = job.options().optimizer;
-  peak.nccl = nccl_buffers(job);
+  // No communicator of all ranks where servers are between them.
+  if (!std::holds_alternative<ParameterServer>(job.options().scheme)) peak.nccl = nccl_buffers(job);
   for (const int ranks : groups_of(job.options().scheme, job.cluster().gpus_per_node))
-    if (ranks < job.cluster().ranks()) peak.nccl += nccl_buffers(group_of(job, ranks));
+    if (ranks < job.cluster().ranks() || peak.nccl == Bytes())
+      peak.nccl += nccl_buffers(group_of(job, ranks));
   return peak;
 }
 

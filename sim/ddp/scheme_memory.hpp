@@ -12,6 +12,10 @@
 //   zero3         the part owned of all, whole what persists and what is live: no more than stage3_max_live_parameters,
 //                 nor than the model, which below stage3_max_reuse_distance elements is never freed; one bucket
 //   megatron      parameters whole, one buffer of all gradients, fp32 copies and state of the part owned
+//   data_parallel the GPU 0: gradients of its own replica, and what all replicas' were reduced to, which become those of
+//                 the parameters. Inputs and outputs are not counted
+//   parameter_server
+//                 a worker: no optimizer where servers have it; its host's and the servers' memory is not counted
 //
 // Sources as in fsdp1.cpp and fsdp2.cpp. What is always there, the moments and what is not counted: memory.hpp.
 #pragma once

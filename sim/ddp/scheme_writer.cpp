@@ -26,7 +26,7 @@ void SchemeWriter::begin_batch(bool adds) {
   gradients_ = 0;
 }
 
-void SchemeWriter::forward_to(double share) {
+void SchemeWriter::forward_to(double share, int gpus) {
   if (share <= forward_) return;
   constexpr auto purpose = OperationKind::forward;
   const auto between = [&](Duration all) { return all.scaled(share) - all.scaled(forward_); };
@@ -37,7 +37,7 @@ void SchemeWriter::forward_to(double share) {
   const Duration work = recording_.forward(false);
   streams_.wait_as_recorded(purpose, kernels, between(work),
                             between(recording_.waited_in_forward()));
-  streams_.launched(purpose, kernels, between(streams_.scaled(work)));
+  streams_.launched(purpose, kernels, between(streams_.scaled(work)), -1, gpus);
   forward_ = share;
 }
 
@@ -77,14 +77,14 @@ void SchemeWriter::optimizer(double share) {
   written_.optimizer_left_out = all - own;
 }
 
+void SchemeWriter::leave_out_optimizer() {
+  written_.optimizer_left_out = streams_.scaled(recording_.optimizer());
+}
+
 SchemeWriter::Launched SchemeWriter::launch(RankStreams::Beside stream,
                                             const StepCollective& collective,
                                             std::vector<EventId> ready) {
-  const std::uint32_t index = launched_++;
-  if (index == collectives_.count()) collectives_.add(collective);
-  DDPSIM_ASSERT(collectives_[index].unit == collective.unit &&
-                    collectives_[index].scheduled.kind == collective.scheduled.kind,
-                "ranks launch collectives in one order", index);
+  const std::uint32_t index = planned(collective);
   const DdpCosts& costs = job_.options().costs;
   if (hooks_ > Duration()) streams_.host(OperationKind::hook, std::exchange(hooks_, Duration()));
   const EventId done =
@@ -93,6 +93,30 @@ SchemeWriter::Launched SchemeWriter::launch(RankStreams::Beside stream,
   const Launched launched{done, index};
   if (streams_.host_computes()) wait_for(launched);  // gloo's tensors of the host: it stands there
   return launched;
+}
+
+EventId SchemeWriter::call_launcher() {
+  if (hooks_ > Duration()) streams_.host(OperationKind::hook, std::exchange(hooks_, Duration()));
+  streams_.host(OperationKind::launch, job_.options().costs.host_launch);
+  return streams_.record_on_host(OperationKind::launch);
+}
+
+SchemeWriter::Launched SchemeWriter::launch_after(EventId called, RankStreams::Beside stream,
+                                                  const StepCollective& collective,
+                                                  std::vector<EventId> ready) {
+  const std::uint32_t index = planned(collective);
+  return {streams_.launch_after(called, stream, purpose_of(collective.scheduled.kind), index,
+                                std::move(ready), -1),
+          index};
+}
+
+std::uint32_t SchemeWriter::planned(const StepCollective& collective) {
+  const std::uint32_t index = launched_++;
+  if (index == collectives_.count()) collectives_.add(collective);
+  DDPSIM_ASSERT(collectives_[index].unit == collective.unit &&
+                    collectives_[index].scheduled.kind == collective.scheduled.kind,
+                "ranks launch collectives in one order", index);
+  return index;
 }
 
 void SchemeWriter::wait_for(const Launched& launched) {

@@ -26,14 +26,16 @@ class SchemeWriter {
 
   /// A micro-batch begins. `adds`: to gradients that are there.
   void begin_batch(bool adds);
-  /// Forward goes on to this share of it.
-  void forward_to(double share);
+  /// Forward goes on to this share of it. Threads of one interpreter launch it for so many GPUs.
+  void forward_to(double share, int gpus = 1);
   /// Backward goes on until that gradient, in the order written, is there.
   void backward_to(std::size_t gradient);
   /// To its end.
   void end_backward();
   /// On so much of the parameters as this rank steps.
   void optimizer(double share);
+  /// Others step all of the parameters.
+  void leave_out_optimizer();
 
   /// A kernel beside compute's own: a copy or cast that compute waits behind.
   void pack(Duration kernel) {
@@ -48,6 +50,11 @@ class SchemeWriter {
   };
   Launched launch(RankStreams::Beside stream, const StepCollective& collective,
                   std::vector<EventId> ready);
+  /// The host calls something that launches collectives by itself, without holding it up. When it is called.
+  EventId call_launcher();
+  /// Such a collective. It holds nobody up, whoever computes.
+  Launched launch_after(EventId called, RankStreams::Beside stream,
+                        const StepCollective& collective, std::vector<EventId> ready);
   /// The compute stream goes on when it has ended.
   void wait_for(const Launched& launched);
 
@@ -59,7 +66,9 @@ class SchemeWriter {
   RankStep finish();
 
  private:
+  /// What is sent to one rank counts with what is sent from one.
   static OperationKind purpose_of(CollectiveKind kind);
+  std::uint32_t planned(const StepCollective& collective);
 
   const Job& job_;
   StepCollectives& collectives_;

@@ -20,5 +20,9 @@ PlannedStep schedule_zero3(const Job& job, const Zero& scheme, const StepKind& k
                            const std::vector<RankState>& states);
 PlannedStep schedule_megatron(const Job& job, const MegatronOptimizer& scheme, const StepKind& kind,
                               const std::vector<RankState>& states);
+PlannedStep schedule_data_parallel(const Job& job, const DataParallel& scheme, const StepKind& kind,
+                                   const std::vector<RankState>& states);
+PlannedStep schedule_parameter_server(const Job& job, const ParameterServer& scheme,
+                                      const StepKind& kind, const std::vector<RankState>& states);
 
 }  // namespace ddpsim

@@ -19,6 +19,8 @@
 #include "rank_states.hpp"
 #include "rank_waits.hpp"
 #include "rates.hpp"
+#include "server_costs.hpp"
+#include "staleness.hpp"
 #include "summary.hpp"
 #include "sync_batch_norm.hpp"
 
@@ -236,6 +238,7 @@ double seconds_at_most(const Job& job, double bytes) {
     tensors *= 1 + rank;
     passes *= 1 + rank;
   }
+  constexpr double kSecondsPerTensor = 1e-3;
   const Job quiet = job.with(AnalyticModel{});
   double transfers = 0;
   for (const BufferGroup& group : workload.buffers) {
@@ -249,6 +252,8 @@ double seconds_at_most(const Job& job, double bytes) {
             plan(quiet, CollectiveKind::all_reduce, Bytes(static_cast<std::int64_t>(bytes)))
                 .transfer.seconds() +
         tensors * plan(quiet, CollectiveKind::all_reduce, Bytes(8)).transfer.seconds();
+  if (const ParameterServer* servers = std::get_if<ParameterServer>(&options.scheme))
+    transfers += ServerCosts(job, *servers).seconds_at_most(bytes) + tensors * kSecondsPerTensor;
   for (const Bucket& bucket : buckets_for(job, 0))
     transfers += plan(quiet, CollectiveKind::all_reduce, bucket.bytes).transfer.seconds();
   if (options.ddp.comm_hook == CommHook::post_local_sgd)
@@ -265,7 +270,6 @@ double seconds_at_most(const Job& job, double bytes) {
   }
   constexpr double kWidestBand = 16;  // of uncertainty.cpp
   constexpr double kSlowestBytesPerSecond = 1e9;
-  constexpr double kSecondsPerTensor = 1e-3;
   return (recorded / slowest_rank + tensors * kSecondsPerTensor) * options.ddp.accumulate +
          passes / kSlowestBytesPerSecond + kWidestBand * transfers +
          options.variation.stagger.seconds();
@@ -380,6 +384,7 @@ SimulationResult simulate(const Job& job, Progress* progress, WithTimeline with_
     step.result.buckets = describe_buckets(step.planned, step.execution, buckets);
     step.result.collectives = describe_collectives(step.planned, step.execution);
     step.result.averaging = step.planned.averaging;
+    if (last) step.result.staleness = staleness_of(job, step.result.times);
     note_optimizer(step.planned, step.execution, step.result);
     if (last && with_timeline == WithTimeline::yes) result.timeline = draw(job, buckets, step);
     if (iteration > 0) result.iterations.push_back(step.result);

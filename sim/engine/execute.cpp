@@ -325,7 +325,7 @@ class Executor {
   /// More collectives than fill a link share it fairly; the busiest of its links decides.
   Rate volume_rate(std::uint32_t index) const {
     std::ptrdiff_t most = 0;
-    for (const Links kind : {kInsideNodes, kBetweenNodes})
+    for (const Links kind : {kInsideNodes, kBetweenNodes, kToServers, kFromServers})
       if ((schedule_.collectives[index].links & kind) != 0)
         most = std::max(most, std::ranges::count_if(on_links_, [&](std::uint32_t other) {
                           return (schedule_.collectives[other].links & kind) != 0;

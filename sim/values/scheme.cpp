@@ -102,6 +102,33 @@ Options all_of(const ZeroRedundancy& scheme) {
   return {{"parameters_as_bucket_view", text_of(scheme.parameters_as_bucket_view)}};
 }
 
+/// Megabytes, exactly.
+std::string megabytes(Bytes bytes) {
+  return fmt::format("{}", static_cast<double>(bytes.count()) / 1e6);
+}
+
+Options all_of(const DataParallel& scheme) {
+  return {{"input_mb", megabytes(scheme.inputs)}, {"output_mb", megabytes(scheme.outputs)}};
+}
+
+Options all_of(const ParameterServer& scheme) {
+  const bool cut = scheme.placement == ParameterServer::Placement::partitioned;
+  Options options = {{"mode", scheme.mode == ParameterServer::Mode::sync ? "sync" : "async"}};
+  if (scheme.host)
+    options.emplace_back("servers", "host");
+  else if (scheme.servers)
+    options.emplace_back("servers", text_of(std::int64_t{*scheme.servers}));
+  options.emplace_back("placement", cut ? "partitioned" : "whole");
+  if (cut) options.emplace_back("partition_mb", megabytes(scheme.partition));
+  options.emplace_back("update",
+                       scheme.update == ParameterServer::Update::server ? "server" : "worker");
+  options.emplace_back("pull", name_of(scheme.pull));
+  if (!scheme.host) options.emplace_back("colocated", text_of(scheme.colocated));
+  options.emplace_back("server_bandwidth",
+                       fmt::format("{}", scheme.server_bandwidth.gigabytes_per_second()));
+  return options;
+}
+
 struct NameOf {
   std::string_view operator()(const Ddp& /*scheme*/) const { return "ddp"; }
   std::string_view operator()(const NaiveAllReduce& /*scheme*/) const { return "naive"; }
@@ -112,6 +139,10 @@ struct NameOf {
   }
   std::string_view operator()(const MegatronOptimizer& /*scheme*/) const { return "megatron"; }
   std::string_view operator()(const ZeroRedundancy& /*scheme*/) const { return "zero_redundancy"; }
+  std::string_view operator()(const DataParallel& /*scheme*/) const { return "data_parallel"; }
+  std::string_view operator()(const ParameterServer& /*scheme*/) const {
+    return "parameter_server";
+  }
 };
 
 }  // namespace
@@ -152,6 +183,18 @@ std::string_view name_of(BackwardPrefetch prefetch) {
   return "pre";
 }
 
+std::string_view name_of(ParameterServer::Pull pull) {
+  switch (pull) {
+    case ParameterServer::Pull::forward:
+      break;
+    case ParameterServer::Pull::backward:
+      return "backward";
+    case ParameterServer::Pull::priority:
+      return "priority";
+  }
+  return "forward";
+}
+
 std::string text_of(const WrapPolicy& wrap) {
   switch (wrap.by) {
     case WrapPolicy::By::blocks:
@@ -183,6 +226,8 @@ std::vector<int> groups_of(const Scheme& scheme, int gpus_per_node) {
     if (fsdp2->reshard_to) groups.push_back(*fsdp2->reshard_to);
   } else if (const Zero* zero = std::get_if<Zero>(&scheme)) {
     if (zero->zero_hpz_partition_size) groups.push_back(*zero->zero_hpz_partition_size);
+  } else if (const ParameterServer* servers = std::get_if<ParameterServer>(&scheme)) {
+    if (!servers->host && gpus_per_node > 1) groups.push_back(gpus_per_node);
   }
   return groups;
 }

@@ -18,6 +18,11 @@ GPUS = (  # as rows spell them, as `ddpsim list` does
     ("P100", "P100"), ("T4", "T4"), ("A40", "A40"), ("A10G", "A10G"), ("RTX 4090", "RTX4090"),
     ("RTX 3090", "RTX3090"), ("RTX 2080 Ti", "RTX2080Ti"), ("TITAN RTX", "TITANRTX"))
 
+# Not in the list: where a step's time is given, another's estimate is scaled to it. What forward and backward take of it is
+# then that GPU's, one generation on.
+STAND_INS = {"K80": "P100"}
+STAND_IN = "forward's share of a step, as of a newer GPU"
+
 SCHEMES = (  # a scheme as rows spell it, as --scheme does; what stands in brackets is no part of it
     (r"single GPU", "none"),
     (r"DDP( gradient accumulation| \+ PowerSGD hook)?", "ddp"),
@@ -28,11 +33,15 @@ SCHEMES = (  # a scheme as rows spell it, as --scheme does; what stands in brack
     (r"FSDP2", "fsdp2"),
     (r"(DeepSpeed )?ZeRO[- ](stage )?([123])", "zero"),
     (r"ZeroRedundancyOptimizer", "zero_redundancy"),
+    (r"DataParallel", "data_parallel"),
+    (r"parameter server( in one process| synchronous)", "parameter_server"),
+    (r"(BytePS|plain) (sync PS|PS sync)", "parameter_server"),
 )
 
 SCHEMES_TO_COME = (  # of which the program knows nothing yet
-    (r"parameter server|\bPS\b|BytePS", "parameter server"),
-    (r"DataParallel", "DataParallel"),
+    (r"variables on GPU", "parameter server on GPUs"),
+    (r"^BytePS$|BytePS async|BytePS push", "BytePS, how it ran not stated"),
+    (r"async|ByteScheduler|\bPS\b(?! sync)(?<!sync PS)", "parameter server"),
     (r"offload|ZenFlow", "offload to the host"),
     (r"\bCP\b|\+TP|\bTP\d|\bEP\d|\+PP|Megatron", "tensor, pipeline, context or expert parallel inside"),
     (r"all-reduce \(no NCCL\)", "all-reduce by copies"),
@@ -84,6 +93,11 @@ class Job:
         return bool({PCIE, NVLINK, PORTS} & set(self.assumed))
 
     @property
+    def stands_in(self):
+        """Its step's time means nothing until it is scaled to one that is given."""
+        return STAND_IN in self.assumed
+
+    @property
     def samples(self):
         """Of all GPUs together, in one step."""
         return self.batch * self.gpus * self.micro_batches
@@ -114,6 +128,9 @@ def gpu_of(row):
         raise NotPredicted("GPU not stated")
     for spelt, name in GPUS:
         if re.search(rf"\b{spelt.upper()}\b", stated):
+            return name
+    for spelt, name in STAND_INS.items():
+        if re.search(rf"\b{spelt}\b", stated):
             return name
     raise NotPredicted("GPU not in `ddpsim list`")
 
@@ -148,6 +165,8 @@ def inside(row, gpu, per_node, assumed):
     stated = row["network"]
     if per_node == 1:
         return ""
+    if STAND_IN in assumed:  # Kepler's generation has PCIe alone
+        return "pcie:15.75GBps"
     if gpu in ("V100", "P100"):
         links = {"V100": "6x25GBps", "P100": "4x20GBps"}[gpu]
         if "PCIe" in stated or "PCIe" in row["gpu"] or "no NVLink" in stated:
@@ -176,7 +195,7 @@ def nics_of(row, gpu, assumed):
     """The network between nodes, as one line has it."""
     stated = row["network"]
     kind = ("roce" if "RoCE" in stated else "efa" if "EFA" in stated else "slingshot" if "Slingshot" in stated else
-            "tcp" if re.search(r"TCP|Ethernet|slowest link", stated) else "ib")
+            "tcp" if re.search(r"TCP|Ethernet|slowest link|AWS p[23]\.", stated) else "ib")
     each = re.search(r"(\d+) ?x (\d+(?:\.\d+)?) Gb/s", stated) or re.search(r"(\d+(?:\.\d+)?) Gb/s [A-Za-z0-9-]+ per GPU|"
                                                                            r"one (\d+) Gb/s \S+ per GPU", stated)
     if each and " x " in each.group(0):
@@ -204,6 +223,9 @@ def cluster_of(row, assumed):
     nodes, per_node, _ = size_of(row)
     if not row["gpus_per_node"].isdigit() or "gpn-assumed" in row["flags"]:
         assumed.append("GPUs of a node")
+    if not re.search(rf"\b{gpu.upper()}\b", row["gpu"].upper().replace(" ", "")) and any(
+            re.search(rf"\b{spelt}\b", row["gpu"]) for spelt in STAND_INS):
+        assumed.append(STAND_IN)
     words = inside(row, gpu, per_node, assumed)
     nics = "nic:" + nics_of(row, gpu, assumed) if nodes > 1 else ""
     return gpu, words, nics
@@ -325,6 +347,30 @@ def zero_options(row):
     return options
 
 
+def server_options(row):
+    settings, nodes = row["scheme_settings"], size_of(row)[0]
+    # tf_cnn_benchmarks, variable_mgr.py: under distributed_replicated a variable's copies are assigned in the same step, as
+    # soon as every worker has applied its gradient of it; other variables wait for none of that
+    if "in one process" in row["scheme"]:  # the graph of a step reads its variables
+        return {"servers": "host", "pull": "forward"}
+    if nodes == 1 and "Byte" in row["scheme"]:
+        raise NotPredicted("BytePS within one machine has no servers")
+    options = {}
+    stated = re.search(r"(\d+) CPU server VMs|(\d+) x \S+ servers|workers? \+ (\d+) servers?", row["scheme"] + settings)
+    if stated:
+        options["servers"] = next(int(group) for group in stated.groups() if group)
+    fewer = re.search(r"as many PS as workers except (\d+) instances(?: \((\d+) PS\))?", settings)
+    if fewer and nodes == int(fewer.group(1)):
+        if not fewer.group(2):
+            raise NotPredicted("number of servers not stated")
+        options["servers"] = int(fewer.group(2))
+    if re.search(r"CPU server VMs|c5n", row["scheme"]):
+        options["colocated"] = "false"
+    if "Byte" in row["scheme"]:  # push_pull of parts; torch's optimizer follows
+        options |= {"placement": "partitioned", "update": "worker"}
+    return options
+
+
 def bare_scheme(row):
     """Without the brackets in which versions and remarks stand."""
     return re.sub(r" \([^)]*\)", "", row["scheme"]).strip()
@@ -347,6 +393,8 @@ def scheme_options_of(row, scheme, precision):
         return fsdp_options(row, scheme, precision)
     if scheme.startswith("zero") and scheme != "zero_redundancy":
         return zero_options(row)
+    if scheme == "parameter_server":
+        return server_options(row)
     # tf_cnn_benchmarks sums each variable's gradient by NCCL as it comes, unless it is told to repack them
     return {"when": "gradient"} if scheme == "naive" else {}
 
@@ -361,6 +409,8 @@ def options_of(row, scheme, micro_batches):
         options += ["--bucket-cap-mb", "64", "--no-broadcast-buffers"]
     if scheme == "naive":  # TensorFlow's NCCL was 1.3, which has one ring
         options += ["--nccl", "2.0.5", "--max-channels", "1"]
+    if scheme == "parameter_server" and "tf_cnn_benchmarks" in row["framework"]:
+        options += ["--optimizer", "sgd"]  # its default (benchmark_cnn.py)
     if re.search(r"\bgloo\b", row["scheme"] + " " + settings, re.IGNORECASE):
         options += ["--backend", "gloo"]
     if "gradient_as_bucket_view=true" in settings:

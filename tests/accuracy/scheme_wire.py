@@ -19,6 +19,8 @@ def sent_bytes(job, row):
     if job.scheme_options.get("strategy") == "shard_grad_op":
         gathers = 1
     times = job.micro_batches if job.syncs_each else 1
+    if job.scheme == "parameter_server":
+        return 2 * 4 * elements
     if job.scheme in ("ddp", "naive"):
         return times * 2 * 4 * elements * (job.gpus - 1) / job.gpus
     return times * elements * (gathers * held + reduced) * (job.gpus - 1) / job.gpus
@@ -26,6 +28,8 @@ def sent_bytes(job, row):
 
 def link_rate(job):
     """Bytes a second of the narrowest link a ring over all GPUs crosses: a node's ports together, else a GPU's links."""
+    if job.scheme_options.get("servers") == "host":
+        return 15.75e9  # PCIe 3 x16
     nics = re.search(r"nic:(\d+)x([\d.]+)Gbps", job.cluster)
     if nics:
         return int(nics.group(1)) * float(nics.group(2)) * 1e9 / 8

@@ -161,7 +161,7 @@ def memory(predictor, rows, refused):
     cases = []
     for row, job in rows.jobs:
         figures = scheme_figures.memory_of(row)
-        if not figures or job.words:  # a compiled or fp8 step keeps other tensors
+        if not figures or job.words or job.stands_in:  # a compiled or fp8 step keeps other tensors
             continue
         try:
             said = predictor.simulate(job, keeps_fp32=job.scheme.startswith("fsdp"))["memory"]
@@ -179,7 +179,7 @@ def steps(predictor, rows, refused):
     cases = []
     for row, job in rows.jobs:
         speed = scheme_figures.speed_of(row["metric"], row["value_ngpu"], job)
-        if not speed or not speed.step_s or job.words:
+        if not speed or not speed.step_s or job.words or job.stands_in:
             continue
         try:
             predicted = predictor.step_s(job)

@@ -39,12 +39,21 @@ class Schemes(unittest.TestCase):
         self.assertEqual(scheme(scheme="DeepSpeed ZeRO-2"), "zero2")
         self.assertEqual(scheme(scheme="DeepSpeed ZeRO stage 1"), "zero1")
         self.assertEqual(scheme(scheme="DDP"), "ddp")
+        self.assertEqual(scheme(scheme="DataParallel", nodes="1", n_gpus="8"), "data_parallel")
+        self.assertEqual(scheme(scheme="parameter server in one process (variables on CPU)", nodes="1", n_gpus="8"),
+                         "parameter_server:servers=host,pull=forward")
+        several = "as many PS as workers except 8 instances (6 PS); seq=8"
+        self.assertEqual(scheme(scheme="parameter server synchronous (distributed)", scheme_settings=several), "parameter_server")
+        self.assertEqual(scheme(scheme="parameter server synchronous (distributed)", scheme_settings=several, nodes="8",
+                                n_gpus="64"), "parameter_server:servers=6")
+        self.assertEqual(scheme(scheme="BytePS PS sync (2 CPU server VMs)"),
+                         "parameter_server:servers=2,colocated=false,placement=partitioned,update=worker")
         self.assertEqual(scheme(scheme="replicated all-reduce"), "naive:when=gradient")
         self.assertEqual(scheme(scheme="single GPU", n_gpus="1", nodes="1"), "none")
 
     def test_what_the_program_does_not_know_is_named(self):
-        for stated, reason in (("parameter server synchronous (distributed)", "parameter server"), ("BytePS", "parameter server"),
-                               ("DataParallel", "DataParallel"), ("DeepSpeed ZeRO-3 Offload", "offload"),
+        for stated, reason in (("parameter server in one process (variables on GPU)", "parameter server on GPUs"),
+                               ("BytePS", "BytePS"), ("BytePS async PS", "BytePS"), ("DeepSpeed ZeRO-3 Offload", "offload"),
                                ("FSDP2+TP", "parallel inside"), ("DeepSpeed ZeRO-1/2", "stage of ZeRO"),
                                ("replicated all-reduce (no NCCL)", "by copies"), ("Gossip", "Gossip")):
             with self.assertRaisesRegex(rows.NotPredicted, "scheme not modelled: .*" + reason, msg=stated):
@@ -121,8 +130,22 @@ class Clusters(unittest.TestCase):
         stated = row(gpu="RTX 4090", gpus_per_node="2", nodes="1", n_gpus="2", network="", precision="fp32")
         self.assertEqual(rows.with_other_links(rows.job_of(stated)), [])
 
+    def test_servers_step_as_their_stack_does(self):
+        served = {"scheme": "parameter server synchronous (distributed)"}
+        self.assertEqual(rows.job_of(row(**served, framework="TensorFlow 1.x tf_cnn_benchmarks")).options,
+                         ["--optimizer", "sgd"])
+        self.assertEqual(rows.job_of(row(**served)).options, [])
+
+    def test_a_newer_gpu_stands_in_and_says_so(self):
+        stated = {"gpu": "K80 (half board)", "network": "AWS p2.8xlarge, 10 Gb/s class", "model": "ResNet-50"}
+        job = rows.job_of(row(**stated))
+        self.assertTrue(job.stands_in)
+        self.assertEqual(job.cluster, "node:2 gpu:8xP100 pcie:15.75GBps nic:1x10Gbps:tcp")
+        self.assertFalse(rows.job_of(row()).stands_in)
+        self.assertFalse(rows.job_of(row(gpu="RTX 3090")).stands_in)
+
     def test_what_nobody_can_guess_is_a_reason(self):
-        for changes, reason in (({"gpu": ""}, "GPU not stated"), ({"gpu": "K80"}, "GPU not in"), ({"n_gpus": ""}, "GPUs not stated"),
+        for changes, reason in (({"gpu": ""}, "GPU not stated"), ({"gpu": "M60"}, "GPU not in"), ({"n_gpus": ""}, "GPUs not stated"),
                                 ({"gpu": "T4 (GCP)", "gpus_per_node": "1", "n_gpus": "2", "network": ""}, "network"),
                                 ({"per_gpu_batch": ""}, "batch"), ({"model": "LLM fine-tune"}, "dimensions"),
                                 ({"flags": "group=x context-missing"}, "flag context-missing")):

@@ -53,6 +53,8 @@ TEST_CASE("--scheme: a name alone is that scheme with its library's defaults") {
   CHECK(parse_scheme("zero3") == Scheme(Zero{.stage = 3}));
   CHECK(parse_scheme("megatron") == Scheme(MegatronOptimizer()));
   CHECK(parse_scheme("zero_redundancy") == Scheme(ZeroRedundancy()));
+  CHECK(parse_scheme("data_parallel") == Scheme(DataParallel()));
+  CHECK(parse_scheme("parameter_server") == Scheme(ParameterServer()));
 }
 
 TEST_CASE("--scheme: every option goes where its library has it") {
@@ -89,6 +91,19 @@ TEST_CASE("--scheme: every option goes where its library has it") {
                     .stage3_param_persistence_threshold = 0}));
   CHECK(parse_scheme("megatron:overlap_grad_reduce=true,bucket_size=40000000") ==
         Scheme(MegatronOptimizer{.overlap_grad_reduce = true, .bucket_size = 40'000'000}));
+  CHECK(parse_scheme("data_parallel:input_mb=38.5,output_mb=0.256") ==
+        Scheme(DataParallel{.inputs = Bytes(38'500'000), .outputs = Bytes(256'000)}));
+  CHECK(parse_scheme("parameter_server:mode=async,servers=3,placement=partitioned,partition_mb=1,"
+                     "update=worker,pull=priority,colocated=false,server_bandwidth=2.5") ==
+        Scheme(ParameterServer{.mode = ParameterServer::Mode::async,
+                               .servers = 3,
+                               .placement = ParameterServer::Placement::partitioned,
+                               .partition = Bytes(1'000'000),
+                               .update = ParameterServer::Update::worker,
+                               .pull = ParameterServer::Pull::priority,
+                               .colocated = false,
+                               .server_bandwidth = Bandwidth::gigabytes_per_second(2.5)}));
+  CHECK(parse_scheme("parameter_server:servers=host") == Scheme(ParameterServer{.host = true}));
 }
 
 TEST_CASE("--scheme: what is in force is written as it is taken") {
@@ -98,7 +113,9 @@ TEST_CASE("--scheme: what is in force is written as it is taken") {
         "fsdp1:wrap=size,min_num_params=7,reduce_dtype=fp16", "fsdp2:reshard_after_forward=8",
         "fsdp2:reshard_after_forward=false,reshard_root=true,wrap=a.*.b+c", "zero2", "zero3",
         "zero1:overlap_comm=true,reduce_bucket_size=7", "megatron:bucket_size=3",
-        "zero_redundancy:parameters_as_bucket_view=true"}) {
+        "zero_redundancy:parameters_as_bucket_view=true", "data_parallel:output_mb=0.3",
+        "parameter_server", "parameter_server:servers=host,pull=forward",
+        "parameter_server:servers=2,colocated=false,placement=partitioned,server_bandwidth=0.1"}) {
     const std::string once = written(parse_scheme(text));
     CAPTURE(once);
     CHECK(written(parse_scheme(once)) == once);
@@ -111,7 +128,7 @@ TEST_CASE("--scheme: what is in force is written as it is taken") {
 TEST_CASE("--scheme: a name that there is not, and one that was meant") {
   CHECK(complaint("fsdp3") ==
         "--scheme: name: \"fsdp3\" is not one of ddp, naive, fsdp1, fsdp2, zero1, zero2, zero3, "
-        "megatron, zero_redundancy. Did you mean \"fsdp1\"?");
+        "megatron, zero_redundancy, data_parallel, parameter_server. Did you mean \"fsdp1\"?");
   CHECK(complaint("") != "");
   CHECK(complaint(":wrap=none") != "");
   CHECK(complaint("FSDP1") != "");
@@ -144,7 +161,8 @@ TEST_CASE("--scheme: values that a key does not take") {
   CHECK(complaint("fsdp1:param_dtype=int8")
             .starts_with("--scheme: param_dtype: \"int8\" is not one of bf16"));
   CHECK(complaint("fsdp1:wrap=+a") ==
-        "--scheme: wrap: expected blocks, none, leaves, size, or paths of modules as in layers.*+head");
+        "--scheme: wrap: expected blocks, none, leaves, size, or paths of modules as in "
+        "layers.*+head");
   CHECK(complaint("fsdp1:wrap=a+") != "");
   CHECK(complaint("fsdp1:wrap=a++b") != "");
   const std::string whole = "expected a whole number from 1 to 1e+06, not ";
@@ -162,6 +180,21 @@ TEST_CASE("--scheme: values that a key does not take") {
   CHECK(complaint("zero1:reduce_bucket_size=1e15") == "");
   CHECK(complaint("zero3:stage3_prefetch_bucket_size=-1") != "");
   CHECK(complaint("megatron:bucket_size=0") != "");
+  CHECK(complaint("data_parallel:output_mb=-1") ==
+        "--scheme: output_mb: expected megabytes from 0 to 1e+06, not \"-1\"");
+  CHECK(complaint("parameter_server:partition_mb=0") ==
+        "--scheme: partition_mb: expected megabytes from 0.001 to 1e+06, not \"0\"");
+  for (const char* value : {"0", "nan", "inf", "-8", "8GB"}) {
+    CAPTURE(value);
+    CHECK(complaint(fmt::format("parameter_server:server_bandwidth={}", value)) ==
+          fmt::format("--scheme: server_bandwidth: expected GB/s from 0.001 to 1e+06, not \"{}\"",
+                      value));
+  }
+  CHECK(complaint("parameter_server:servers=0")
+            .starts_with("--scheme: servers: expected a whole number from 1"));
+  CHECK(complaint("parameter_server:servers=hosts") != "");
+  CHECK(complaint("parameter_server:mode=both") ==
+        "--scheme: mode: \"both\" is not one of sync, async");
 }
 
 TEST_CASE("--scheme: options of DDP's reducer stand beside DDP alone") {
@@ -197,4 +230,7 @@ TEST_CASE("--scheme: groups of ranks that a scheme needs") {
   CHECK(groups("fsdp2:group=4,reshard_after_forward=2") == std::vector<int>{4, 2});
   CHECK(groups("zero3:zero_hpz_partition_size=8") == std::vector<int>{8});
   CHECK(groups("zero2").empty());
+  CHECK(groups("data_parallel").empty());
+  CHECK(groups("parameter_server") == std::vector<int>{8});  // the GPUs of a worker
+  CHECK(groups("parameter_server:servers=host").empty());
 }

@@ -112,12 +112,24 @@ struct ModelAveraging {
   Duration whole;  ///< from the end of the optimizer until parameters are averaged
 };
 
+/// Of asynchronous parameter servers: updates by others between what a worker pulled and its own update.
+struct Staleness {
+  int workers = 1;
+  std::int64_t updates = 0;  ///< simulated, over several seeds
+  double mean = 0;
+  std::int64_t p50 = 0;  ///< as quantile.hpp defines them
+  std::int64_t p95 = 0;
+  std::int64_t max = 0;
+  double updates_per_second = 0;  ///< of all workers together
+};
+
 struct StepResult {
   int iteration = 0;  ///< from 1; 0 for the steady step
   StepTimes times;
   std::vector<BucketResult> buckets;          ///< launch order
   std::vector<CollectiveResult> collectives;  ///< under a scheme that was asked for
   std::optional<ModelAveraging> averaging;    ///< of local SGD
+  std::optional<Staleness> staleness;         ///< of asynchronous parameter servers
   /// The first stretch of rank 0's optimizer, on the clock of the buckets; both alike where it takes no time.
   TimePoint optimizer_start;
   TimePoint optimizer_end;

@@ -74,7 +74,13 @@ struct RankPrograms {
 };
 
 /// Links a collective keeps busy, a bit a kind.
-enum Links : std::uint8_t { kInsideNodes = 1, kBetweenNodes = 2, kAllLinks = 3 };
+enum Links : std::uint8_t {
+  kInsideNodes = 1,
+  kBetweenNodes = 2,
+  kAllLinks = 3,     ///< of ranks
+  kToServers = 4,    ///< from workers to parameter servers …
+  kFromServers = 8,  ///< … and back: links carry both ways at once
+};
 
 struct ScheduledCollective {
   Duration transfer;  ///< last arrival to end, at full rate and alone

@@ -2,7 +2,7 @@
 // another scheme. Each is a schedule over the same streams and collectives; here is what a user can set of it, as its own
 // library calls it, with that library's defaults. Dtypes are of elements; absent: as the parameters are.
 //
-// Read in torch/distributed/fsdp (2.13), torch/distributed/fsdp/_fully_shard (2.13), torch/distributed/optim (2.13),
+// Read in torch/nn/parallel, torch/distributed/fsdp (2.13), torch/distributed/fsdp/_fully_shard (2.13), torch/distributed/optim (2.13),
 // deepspeed/runtime/zero (0.19), megatron/core/distributed.
 #pragma once
 
@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "ddpsim/sim/units.hpp"
 #include "ddpsim/sim/workload.hpp"
 
 namespace ddpsim {
@@ -125,17 +126,62 @@ struct ZeroRedundancy {
   bool operator==(const ZeroRedundancy&) const = default;
 };
 
-using Scheme =
-    std::variant<Ddp, NaiveAllReduce, Fsdp1, Fsdp2, Zero, MegatronOptimizer, ZeroRedundancy>;
+/// torch.nn.DataParallel: one process, a thread for each GPU of its node. A recording does not say how large a model's
+/// inputs and outputs are.
+struct DataParallel {
+  Bytes
+      inputs;  ///< of one GPU's share of the batch, where they lie on GPU 0 before they are scattered
+  Bytes outputs;  ///< of one GPU's share, gathered on GPU 0 for the loss
+  bool operator==(const DataParallel&) const = default;
+};
 
-/// "ddp", "naive", "fsdp1", "fsdp2", "zero1", "zero2", "zero3", "megatron", "zero_redundancy".
+/// Servers that add up the gradients of all workers and hand out what came of it (TensorFlow's variables on servers, MXNet's
+/// KVStore, BytePS). A worker is a node, whose GPUs add up among themselves; or a GPU, where its own host is the server.
+struct ParameterServer {
+  enum class Mode {
+    sync,   ///< a parameter is answered when every worker's gradient of it is there
+    async,  ///< each push is applied and answered by itself
+  };
+  enum class Placement {
+    whole,        ///< each parameter on one server, dealt out in turn as they are defined
+    partitioned,  ///< cut into parts, which are dealt out so
+  };
+  enum class Update {
+    server,  ///< the optimizer runs there: parameters are pulled
+    worker,  ///< sums of gradients are pulled
+  };
+  enum class Pull {
+    forward,   ///< at the start of the next forward, which waits for what it reads
+    backward,  ///< as soon as the server has it; the step ends when all of it is there
+    priority,  ///< as soon as it has it, what forward reads first in front; forward waits for what it reads
+  };
+  Mode mode = Mode::sync;
+  std::optional<int> servers;  ///< absent: as many as workers
+  bool host = false;           ///< in place of servers: the host of the one node, over PCIe
+  Placement placement = Placement::whole;
+  Bytes partition{4'096'000};  ///< BYTEPS_PARTITION_BYTES
+  Update update = Update::server;
+  Pull pull = Pull::backward;
+  bool colocated = true;  ///< on the workers' nodes, whose links they share
+  /// Gradients that one server adds up. Four threads, as BytePS has by default (BYTEPS_SERVER_ENGINE_THREAD), of
+  /// 2 GB/s each: 1.8 to 2.2 from memory on one core of an EPYC, in parts of 4 MB; gloo's threads do as much.
+  Bandwidth server_bandwidth = Bandwidth::gigabytes_per_second(8);
+  bool operator==(const ParameterServer&) const = default;
+};
+
+using Scheme = std::variant<Ddp, NaiveAllReduce, Fsdp1, Fsdp2, Zero, MegatronOptimizer,
+                            ZeroRedundancy, DataParallel, ParameterServer>;
+
+/// "ddp", "naive", "fsdp1", "fsdp2", "zero1", "zero2", "zero3", "megatron", "zero_redundancy", "data_parallel",
+/// "parameter_server".
 std::string_view name_of(const Scheme& scheme);
 /// Every option with the value in force, as --scheme takes them.
 std::vector<std::pair<std::string, std::string>> options_of(const Scheme& scheme);
 
-std::string_view name_of(ShardingStrategy strategy);  ///< "full_shard"
-std::string_view name_of(BackwardPrefetch prefetch);  ///< "pre"
-std::string text_of(const WrapPolicy& wrap);          ///< "blocks", "layers.*+head"
+std::string_view name_of(ShardingStrategy strategy);   ///< "full_shard"
+std::string_view name_of(BackwardPrefetch prefetch);   ///< "pre"
+std::string_view name_of(ParameterServer::Pull pull);  ///< "forward"
+std::string text_of(const WrapPolicy& wrap);           ///< "blocks", "layers.*+head"
 
 /// It runs DDP's reducer, with its options.
 bool uses_reducer(const Scheme& scheme);
