@@ -240,7 +240,7 @@ class ParameterServerWriter {
       writer_.backward_to(k);
       const GradientStretch gradient = writer_.recording().gradient(k);
       if (plan_.parts[gradient.parameter].empty()) continue;
-      writer_.call_hook();
+      writer_.call_hook(job_.options().costs.host_hook);
       handed.push_back({gradient.parameter, writer_.call_launcher(),
                         streams_.record_on_compute(OperationKind::backward),
                         streams_.scaled(gradient.at)});
