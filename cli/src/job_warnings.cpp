@@ -118,9 +118,39 @@ std::vector<std::string> option_warnings(const Job& job, Backend backend) {
 
 }  // namespace
 
+std::vector<std::string> compiled_warnings(const Compiled& scheme) {
+  std::vector<std::string> warnings = {
+      "what torch.compile makes of compute is not predicted: forward, backward and optimizer take "
+      "what was recorded"};
+  if (scheme.optimize_ddp == OptimizeDdp::python_reducer)
+    warnings.emplace_back(
+        "python_reducer: Inductor orders its kernels itself; gradients are taken to be written, "
+        "and "
+        "all-reduces to be fused, in the recorded order");
+  else
+    warnings.emplace_back(
+        "gradients that come out of a compiled piece together reach DDP's hooks in an order that "
+        "is "
+        "an accident of autograd; the recorded one is taken, on which the members and sizes of "
+        "buckets hang, not when a piece ends");
+  return warnings;
+}
+
 /// What a scheme's prediction rests on that DDP's does not.
 std::vector<std::string> scheme_warnings(const Job& job) {
   const Scheme& scheme = job.options().scheme;
+  if (const Compiled* compiled = std::get_if<Compiled>(&scheme))
+    return compiled_warnings(*compiled);
+  if (std::holds_alternative<PeriodicAveraging>(scheme))
+    return {
+        "ranks that train apart take other steps than under DDP: how many more of them a "
+        "training needs is not predicted"};
+  if (std::holds_alternative<SlowMo>(scheme))
+    return {
+        "nodes that train apart take other steps than under DDP: how many more of them a "
+        "training needs is not predicted",
+        "broadcasts and reduces are timed by what logs of all-reduces taught: none of theirs "
+        "stands behind it"};
   if (uses_reducer(scheme) || std::holds_alternative<NaiveAllReduce>(scheme)) return {};
   std::vector<std::string> warnings;
   if (nccl_of(job.model()) != nullptr)
@@ -154,10 +184,19 @@ std::vector<std::string> job_warnings(const Job& job, const CollectiveTuning& tu
   return warnings;
 }
 
+std::string why_caps_cut(const Scheme& scheme) {
+  const Compiled* compiled = compiled_pieces(scheme);
+  if (compiled == nullptr || compiled->optimize_ddp != OptimizeDdp::ddp_optimizer) return "";
+  return "a cap moves the cuts of DDPOptimizer as well as the buckets, which a search of buckets "
+         "does not follow; ask `ddpsim sweep` or `ddpsim simulate` with each --bucket-cap-mb you "
+         "consider";
+}
+
 std::string why_no_cap(const Job& job) {
   const Workload& workload = job.workload();
   if (!uses_reducer(job.options().scheme))
     return fmt::format("--scheme {} has no buckets of DDP", name_of(job.options().scheme));
+  if (std::string why = why_caps_cut(job.options().scheme); !why.empty()) return why;
   if (stops_backward(job.options().ddp.comm_hook) && std::holds_alternative<GlooModel>(job.model()))
     return "gloo runs powerSGD_hook with one bucket alone, and this job has one";
   if (workload.recorded_with.compiled_gradients > 0)

@@ -21,4 +21,12 @@ PlannedStep schedule_zero3(const Job& job, const Zero& scheme, const StepKind& k
 PlannedStep schedule_megatron(const Job& job, const MegatronOptimizer& scheme, const StepKind& kind,
                               const std::vector<RankState>& states);
 
+/// Compiled with python_reducer.
+PlannedStep schedule_python_reducer(const Job& job, const StepKind& kind,
+                                    const std::vector<RankState>& states);
+PlannedStep schedule_averaging(const Job& job, const StepKind& kind,
+                               const std::vector<RankState>& states);
+PlannedStep schedule_slowmo(const Job& job, const StepKind& kind,
+                            const std::vector<RankState>& states);
+
 }  // namespace ddpsim
