@@ -206,10 +206,10 @@ class ShardedMemory {
 /// No buckets: gradients alone.
 /// Beside gradients and optimizer.
 struct FlatTensors {
-  Bytes gradients;  ///< put together when backward is over
-  Bytes averaged;   ///< parameters, when the optimizer has stepped …
-  Bytes widened;    ///< … with the largest of a narrower type
-  Bytes kept;       ///< from one average to the next
+  Bytes gradients{};  ///< put together when backward is over
+  Bytes averaged{};   ///< parameters, when the optimizer has stepped …
+  Bytes widened{};    ///< … with the largest of a narrower type
+  Bytes kept{};       ///< from one average to the next
 };
 
 PeakMemory unbucketed(const Job& job, const FlatTensors& flat) {

@@ -149,7 +149,7 @@ struct AveragingLevel {
 struct PeriodicAveraging {
   int period = 4;
   std::vector<AveragingLevel>
-      hierarchy;  ///< periods and group sizes ascending, the last being of all ranks; empty: all, every `period`
+      hierarchy{};  ///< periods and group sizes ascending, the last being of all ranks; empty: all, every `period`
   bool operator==(const PeriodicAveraging&) const = default;
 };
 
