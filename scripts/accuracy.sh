@@ -88,6 +88,8 @@ section "What several ranks cost" \
   python3 tests/accuracy/rank_costs.py "$shared" --ddpsim "$ddpsim"
 section "Single levers, with and without" \
   python3 tests/accuracy/levers.py "$shared" --ddpsim "$ddpsim"
+section "Other schemes" \
+  python3 tests/accuracy/schemes.py "$shared" --ddpsim "$ddpsim" --check
 section "PyTorch's DDP benchmark, part by part" messages "PyTorch*"
 assumptions=(--choices --sensitivity) refit=(--refit)
 if $quick; then assumptions=() refit=(); fi

@@ -13,9 +13,29 @@
 #include "power_sgd.hpp"
 #include "scheme_memory.hpp"
 #include "sync_batch_norm.hpp"
+#include "zero_redundancy.hpp"
 
 namespace ddpsim {
 namespace {
+
+/// By parameter: all of them, or of ZeroRedundancyOptimizer those of the rank that steps most.
+std::vector<bool> stepped_by_one_rank(const Job& job) {
+  const std::size_t parameters = job.workload().parameters.size();
+  if (!std::holds_alternative<ZeroRedundancy>(job.options().scheme))
+    return std::vector<bool>(parameters, true);
+  std::vector<bool> most(parameters);
+  Bytes of_most;
+  for (const std::vector<std::size_t>& own :
+       parameters_by_owner(job.workload(), job.cluster().ranks())) {
+    Bytes bytes;
+    for (const std::size_t parameter : own) bytes += job.gradients()[parameter];
+    if (bytes <= of_most) continue;
+    of_most = bytes;
+    most.assign(parameters, false);
+    for (const std::size_t parameter : own) most[parameter] = true;
+  }
+  return most;
+}
 
 /// Everything but what changes within a step.
 class Memory {
@@ -29,7 +49,9 @@ class Memory {
         buckets_(buckets_of(job)),
         allocator_(on_host(job)),
         bucket_of_(workload_.parameters.size(), kNone) {
-    for (const Parameter& parameter : workload_.parameters) add_parameter(parameter);
+    const std::vector<bool> steps = stepped_by_one_rank(job);
+    for (std::size_t p = 0; p < workload_.parameters.size(); ++p)
+      add_parameter(workload_.parameters[p], steps[p]);
     for (const BufferGroup& group : workload_.buffers) always_.buffers += group.bytes;
     for (std::size_t b = 0; b < buckets_.size(); ++b) add_bucket(b);
     if (job.options().ddp.comm_hook == CommHook::post_local_sgd) add_flat_parameters();
@@ -61,10 +83,11 @@ class Memory {
  private:
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
-  void add_parameter(const Parameter& parameter) {
+  /// `steps`: the optimizer of this rank does.
+  void add_parameter(const Parameter& parameter, bool steps) {
     const Bytes bytes = gradient_bytes(parameter).value_or(Bytes());
-    const OptimizerBytes optimizer =
-        optimizer_bytes(job_.options().optimizer, parameter.dtype, bytes);
+    OptimizerBytes optimizer = optimizer_bytes(job_.options().optimizer, parameter.dtype, bytes);
+    if (!steps) optimizer = {};
     always_.parameters += bytes;
     always_.optimizer += optimizer.state;
     masters_ += optimizer.masters;

@@ -253,6 +253,92 @@ PeakMemory unbucketed(const Job& job, const FlatTensors& flat) {
   return peak;
 }
 
+/// What DeepSpeed and Megatron-Core keep beside activations: parameters and gradients in one type, what is stepped in fp32.
+struct Mixed {
+  std::int64_t elements = 0;    ///< of parameters
+  std::int64_t persistent = 0;  ///< of those, never sharded by stage 3
+  std::int64_t size = 0;        ///< bytes of one, as computed in
+  int states = 0;               ///< of the optimizer
+
+  Bytes computed(std::int64_t count) const { return Bytes(count * size); }
+  static Bytes single(std::int64_t count) { return Bytes(count * element_size(Dtype::float32)); }
+};
+
+Mixed mixed(const Job& job, std::optional<Dtype> param_dtype, std::int64_t persistent_up_to) {
+  Mixed found;
+  for (const Parameter& parameter : job.workload().parameters) {
+    if (parameter.ignored) continue;
+    const std::int64_t elements = elements_of(parameter);
+    found.elements += elements;
+    if (elements <= persistent_up_to) found.persistent += elements;
+    found.size = std::max(found.size, element_size(param_dtype.value_or(parameter.dtype)));
+  }
+  const Bytes one(element_size(Dtype::float32));
+  const OptimizerBytes optimizer = optimizer_bytes(job.options().optimizer, Dtype::float32, one);
+  found.states = static_cast<int>(optimizer.state.count() / one.count());
+  return found;
+}
+
+/// Moments of a step whose gradients go through buffers that are there from its start, or (`written`) stay as they come.
+PeakMemory with_buffers(const Job& job, MemoryParts always, const Mixed& model, bool written,
+                        Bytes stepped_gradients) {
+  const Workload& workload = job.workload();
+  const HeldActivations activations(workload);
+  for (const BufferGroup& group : workload.buffers) always.buffers += group.bytes;
+  Highest highest;
+  MemoryParts now = always;
+  for (std::size_t k = 0; k < workload.backward->ready.size(); ++k) {
+    const Parameter& parameter = workload.parameters[workload.backward->ready[k].parameter];
+    const Bytes gradient = model.computed(parameter.ignored ? 0 : elements_of(parameter));
+    now.activations = activations.held(k);
+    if (written)
+      now.gradients += gradient;
+    else
+      now.temporaries = activations.known() ? Bytes() : gradient;
+    highest.see(now, PeakMoment::backward);
+  }
+  now.activations = activations.left();
+  now.temporaries = stepped_gradients;
+  now.buckets = written ? Bytes() : now.buckets;
+  highest.see(now, PeakMoment::optimizer);
+  return highest.take();
+}
+
+PeakMemory zero_memory(const Job& job, const Zero& scheme) {
+  const std::int64_t ranks = job.cluster().ranks();
+  const bool third = scheme.stage == 3;
+  const Mixed model =
+      mixed(job, scheme.param_dtype, third ? scheme.stage3_param_persistence_threshold : 0);
+  const std::int64_t owned = (model.elements + ranks - 1) / ranks;
+  MemoryParts always;
+  always.parameters = model.computed(model.elements);
+  if (third) {
+    const std::int64_t sharded = model.elements - model.persistent;
+    const std::int64_t live = std::min(sharded, scheme.stage3_max_live_parameters);
+    always.parameters = model.computed((sharded + ranks - 1) / ranks + model.persistent + live);
+  }
+  always.optimizer = Mixed::single(owned) * (model.states + 1);
+  if (scheme.stage > 1) always.gradients = model.computed(owned);
+  const bool two = !third && scheme.overlap_comm.value_or(false);
+  if (scheme.stage > 1 || scheme.overlap_comm.value_or(false))
+    always.buckets = model.computed(scheme.reduce_bucket_size) * (two ? 2 : 1);
+  return with_buffers(job, always, model, scheme.stage == 1, Mixed::single(owned));
+}
+
+PeakMemory megatron_memory(const Job& job, const MegatronOptimizer& scheme) {
+  const std::int64_t ranks = job.cluster().ranks();
+  const Mixed model = mixed(job, scheme.param_dtype, 0);
+  const std::int64_t owned = (model.elements + ranks - 1) / ranks;
+  const bool single = model.size >= element_size(Dtype::float32);
+  MemoryParts always;
+  always.parameters = model.computed(model.elements);
+  always.gradients =
+      scheme.grad_reduce_in_fp32 ? Mixed::single(model.elements) : model.computed(model.elements);
+  always.optimizer = Mixed::single(owned) * (model.states + (single ? 0 : 1));
+  return with_buffers(job, always, model, false,
+                      scheme.grad_reduce_in_fp32 || single ? Bytes() : Mixed::single(owned));
+}
+
 struct Count {
   const Job& job;
 
@@ -268,10 +354,6 @@ struct Count {
     Bytes all;
     for (const Bytes gradient : job.gradients()) all += gradient;
     return unbucketed(job, {.gradients = scheme.flat ? all : Bytes()});
-  }
-  template <typename Other>
-  PeakMemory operator()(const Other& /*scheme*/) const {
-    return unbucketed(job, {});
   }
   /// Tensors that are all-reduced, until they are copied back.
   PeakMemory operator()(const Compiled& /*scheme*/) const {
@@ -297,6 +379,12 @@ struct Count {
                             .averaged = job.cluster().nodes > 1 ? all : shard,
                             .kept = 2 * shard});
   }
+  PeakMemory operator()(const Zero& scheme) const { return zero_memory(job, scheme); }
+  PeakMemory operator()(const MegatronOptimizer& scheme) const {
+    return megatron_memory(job, scheme);
+  }
+  PeakMemory operator()(const Ddp& /*scheme*/) const { return unbucketed(job, {}); }
+  PeakMemory operator()(const ZeroRedundancy& /*scheme*/) const { return unbucketed(job, {}); }
 };
 
 }  // namespace

@@ -6,6 +6,12 @@
 //                 reduce-scatter reads beside that of the unit before. fully_shard gathers into one buffer and copies
 //                 out of it; FullyShardedDataParallel's autograd puts each flat gradient together from its parts
 //   naive         as without buckets; flat: one more copy of all gradients
+//   zero1, zero2  parameters whole, as computed in; fp32 copies and state of the part owned; in stage 1 gradients whole, in
+//                 stage 2 the part owned; buckets of reduce_bucket_size elements, however small the model (two with
+//                 overlap_comm)
+//   zero3         the part owned of all, whole what persists and what is live: no more than stage3_max_live_parameters,
+//                 nor than the model, which below stage3_max_reuse_distance elements is never freed; one bucket
+//   megatron      parameters whole, one buffer of all gradients, fp32 copies and state of the part owned
 //
 // Sources as in fsdp1.cpp and fsdp2.cpp. What is always there, the moments and what is not counted: memory.hpp.
 #pragma once

@@ -20,6 +20,7 @@ BEGIN, END = "<!-- made by tests/accuracy/accuracy_page.py -->", "<!-- end of wh
 PUBLISHED = "Published data-parallel scaling"
 PAPER = "The DDP paper"
 RANKS = "What several ranks cost"
+SCHEMES = "Other schemes"
 CALIBRATED = "All-reduce: calibrated on logs"
 LEFT_OUT = "All-reduce: the cost model, each family left out"
 
@@ -48,6 +49,17 @@ def pairs(kind, prefix):
     return (("Pairs of clusters that ran one job",
              f"| {kind} | <{prefix}n> | <{prefix}decided> % | <{prefix}right> % | <{prefix}held> % | <{prefix}median> % | "
              f"<{prefix}p90> % | <{prefix}blind> %, p90 <{prefix}blind_p90> %"),)
+
+
+def schemes(table, subset, prefix=""):
+    """A table's lines of the other schemes: {median} of ddpsim, {same_median} of the same as DDP, {wire_median} and {hidden_median} of
+    the bytes over bandwidth, in the open or behind compute."""
+    predictors = {"ddpsim": ""} if table in ("memory", "steps") else {
+        "ddpsim": "", "same as DDP": "same_", "bytes over bandwidth, all exposed": "wire_",
+        "bytes over bandwidth, all hidden": "hidden_"}
+    signs = "<{0}signs> % of <{0}signed> | " if table == "ratios" else ""
+    return tuple((SCHEMES, f"| {table} | predictor ... | {subset} | {predictor} | <{prefix + name}n> | " + (
+        signs + "<{0}median> % | <{0}p90> % | <{0}worst> %").format(prefix + name)) for predictor, name in predictors.items())
 
 
 def paper(environment, backend, predictors, prefix=""):
@@ -182,6 +194,21 @@ TABLES = {
                   for ms, name in ((50, "a"), (100, "b"), (150, "c")))),
         Row("80 % intervals of these", "{rows} rows", "hold {held} % (one V100 node {v_held}, several {m_held}, A100 {a_held})", "",
             published("V100 single node", "v_") + published("V100 multi-node", "m_") + published("A100", "a_") + published("all")),
+        Row("FSDP, unbucketed all-reduces, checkpointing: one over another of a group of published steps, one step given",
+            "{k_n} pairs whose links are known; all {n}",
+            "sign right in {k_signs} % of {k_signed} that differ by over 5 %; ratio: median {k_median} %, p90 {k_p90} %, worst {k_worst} %; all: "
+            "**{signs} %**, {median}, **{p90}**, {worst} %",
+            "the same as DDP: no sign, {k_same_median}, {k_same_p90}, {k_same_worst} %; bytes over bandwidth, in the open: {k_wire_signs} %, "
+            "{k_wire_median}, {k_wire_p90} %, behind compute: {k_hidden_signs} %, {k_hidden_median}, {k_hidden_p90} %",
+            schemes("ratios", "links known", "k_") + schemes("ratios", "all")),
+        Row("the same schemes at two sizes; the smaller's step given", "{n} rows, up to 512 GPUs",
+            "efficiency: median {median} %, p90 {p90} %, worst {worst} %", "efficiency 1: {same_median}, {same_p90}, {same_worst} %; bytes over "
+            "bandwidth, in the open: {wire_median}, {wire_p90}, {wire_worst} %, behind compute: {hidden_median}, {hidden_p90}, {hidden_worst} %",
+            schemes("efficiencies", "all")),
+        Row("the same schemes, whole steps, nothing given", "{n} rows", "median {median} %, p90 {p90} %, worst {worst} %", "",
+            schemes("steps", "all")),
+        Row("the same schemes, peak memory", "{n} figures of Llama 7B and 8B", "median **{median} %**, worst **{worst} %** (what the allocator "
+            "reserves beyond its tensors)", "", schemes("memory", "all")),
         Row("`compare`: which of two sizes of a job trains faster, by how much; of two machines, the first's one-GPU step alone given",
             "{s_n} and {m_n} pairs", "decided {s_decided}, {m_decided} %; of these ordered as published {s_right}, {m_right} %; 80 % intervals hold "
             "{s_held}, {m_held} %; ratio: median {s_median}, {m_median} %, p90 {s_p90}, {m_p90} %",

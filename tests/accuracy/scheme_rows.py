@@ -88,6 +88,17 @@ class Job:
         """Of all GPUs together, in one step."""
         return self.batch * self.gpus * self.micro_batches
 
+    @property
+    def arrives_in_bf16(self):
+        """The parameters a module computes with: FSDP gathers them so, DeepSpeed's are so. Autocast casts others itself."""
+        deepspeed = self.scheme.startswith("zero") and self.scheme != "zero_redundancy"
+        return self.precision == "bf16" and (deepspeed or self.scheme_options.get("param_dtype") == "bf16")
+
+    @property
+    def arrives_in_fp16(self):
+        """DeepSpeed's fp16 makes parameters and gradients so."""
+        return self.precision == "amp" and self.scheme.startswith("zero") and self.scheme != "zero_redundancy"
+
     def scheme_text(self):
         options = ",".join(f"{name}={value}" for name, value in self.scheme_options.items())
         return self.scheme + (":" + options if options else "")

@@ -7,7 +7,7 @@ using namespace ddpsim::schemes;
 
 namespace {
 
-const std::string kForward =
+const std::string kForwardOrder =
     "\nall-gather root: 0 to 10"
     "\nall-gather layers.0: 10 to 30"
     "\nall-gather layers.1: 30 to 60"
@@ -20,7 +20,7 @@ TEST_CASE(
   // Layer 1 is gathered when layer 2 has been copied out, at 150, layer 0 when layer 1 has, at 190. There layer 2's
   // reduce-scatter begins: at half speed each, the all-gather's 20 us end at 230, and of 35 us 15 are left, to 245.
   const Step step = run(Fsdp2{});
-  CHECK(on_the_wire(step) == kForward +
+  CHECK(on_the_wire(step) == kForwardOrder +
                                  "\nall-gather layers.2: 100 to 140"
                                  "\nall-gather layers.1: 150 to 180"
                                  "\nreduce-scatter layers.2: 190 to 245"
@@ -70,7 +70,7 @@ TEST_CASE(
 
 TEST_CASE("FSDP2: what stays gathered after forward is not gathered in backward") {
   const Step step = run(Fsdp2{.reshard_after_forward = false});
-  CHECK(on_the_wire(step) == kForward +
+  CHECK(on_the_wire(step) == kForwardOrder +
                                  "\nreduce-scatter layers.2: 190 to 225"
                                  "\nreduce-scatter layers.1: 270 to 295"
                                  "\nreduce-scatter layers.0: 320 to 335"
@@ -141,7 +141,7 @@ TEST_CASE(
     "FSDP2: micro-batches without gradient synchronisation gather like any and reduce nothing") {
   // Nothing shares links in the first: layer 0 is gathered 190 to 210.
   const Step step = run(Fsdp2{}, by_the_table, 2);
-  CHECK(on_the_wire(step).starts_with(kForward + "\nall-gather layers.2: 100 to 140"
+  CHECK(on_the_wire(step).starts_with(kForwardOrder + "\nall-gather layers.2: 100 to 140"
                                                  "\nall-gather layers.1: 150 to 180"
                                                  "\nall-gather layers.0: 190 to 210"
                                                  "\nall-gather root: 330 to 340"));
@@ -160,7 +160,7 @@ TEST_CASE(
 
 TEST_CASE("FSDP2: a group the input alone reaches is reduced behind the root") {
   // Without an embedding layer 0 is the last to get its gradient, when nothing follows it: backward ends at 320.
-  Workload step = workload();
+  Workload step = schemes::workload();
   step.parameters.erase(step.parameters.begin());
   step.backward->ready.pop_back();
   for (ReadyEvent& event : step.backward->ready) --event.parameter;

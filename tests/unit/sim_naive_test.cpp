@@ -56,7 +56,7 @@ TEST_CASE("naive: micro-batches but the last all-reduce nothing") {
 }
 
 TEST_CASE("naive: gradients that a module keeps to itself are not all-reduced") {
-  Workload step = workload();
+  Workload step = schemes::workload();
   step.parameters[2].ignored = true;
   for (const NaiveAllReduce& scheme :
        {NaiveAllReduce{}, NaiveAllReduce{.when = NaiveAllReduce::When::backward},
