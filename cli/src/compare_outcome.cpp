@@ -161,8 +161,7 @@ void CompareOutcome::search_caps(int threads, Progress* progress) {
     else
       jobs = contenders(workload.report.comparison);
     std::erase_if(jobs, [&](std::size_t job) {
-      const Scheme& scheme = workload.jobs[job].loaded.job.options().scheme;
-      return !uses_reducer(scheme) || !why_caps_cut(scheme).empty();
+      return !uses_reducer(workload.jobs[job].loaded.job.options().scheme);
     });
     ddpsim::search_caps(workload.report.comparison, jobs, threads, progress);
   }

@@ -184,19 +184,10 @@ std::vector<std::string> job_warnings(const Job& job, const CollectiveTuning& tu
   return warnings;
 }
 
-std::string why_caps_cut(const Scheme& scheme) {
-  const Compiled* compiled = compiled_pieces(scheme);
-  if (compiled == nullptr || compiled->optimize_ddp != OptimizeDdp::ddp_optimizer) return "";
-  return "a cap moves the cuts of DDPOptimizer as well as the buckets, which a search of buckets "
-         "does not follow; ask `ddpsim sweep` or `ddpsim simulate` with each --bucket-cap-mb you "
-         "consider";
-}
-
 std::string why_no_cap(const Job& job) {
   const Workload& workload = job.workload();
   if (!uses_reducer(job.options().scheme))
     return fmt::format("--scheme {} has no buckets of DDP", name_of(job.options().scheme));
-  if (std::string why = why_caps_cut(job.options().scheme); !why.empty()) return why;
   if (stops_backward(job.options().ddp.comm_hook) && std::holds_alternative<GlooModel>(job.model()))
     return "gloo runs powerSGD_hook with one bucket alone, and this job has one";
   if (workload.recorded_with.compiled_gradients > 0)

@@ -14,8 +14,6 @@ namespace ddpsim {
 std::vector<std::string> job_warnings(const Job& job, const CollectiveTuning& tuning,
                                       Backend backend, const ComputeScale& scale);
 
-/// Why caps are not searched: they cut the compiled graph too. Empty where they are buckets' alone.
-std::string why_caps_cut(const Scheme& scheme);
 /// Why no cap can be recommended for this job; empty where one can.
 std::string why_no_cap(const Job& job);
 

@@ -276,8 +276,6 @@ Job replay_today(LoadedJob& loaded, const Job& steady) {
 
 void require_buckets(const Job& job, const char* command) {
   const Scheme& scheme = job.options().scheme;
-  if (const std::string why = why_caps_cut(scheme); !why.empty())
-    throw UsageError(fmt::format("--scheme compiled: {} caps of DDP, and {}", command, why));
   if (uses_reducer(scheme)) return;
   throw UsageError(fmt::format(
       "--scheme {}: {} settings of DistributedDataParallel, which has none of its own here; ask "

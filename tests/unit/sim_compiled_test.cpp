@@ -2,10 +2,12 @@
 // 2.13 made, which tests/cli/compiled_trainings.py logged.
 #include "compiled.hpp"
 
+#include <set>
 #include <string>
 #include <vector>
 
 #include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/tune.hpp"
 #include "paper_step.hpp"
 #include "scheme_step.hpp"
 
@@ -182,6 +184,34 @@ TEST_CASE("compiled: caps of the Python reducer are whole MiB") {
   CHECK(piece_limits(ddp) == CutLimits{.first = 1_MiB, .cap = 25_MiB});
   ddp.bucket_cap_mb_list = {3, 7, 5};
   CHECK(piece_limits(ddp).cap == 7_MiB);
+}
+
+TEST_CASE("compiled: tune weighs each cap with the cuts it makes") {
+  for (const Compiled& scheme : {kCut, kWhole}) {
+    SimulationOptions all = compiled(scheme);
+    all.ddp.bucket_cap_mb.reset();
+    const Job job(workload(), small::node(2, 20), all, AnalyticModel{});
+    const TuneResult result = tune(job, {});
+    CHECK(result.left_out.empty() == (scheme == kWhole));
+    CHECK(result.default_setting.iteration == simulate_times(job).iteration);
+    std::set<Duration> steps;
+    for (const CurvePoint& point : result.curve) {
+      if (!point.bucket_cap_mb) continue;
+      all.ddp.bucket_cap_mb = point.bucket_cap_mb;
+      const Duration step = simulate_times(job.with(all)).iteration;
+      CAPTURE(*point.bucket_cap_mb);
+      CHECK(point.iteration == step);
+      steps.insert(step);
+    }
+    CHECK(steps.size() > 1);
+  }
+  SimulationOptions all = compiled(kCut);
+  const Job job(workload(), small::node(2, 20), all, AnalyticModel{});
+  TuneOptions tuning;
+  tuning.caps = {0.5, 0.9};
+  CHECK(says(tune(job, tuning).recommended.reason, "none of the caps asked for can be set"));
+  tuning.caps = {0.5, 4};
+  CHECK(tune(job, tuning).best.bucket_cap_mb == 4);
 }
 
 TEST_CASE("compiled: what torch.compile refuses, or nobody knows") {
