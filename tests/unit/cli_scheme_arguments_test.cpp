@@ -163,7 +163,8 @@ TEST_CASE("--scheme: values that a key does not take") {
   CHECK(complaint("fsdp1:param_dtype=int8")
             .starts_with("--scheme: param_dtype: \"int8\" is not one of bf16"));
   CHECK(complaint("fsdp1:wrap=+a") ==
-        "--scheme: wrap: expected blocks, none, size, or paths of modules as in layers.*+head");
+        "--scheme: wrap: expected blocks, none, leaves, size, or paths of modules as in "
+        "layers.*+head");
   CHECK(complaint("fsdp1:wrap=a+") != "");
   CHECK(complaint("fsdp1:wrap=a++b") != "");
   const std::string whole = "expected a whole number from 1 to 1e+06, not ";
