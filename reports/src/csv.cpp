@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <initializer_list>
+#include <optional>
 
 #include "csv_row.hpp"
 #include "ddpsim/formats/json_writer.hpp"
@@ -137,7 +138,7 @@ std::string allreduce_csv(const AllReduceTable& table) {
         cells.push_back(time ? microseconds_token(*time) : "");
       cells.push_back(microseconds_token(ways->reduce_broadcast));
     }
-    add_row(csv, cells);
+    csv += csv_row(cells);
   }
   return csv;
 }
