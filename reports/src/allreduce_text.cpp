@@ -59,19 +59,14 @@ std::string side_by_side(const AllReduceTable& table, const TerminalStyle& style
     return of ? microseconds(*of) : std::string("-");
   };
   std::string text =
-      "#
-#Side by side, us : what NCCL chose, a ring, a tree, a reduce and then a broadcast.
-#
-      ";
-      const std::string head = fmt::format("{:>12} {:>9} {:>9} {:>9} {:>17}", "size", "chosen",
-                                           "ring", "tree", "reduce+broadcast");
-  text += "#" + bold(head.substr(1), style) + '
-'; for (const AllReduceRow& row : table.rows) text += fmt::format(
-              "#{:>11} {:>9} {:>9} {:>9} {:>17}
-              ", row.size.count(),
-              microseconds(row.time),
-              time(row.other_ways->ring), time(row.other_ways->tree),
-              microseconds(row.other_ways->reduce_broadcast));
+      "#\n# Side by side, us: what NCCL chose, a ring, a tree, a reduce and then a broadcast.\n#\n";
+  const std::string head = fmt::format("{:>12} {:>9} {:>9} {:>9} {:>17}", "size", "chosen", "ring",
+                                       "tree", "reduce+broadcast");
+  text += "#" + bold(head.substr(1), style) + '\n';
+  for (const AllReduceRow& row : table.rows)
+    text += fmt::format("#{:>11} {:>9} {:>9} {:>9} {:>17}\n", row.size.count(),
+                        microseconds(row.time), time(row.other_ways->ring),
+                        time(row.other_ways->tree), microseconds(row.other_ways->reduce_broadcast));
   return text;
 }
 
