@@ -24,7 +24,9 @@ namespace {
 
 constexpr const char* kHelp =
     "how it is trained data-parallel: ddp (default), naive, fsdp1, fsdp2, zero1, zero2, zero3, "
-    "megatron, zero_redundancy, data_parallel, parameter_server; options behind a colon: "
+    "megatron, zero_redundancy, data_parallel, parameter_server, compiled, local_sgd, slowmo; "
+    "options "
+    "behind a colon: "
     "fsdp2:param_dtype=bf16,wrap=blocks "
     "(docs/schemes.md)";
 constexpr const char* kType = "NAME[:KEY=VALUE,…]";
@@ -272,6 +274,57 @@ std::vector<Key> keys_of(ParameterServer& scheme) {
           {"server_bandwidth", bandwidth}};
 }
 
+std::vector<Key> keys_of(Compiled& scheme) {
+  return {{"optimize_ddp", [&scheme](const std::string& value) {
+             if (value == "python_reducer_without_compiled_forward")
+               fail(
+                   "optimize_ddp: a forward that is not compiled beside a backward that is, is not "
+                   "simulated; take python_reducer");
+             std::vector<std::pair<std::string, OptimizeDdp>> known;
+             for (const OptimizeDdp mode :
+                  {OptimizeDdp::ddp_optimizer, OptimizeDdp::no_optimization,
+                   OptimizeDdp::python_reducer})
+               known.emplace_back(name_of(mode), mode);
+             scheme.optimize_ddp = one_of<OptimizeDdp>("optimize_ddp", value, known);
+           }}};
+}
+
+Key count(const std::string& name, int& into) {
+  return {name, [name, &into](const std::string& value) { into = count_of<int>(name, value, 1); }};
+}
+
+/// "2:4+4:8+8:16": every 2 steps 4 ranks, every 4 steps 8, every 8 steps 16.
+std::vector<AveragingLevel> levels_of(const std::string& key, const std::string& value) {
+  std::vector<AveragingLevel> levels;
+  for (std::size_t begin = 0; begin <= value.size();) {
+    const std::size_t end = std::min(value.find('+', begin), value.size());
+    const std::string level = value.substr(begin, end - begin);
+    const std::size_t colon = level.find(':');
+    if (colon == level.npos)
+      fail(fmt::format(
+          "{}: expected PERIOD:RANKS, more of them behind a '+', as in 4:8+16:16, not {}", key,
+          in_quotes(value)));
+    levels.push_back({.period = count_of<int>(key, level.substr(0, colon), 1),
+                      .ranks = count_of<int>(key, level.substr(colon + 1), 1)});
+    begin = end + 1;
+  }
+  return levels;
+}
+
+std::vector<Key> keys_of(PeriodicAveraging& scheme) {
+  const auto hierarchy = [&scheme](const std::string& value) {
+    scheme.hierarchy = levels_of("hierarchy", value);
+  };
+  return {count("period", scheme.period), {"hierarchy", hierarchy}};
+}
+
+std::vector<Key> keys_of(SlowMo& scheme) {
+  return {count("localsgd_frequency", scheme.localsgd_frequency),
+          count("slowmo_frequency", scheme.slowmo_frequency),
+          flag("slowmo_memory_efficient", scheme.slowmo_memory_efficient),
+          count("slowmo_num_shards", scheme.slowmo_num_shards)};
+}
+
 /// With its library's defaults.
 Scheme named(const std::string& name) {
   return one_of<Scheme>("name", name,
@@ -285,7 +338,10 @@ Scheme named(const std::string& name) {
                          {"megatron", MegatronOptimizer()},
                          {"zero_redundancy", ZeroRedundancy()},
                          {"data_parallel", DataParallel()},
-                         {"parameter_server", ParameterServer()}});
+                         {"parameter_server", ParameterServer()},
+                         {"compiled", Compiled()},
+                         {"local_sgd", PeriodicAveraging()},
+                         {"slowmo", SlowMo()}});
 }
 
 void take(const std::string& word, const std::string& scheme, const std::vector<Key>& keys,
@@ -328,7 +384,19 @@ Scheme parse_scheme(const std::string& text) {
   std::vector<std::string> given;
   for (const std::string_view word : comma_list(std::string_view(text).substr(colon + 1)))
     take(std::string(word), name, keys, given);
+  const auto is_given = [&](const char* key) {
+    return std::ranges::find(given, key) != given.end();
+  };
+  if (is_given("hierarchy") && is_given("period"))
+    fail("local_sgd: hierarchy has periods of its own; leave out period");
   return scheme;
+}
+
+/// "compiled:optimize_ddp=python_reducer", of others the name.
+std::string words_of(const Scheme& scheme) {
+  const Compiled* compiled = std::get_if<Compiled>(&scheme);
+  if (compiled == nullptr) return std::string(name_of(scheme));
+  return fmt::format("compiled:optimize_ddp={}", name_of(compiled->optimize_ddp));
 }
 
 void require_of_scheme(const Scheme& scheme, const DdpArguments& ddp) {
@@ -347,12 +415,15 @@ void require_of_scheme(const Scheme& scheme, const DdpArguments& ddp) {
       {"--sync-batchnorm", ddp.sync_batchnorm},
       {"--sync-batchnorm-group", ddp.sync_batchnorm_group.has_value()},
   }};
-  for (const auto& [option, given] : reducers)
-    if (given)
+  const Compiled* compiled = std::get_if<Compiled>(&scheme);
+  for (const auto& [option, given] : reducers) {
+    const bool caps_fusion = compiled != nullptr && option == reducers.front().first;
+    if (given && !caps_fusion)
       throw UsageError(
-          fmt::format("{}: it is an option of DistributedDataParallel, and --scheme "
+          fmt::format("{}: it is an option of DistributedDataParallel{}, and --scheme "
                       "{} is not simulated with it; leave one out",
-                      option, name_of(scheme)));
+                      option, compiled != nullptr ? "'s own reducer" : "", words_of(scheme)));
+  }
 }
 
 }  // namespace ddpsim

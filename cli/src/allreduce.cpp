@@ -34,6 +34,7 @@ struct AllReduceArguments {
   std::optional<std::string> step;
   std::optional<std::string> torch;
   std::optional<std::string> measured;  ///< a log
+  bool side_by_side = false;
   OutputArguments output;
 };
 
@@ -154,9 +155,14 @@ int run(const AllReduceArguments& arguments, const TypedLine& typed) {
     throw UsageError("--measured: its points are drawn; add --plot FILE.svg or --report FILE.html");
   if (arguments.measured && arguments.collective != CollectiveKind::all_reduce)
     throw UsageError("--measured: logs of all_reduce_perf alone are read; leave out --collective");
+  if (arguments.side_by_side && arguments.collective != CollectiveKind::all_reduce)
+    throw UsageError("--side-by-side: ways to all-reduce; leave out --collective");
+  if (arguments.side_by_side && arguments.cluster.algorithm)
+    throw UsageError("--side-by-side: takes ring and tree in turn; leave out --algorithm");
   const std::vector<Bytes> sizes = sizes_of(arguments, cluster.ranks());
-  const AllReduceTable table = all_reduce_table(cluster, tuning, sizes, arguments.collective);
+  AllReduceTable table = all_reduce_table(cluster, tuning, sizes, arguments.collective);
 
+  if (arguments.side_by_side) lay_side_by_side(table, cluster, tuning);
   std::optional<MeasuredAllReduces> measured;
   if (arguments.measured) measured = read_measured_all_reduces(*arguments.measured, table);
 
@@ -216,6 +222,8 @@ void add_allreduce(CLI::App& app, std::function<int()>& action) {
     kinds.emplace_back(name_of(kind), kind);
   add_word_option(*command, "--collective", arguments->collective, std::move(kinds),
                   "sizes as its *_perf counts them (default: all-reduce)");
+  command->add_flag("--side-by-side", arguments->side_by_side,
+                    "beside NCCL's choice a ring, a tree, and a reduce with a broadcast behind it");
   add_nccl_options(*command, arguments->cluster);
   add_cluster_options(*command, arguments->cluster);
   {

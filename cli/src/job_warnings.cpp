@@ -119,9 +119,39 @@ std::vector<std::string> option_warnings(const Job& job, Backend backend) {
 
 }  // namespace
 
+std::vector<std::string> compiled_warnings(const Compiled& scheme) {
+  std::vector<std::string> warnings = {
+      "what torch.compile makes of compute is not predicted: forward, backward and optimizer take "
+      "what was recorded"};
+  if (scheme.optimize_ddp == OptimizeDdp::python_reducer)
+    warnings.emplace_back(
+        "python_reducer: Inductor orders its kernels itself; gradients are taken to be written, "
+        "and "
+        "all-reduces to be fused, in the recorded order");
+  else
+    warnings.emplace_back(
+        "gradients that come out of a compiled piece together reach DDP's hooks in an order that "
+        "is "
+        "an accident of autograd; the recorded one is taken, on which the members and sizes of "
+        "buckets hang, not when a piece ends");
+  return warnings;
+}
+
 /// What a scheme's prediction rests on that DDP's does not.
 std::vector<std::string> scheme_warnings(const Job& job) {
   const Scheme& scheme = job.options().scheme;
+  if (const Compiled* compiled = std::get_if<Compiled>(&scheme))
+    return compiled_warnings(*compiled);
+  if (std::holds_alternative<PeriodicAveraging>(scheme))
+    return {
+        "ranks that train apart take other steps than under DDP: how many more of them a "
+        "training needs is not predicted"};
+  if (std::holds_alternative<SlowMo>(scheme))
+    return {
+        "nodes that train apart take other steps than under DDP: how many more of them a "
+        "training needs is not predicted",
+        "broadcasts and reduces are timed by what logs of all-reduces taught: none of theirs "
+        "stands behind it"};
   if (uses_reducer(scheme) || std::holds_alternative<NaiveAllReduce>(scheme)) return {};
   if (std::holds_alternative<ParameterServer>(scheme))
     return {

@@ -30,6 +30,17 @@ std::string allreduce_json(const AllReduceTable& table, const ReportContext& con
     json.key("protocol").string(name_of(row.choice.protocol));
     json.key("channels").integer(row.choice.channels);
     json.key("nccl_estimate_us").time(row.choice.nccl_estimate);
+    if (const auto& ways = row.other_ways) {
+      const auto time_or_null = [&](const char* key, const std::optional<Duration>& time) {
+        if (time)
+          json.key(key).time(*time);
+        else
+          json.key(key).null();
+      };
+      time_or_null("ring_us", ways->ring);
+      time_or_null("tree_us", ways->tree);
+      json.key("reduce_broadcast_us").time(ways->reduce_broadcast);
+    }
     json.end_object();
   }
   json.end_array();

@@ -53,6 +53,23 @@ std::string commented(const std::string& lines) {
   return text;
 }
 
+std::string side_by_side(const AllReduceTable& table, const TerminalStyle& style) {
+  if (table.rows.empty() || !table.rows.front().other_ways) return "";
+  const auto time = [](const std::optional<Duration>& of) {
+    return of ? microseconds(*of) : std::string("-");
+  };
+  std::string text =
+      "#\n# Side by side, us: what NCCL chose, a ring, a tree, a reduce and then a broadcast.\n#\n";
+  const std::string head = fmt::format("{:>12} {:>9} {:>9} {:>9} {:>17}", "size", "chosen", "ring",
+                                       "tree", "reduce+broadcast");
+  text += "#" + bold(head.substr(1), style) + '\n';
+  for (const AllReduceRow& row : table.rows)
+    text += fmt::format("#{:>11} {:>9} {:>9} {:>9} {:>17}\n", row.size.count(),
+                        microseconds(row.time), time(row.other_ways->ring),
+                        time(row.other_ways->tree), microseconds(row.other_ways->reduce_broadcast));
+  return text;
+}
+
 }  // namespace
 
 std::string allreduce_text(const AllReduceTable& table, const ReportContext& context,
@@ -89,6 +106,7 @@ std::string allreduce_text(const AllReduceTable& table, const ReportContext& con
         microseconds(row.high), name_of(row.choice.algorithm), name_of(row.choice.protocol),
         row.choice.channels);
   }
+  text += side_by_side(table, style);
   if (!table.rows.empty() && table.ranks > 1)  // one rank waits for nobody: nothing to be sure of
     text += "#\n" + commented(confidence_line(context, table.rows.back().time, inner) +
                               next_measurement(context, inner));

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <initializer_list>
+#include <optional>
 
 #include "csv_row.hpp"
 #include "ddpsim/formats/json_writer.hpp"
@@ -116,15 +117,28 @@ std::string allreduce_csv(const AllReduceTable& table) {
   std::string csv = other ? "collective," : "";
   csv +=
       "size_bytes,time_us,low_us,high_us,algbw_gbps,busbw_gbps,algorithm,protocol,channels,"
-      "nccl_estimate_us\n";
+      "nccl_estimate_us";
+  const bool beside = !table.rows.empty() && table.rows.front().other_ways;
+  csv += beside ? ",ring_us,tree_us,reduce_broadcast_us\n" : "\n";
   for (const AllReduceRow& row : table.rows) {
     csv += collective;
-    add_row(csv,
-            {text(row.size.count()), microseconds_token(row.time), microseconds_token(row.low),
-             microseconds_token(row.high), fmt::format("{:.4f}", algbw_gbps(row.size, row.time)),
-             fmt::format("{:.4f}", busbw_gbps(row.size, row.time, table.ranks, table.collective)),
-             std::string(name_of(row.choice.algorithm)), std::string(name_of(row.choice.protocol)),
-             std::to_string(row.choice.channels), microseconds_token(row.choice.nccl_estimate)});
+    std::vector<std::string> cells = {
+        text(row.size.count()),
+        microseconds_token(row.time),
+        microseconds_token(row.low),
+        microseconds_token(row.high),
+        fmt::format("{:.4f}", algbw_gbps(row.size, row.time)),
+        fmt::format("{:.4f}", busbw_gbps(row.size, row.time, table.ranks, table.collective)),
+        std::string(name_of(row.choice.algorithm)),
+        std::string(name_of(row.choice.protocol)),
+        std::to_string(row.choice.channels),
+        microseconds_token(row.choice.nccl_estimate)};
+    if (const auto& ways = row.other_ways) {
+      for (const std::optional<Duration>& time : {ways->ring, ways->tree})
+        cells.push_back(time ? microseconds_token(*time) : "");
+      cells.push_back(microseconds_token(ways->reduce_broadcast));
+    }
+    csv += csv_row(cells);
   }
   return csv;
 }

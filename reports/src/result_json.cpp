@@ -42,12 +42,25 @@ void write_launch_cost(JsonWriter& json, const LaunchCost& cost) {
   json.end_object();
 }
 
-void write_averaging(JsonWriter& json, const ModelAveraging& averaging) {
-  json.key("model_averaging").begin_object(JsonWriter::Layout::line);
+void write_one_averaging(JsonWriter& json, const ModelAveraging& averaging) {
+  json.begin_object(JsonWriter::Layout::line);
   json.key("period").integer(averaging.period);
   json.key("bytes").integer(averaging.bytes.count());
   json.key("whole_us").time(averaging.whole);
+  if (!averaging.what.empty()) {
+    json.key("what").string(averaging.what);
+    json.key("share_of_steps").ratio(averaging.share);
+  }
   json.end_object();
+}
+
+void write_averaging(JsonWriter& json, const ModelAveraging& averaging) {
+  json.key("model_averaging");
+  write_one_averaging(json, averaging);
+  if (averaging.further.empty()) return;
+  json.key("further_model_averaging").begin_array();
+  for (const ModelAveraging& other : averaging.further) write_one_averaging(json, other);
+  json.end_array();
 }
 
 void write_choice(JsonWriter& json, const std::optional<CollectiveChoice>& choice) {

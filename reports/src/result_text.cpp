@@ -200,6 +200,20 @@ std::string pipeline_line(const StepTimes& times, int digits, const TerminalStyl
 std::string averaging_line(const StepResult& step, int digits, const TerminalStyle& style) {
   if (!step.averaging) return "";
   const ModelAveraging& averaging = *step.averaging;
+  if (!averaging.what.empty()) {
+    std::string lines;
+    const auto add = [&](const ModelAveraging& one) {
+      lines += wrapped(
+          fmt::format("Every {} steps {}: {} of parameters, in {} that nothing hides; {} % of the "
+                      "steps do, and a step is the mean.",
+                      one.period, one.what, rounded_size_text(one.bytes),
+                      time_text(one.whole, digits), significant(100 * one.share, 3)),
+          style.width, 2);
+    };
+    add(averaging);
+    for (const ModelAveraging& other : averaging.further) add(other);
+    return lines;
+  }
   return wrapped(
       fmt::format("Every {} steps all nodes average {} of parameters, in {} that nothing hides; a "
                   "step is the mean.",

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "compiled.hpp"
 #include "flow_planner.hpp"
 #include "process_groups.hpp"
 #include "units.hpp"
@@ -151,8 +152,9 @@ std::optional<std::string> cannot_schedule(const Job& job) {
     if (auto problem = cannot_serve(job, *servers)) return problem;
   }
   if (auto problem = cannot_form_groups(job)) return problem;
+  if (auto problem = cannot_compile(job)) return problem;
   if (job.network() != nullptr && job.network()->has_background() &&
-      !std::holds_alternative<NaiveAllReduce>(scheme))
+      !std::holds_alternative<NaiveAllReduce>(scheme) && !std::holds_alternative<Compiled>(scheme))
     return fmt::format(
         "--background: beside it one collective at a time is simulated, and --scheme "
         "{} has several in flight",

@@ -1,9 +1,18 @@
 #include "local_sgd.hpp"
 
-#include "step_collectives.hpp"
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
+#include <numeric>
+#include <string_view>
+#include <utility>
 #include <variant>
+#include <vector>
+
+#include "process_groups.hpp"
+#include "step_collectives.hpp"
 
 namespace ddpsim {
 namespace {
@@ -13,6 +22,141 @@ Dtype promoted(Dtype a, Dtype b) {
   if (a == b) return a;
   if (element_size(a) != element_size(b)) return element_size(a) > element_size(b) ? a : b;
   return element_size(a) == element_size(Dtype::float16) ? Dtype::float32 : Dtype::complex128;
+}
+
+constexpr std::string_view kNotFollowed =
+    "ranks meet at the averaging alone, and ranks that differ are not followed from one to the "
+    "next: leave out what makes them differ";
+constexpr std::size_t kMostLevels = 8;
+
+/// The least common multiple; beyond any training where it is not to be counted.
+std::int64_t common_period(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  if (__builtin_mul_overflow(a / std::gcd(a, b), b, &product))
+    return std::numeric_limits<std::int64_t>::max();
+  return product;
+}
+
+/// The host sees the device done, launches, and `what` runs; nothing is beside it.
+Duration in_the_open(const Job& job, Duration what) {
+  const DdpCosts& costs = job.options().costs;
+  return costs.event_latency + costs.host_launch + costs.launch_latency + what;
+}
+
+/// A collective that ranks of a group, or all, run alone, and see the end of.
+Duration collective_time(const Job& job, const Job& among, CollectiveKind kind, Bytes bytes) {
+  const CollectivePlan planned = plan(among, kind, bytes, kUnrecorded);
+  return planned.to_host + planned.transfer + planned.to_device + job.options().costs.event_latency;
+}
+
+ModelAveraging averaging_among(const Job& job, const Job& among, const KernelCosts& kernels,
+                               int period) {
+  const FlatParameters flat = flat_parameters(job.workload());
+  const Duration gpu = kernels.cast(flat.moved, flat.bytes) + kernels.copy(flat.bytes) +
+                       kernels.kernels(flat.others, 3 * flat.of_others);
+  const Duration all_reduce = collective_time(job, among, CollectiveKind::all_reduce, flat.bytes);
+  return {.period = period,
+          .bytes = flat.bytes,
+          .whole = gpu + in_the_open(job, all_reduce),
+          .share = 1.0 / period,
+          .what = ""};
+}
+
+ModelAveraging in_one(std::vector<ModelAveraging> all) {
+  ModelAveraging first = std::move(all.front());
+  first.further.assign(std::make_move_iterator(all.begin() + 1),
+                       std::make_move_iterator(all.end()));
+  return first;
+}
+
+ModelAveraging averaging_of(const Job& job, const KernelCosts& kernels,
+                            const PeriodicAveraging& scheme) {
+  const int ranks = job.cluster().ranks();
+  std::vector<AveragingLevel> levels = scheme.hierarchy;
+  if (levels.empty()) levels = {{.period = scheme.period, .ranks = ranks}};
+  std::vector<ModelAveraging> all;
+  for (std::size_t k = 0; k < levels.size(); ++k) {
+    const AveragingLevel& level = levels[k];
+    ModelAveraging one = averaging_among(job, group_of(job, level.ranks), kernels, level.period);
+    one.share = share_of_steps(level.period, std::span(levels).subspan(k + 1));
+    one.what = fmt::format("{} ranks average", level.ranks);
+    all.push_back(std::move(one));
+  }
+  return in_one(std::move(all));
+}
+
+/// Gradients or parameters, as SlowMo's communicate() sends them: one tensor, and copied back.
+Duration flattened(const KernelCosts& kernels, Bytes bytes) {
+  return kernels.copy(bytes) + kernels.copy(bytes);
+}
+
+ModelAveraging between_nodes(const Job& job, const KernelCosts& kernels, const SlowMo& scheme) {
+  const Cluster& cluster = job.cluster();
+  const FlatParameters flat = flat_parameters(job.workload());
+  const auto tensors = static_cast<std::int64_t>(job.workload().backward->ready.size());
+  Duration sent =
+      collective_time(job, job.within(cluster.nodes, 1), CollectiveKind::all_reduce, flat.bytes);
+  if (cluster.gpus_per_node > 1)
+    sent += in_the_open(
+        job, flattened(kernels, flat.bytes) +
+                 collective_time(job, job.within(1), CollectiveKind::broadcast, flat.bytes));
+  ModelAveraging between{.period = scheme.localsgd_frequency,
+                         .bytes = flat.bytes,
+                         .whole = kernels.kernels(tensors, 2 * flat.bytes) +
+                                  flattened(kernels, flat.bytes) + in_the_open(job, sent),
+                         .share = 1.0 / scheme.localsgd_frequency,
+                         .what = fmt::format("{} nodes average", cluster.nodes)};
+  const AveragingLevel slow{.period = scheme.slowmo_frequency, .ranks = 0};
+  if (scheme.slowmo_memory_efficient)
+    between.share = share_of_steps(scheme.localsgd_frequency, {&slow, 1});
+  return between;
+}
+
+ModelAveraging slow_momentum(const Job& job, const KernelCosts& kernels, const SlowMo& scheme) {
+  const FlatParameters flat = flat_parameters(job.workload());
+  constexpr int kPasses = 6;  // parameters, old parameters, momentum: each read and written
+  ModelAveraging momentum{.period = scheme.slowmo_frequency,
+                          .bytes = flat.bytes,
+                          .whole = kernels.kernels(3, kPasses * flat.bytes),
+                          .share = 1.0 / scheme.slowmo_frequency,
+                          .what = "slow momentum steps"};
+  if (!scheme.slowmo_memory_efficient) return momentum;
+  const int shards = std::min(scheme.slowmo_num_shards, job.cluster().ranks());
+  const Bytes shard((flat.bytes.count() + shards - 1) / shards);
+  const auto tensors = static_cast<std::int64_t>(job.workload().backward->ready.size());
+  Duration of_a_shard;
+  for (const CollectiveKind kind : {CollectiveKind::reduce, CollectiveKind::broadcast})
+    of_a_shard +=
+        flattened(kernels, shard) + in_the_open(job, collective_time(job, job, kind, shard));
+  momentum.whole = kernels.kernels(tensors, 2 * flat.bytes) + of_a_shard * shards +
+                   kernels.kernels(3, kPasses * shard);
+  return momentum;
+}
+
+ModelAveraging averaging_of(const Job& job, const KernelCosts& kernels, const SlowMo& scheme) {
+  std::vector<ModelAveraging> all;
+  if (job.cluster().nodes > 1) all.push_back(between_nodes(job, kernels, scheme));
+  all.push_back(slow_momentum(job, kernels, scheme));
+  return in_one(std::move(all));
+}
+
+/// As HierarchicalModelAverager takes them, and dist.new_subgroups.
+std::optional<std::string> cannot_layer(const Job& job, const PeriodicAveraging& scheme) {
+  const std::vector<AveragingLevel>& levels = scheme.hierarchy;
+  if (levels.empty()) return std::nullopt;
+  const int all = job.cluster().ranks();
+  if (levels.size() > kMostLevels)
+    return fmt::format("--scheme local_sgd: hierarchy has {} levels: at most {} are simulated",
+                       levels.size(), kMostLevels);
+  for (std::size_t k = 1; k < levels.size(); ++k)
+    if (levels[k].period <= levels[k - 1].period || levels[k].ranks <= levels[k - 1].ranks)
+      return "--scheme local_sgd: hierarchy: periods and groups ascend, as in 2:4+4:8+8:16";
+  if (levels.back().ranks != all)
+    return fmt::format(
+        "--scheme local_sgd: hierarchy: the last group is of all ranks, which are {}, not {} "
+        "(HierarchicalModelAverager)",
+        all, levels.back().ranks);
+  return std::nullopt;
 }
 
 }  // namespace
@@ -38,24 +182,34 @@ FlatParameters flat_parameters(const Workload& workload) {
   return flat;
 }
 
+double share_of_steps(std::int64_t period, std::span<const AveragingLevel> higher) {
+  if (higher.empty()) return 1.0 / static_cast<double>(period);
+  const std::span<const AveragingLevel> above = higher.subspan(1);
+  const std::int64_t both = common_period(period, higher.front().period);
+  return share_of_steps(period, above) - share_of_steps(both, above);
+}
+
 std::optional<ModelAveraging> model_averaging(const Job& job, const KernelCosts& kernels) {
-  const DdpOptions& ddp = job.options().ddp;
-  if (ddp.comm_hook != CommHook::post_local_sgd) return std::nullopt;
-  const DdpCosts& costs = job.options().costs;
-  const FlatParameters flat = flat_parameters(job.workload());
-  const CollectivePlan planned = plan(job, CollectiveKind::all_reduce, flat.bytes, kUnrecorded);
-  const Duration gpu = kernels.cast(flat.moved, flat.bytes) + kernels.copy(flat.bytes) +
-                       kernels.kernels(flat.others, 3 * flat.of_others);
-  const Duration host = costs.event_latency + costs.host_launch + costs.launch_latency;
-  const Duration all_reduce =
-      planned.to_host + planned.transfer + planned.to_device + costs.event_latency;
-  return ModelAveraging{
-      .period = ddp.local_sgd.period, .bytes = flat.bytes, .whole = gpu + host + all_reduce};
+  const SimulationOptions& options = job.options();
+  if (const auto* periodic = std::get_if<PeriodicAveraging>(&options.scheme))
+    return averaging_of(job, kernels, *periodic);
+  if (const auto* slowmo = std::get_if<SlowMo>(&options.scheme))
+    return averaging_of(job, kernels, *slowmo);
+  if (options.ddp.comm_hook != CommHook::post_local_sgd) return std::nullopt;
+  return averaging_among(job, job, kernels, options.ddp.local_sgd.period);
 }
 
 std::optional<std::string> cannot_average(const Job& job) {
-  const DdpOptions& ddp = job.options().ddp;
-  if (ddp.comm_hook != CommHook::post_local_sgd) return std::nullopt;
+  const SimulationOptions& options = job.options();
+  const bool differ = !options.variation.empty() || !job.workload().ranks.empty();
+  if (const auto* periodic = std::get_if<PeriodicAveraging>(&options.scheme)) {
+    if (auto problem = cannot_layer(job, *periodic)) return problem;
+    if (differ) return "--scheme local_sgd: " + std::string(kNotFollowed);
+  }
+  const bool apart = job.cluster().nodes > 1 && job.cluster().gpus_per_node == 1;
+  if (std::holds_alternative<SlowMo>(options.scheme) && apart && differ)
+    return "--scheme slowmo: " + std::string(kNotFollowed);
+  if (options.ddp.comm_hook != CommHook::post_local_sgd) return std::nullopt;
   if (std::holds_alternative<FlowModel>(job.model()))
     return "post_localSGD_hook reduces within nodes, and the flow network knows collectives of all "
            "ranks alone: leave out --network flow";
@@ -63,8 +217,7 @@ std::optional<std::string> cannot_average(const Job& job) {
     return "post_localSGD_hook reduces within nodes, and the cluster's nodes differ: no number "
            "says "
            "what an all-reduce within one takes";
-  if (!ddp.local_sgd.averages_gradients &&
-      (!job.options().variation.empty() || !job.workload().ranks.empty()))
+  if (!options.ddp.local_sgd.averages_gradients && differ)
     return "without all-reduces of gradients ranks meet at the averaging alone, and ranks that "
            "differ are not followed from one to the next: leave out --local-sgd-gradients none, or "
            "what makes them differ";

@@ -11,13 +11,25 @@
 //
 //   step + (flatten + divide + host + all-reduce) / period
 //
-// Nodes wait for each other at the averaging alone, ranks of a node in every step. What lasts of the differences between
+// As a scheme (local_sgd) ranks reduce no gradients at all. HierarchicalModelAverager (hierarchical_model_averager.py, 2.13) does the same
+// in groups of ranks that follow each other, each level in its own period; where several periods come round the largest
+// group alone averages.
+//
+// SlowMo (fairscale/experimental/nn/data_parallel/gossip/distributed.py) over local SGD, behind the optimizer too:
+//   every localsgd_frequency-th   parameters divided one by one, flattened, one GPU of each node all-reduces them,
+//                                 copied back, and broadcast within the node; not where slow momentum follows in shards
+//   every slowmo_frequency-th     in shards: parameters divided one by one, each shard reduced to its owner, its
+//                                 momentum stepped, broadcast; else every rank steps the momentum of all of them
+// In shards of equal size, one behind the other; the owner's step is a pass over three tensors read and three written.
+//
+// Nodes wait for each other at the averaging alone (as a scheme: ranks), ranks of a node in every step. What lasts of the differences between
 // ranks the averaging collects, so a step still waits for the slowest of all; what changes from step to step
 // (--jitter) evens out over a period, for which this is an upper bound. Left out: Python's walk over the parameters, of which
 // the greater part runs beside the all-reduce; that the host is no longer ahead when the next forward begins.
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 
 #include "comm_hook.hpp"
@@ -36,7 +48,11 @@ struct FlatParameters {
 /// Of the parameters that get a gradient.
 FlatParameters flat_parameters(const Workload& workload);
 
-/// Absent but for local SGD.
+/// Of steps, those in which a level's period comes round and none of the higher ones does: 1/period, less what they have
+/// in common, by inclusion and exclusion.
+double share_of_steps(std::int64_t period, std::span<const AveragingLevel> higher);
+
+/// Absent but for local SGD, by a communication hook or as a scheme, and SlowMo.
 std::optional<ModelAveraging> model_averaging(const Job& job, const KernelCosts& kernels);
 
 /// Why local SGD cannot be simulated on this cluster, with these links or ranks.

@@ -133,6 +133,7 @@ class ParameterServerWriter {
                         const StepKind& kind, const RankClass& alike, const Recording& recording,
                         std::vector<std::size_t>& order)
       : plan_(plan),
+        hook_(job.options().costs.host_hook),
         order_(order),
         writer_(job, collectives, kind, alike, recording),
         streams_(writer_.streams()),
@@ -240,7 +241,7 @@ class ParameterServerWriter {
       writer_.backward_to(k);
       const GradientStretch gradient = writer_.recording().gradient(k);
       if (plan_.parts[gradient.parameter].empty()) continue;
-      writer_.call_hook(job_.options().costs.host_hook);
+      writer_.call_hook(hook_);
       handed.push_back({gradient.parameter, writer_.call_launcher(),
                         streams_.record_on_compute(OperationKind::backward),
                         streams_.scaled(gradient.at)});
@@ -311,6 +312,7 @@ class ParameterServerWriter {
   }
 
   const ServerPlan& plan_;
+  const Duration hook_;  ///< of the host, per gradient
   std::vector<std::size_t>& order_;  ///< by priority, of rank 0's recording: the same on all ranks
   SchemeWriter writer_;
   RankStreams& streams_;

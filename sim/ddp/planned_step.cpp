@@ -39,6 +39,18 @@ struct Scheduler {
   PlannedStep operator()(const ParameterServer& scheme) const {
     return schedule_parameter_server(job, scheme, kind, states);
   }
+  /// What a compiled backward makes of gradients is in the recording.
+  PlannedStep operator()(const Compiled& scheme) const {
+    if (scheme.optimize_ddp == OptimizeDdp::python_reducer)
+      return schedule_python_reducer(job, kind, states);
+    return schedule_reducer(job, buckets, kind, states);
+  }
+  PlannedStep operator()(const PeriodicAveraging& /*scheme*/) const {
+    return schedule_averaging(job, kind, states);
+  }
+  PlannedStep operator()(const SlowMo& /*scheme*/) const {
+    return schedule_slowmo(job, kind, states);
+  }
   /// Its optimizer is planned with the reducer's step.
   PlannedStep operator()(const ZeroRedundancy& /*scheme*/) const {
     return schedule_reducer(job, buckets, kind, states);

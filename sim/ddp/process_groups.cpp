@@ -122,6 +122,14 @@ std::optional<std::string> cannot_form_groups(const Job& job) {
     return cannot_group(job, job.cluster().gpus_per_node,
                         "--scheme parameter_server: GPUs of a worker");
   }
+  if (std::holds_alternative<PeriodicAveraging>(scheme)) {
+    for (const int ranks : groups_of(scheme, job.cluster().gpus_per_node))
+      if (auto problem = cannot_group(job, ranks, "--scheme local_sgd: hierarchy, a group"))
+        return problem;
+    return std::nullopt;
+  }
+  if (std::holds_alternative<SlowMo>(scheme))
+    return cannot_group(job, job.cluster().gpus_per_node, "--scheme slowmo: a node's group");
   if (const Zero* zero = std::get_if<Zero>(&scheme); zero && zero->zero_hpz_partition_size)
     return cannot_group(job, *zero->zero_hpz_partition_size,
                         fmt::format("--scheme {}: zero_hpz_partition_size", name_of(scheme)));

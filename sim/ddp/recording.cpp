@@ -1,6 +1,9 @@
 #include "recording.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include "compiled.hpp"
 
 namespace ddpsim {
 namespace {
@@ -22,6 +25,8 @@ Recording::Recording(const Job& job, const Recorded& recorded)
   note_copies();
   waited_share_ = waited_share();
   note_unused();
+  if (compiled_pieces(options.scheme) != nullptr && recorded.backward)
+    join_pieces(piece_ends(job, recorded));
 }
 
 /// NCCL kernels slowed compute by the SMs they held then.
@@ -72,7 +77,33 @@ Duration Recording::reached_before(std::size_t k) const {
   return std::min(before.copied_at.value_or(before.at + copies_[k - 1]), next);
 }
 
+/// Its host comes to all of them when it comes to the last.
+void Recording::join_pieces(const std::vector<std::size_t>& ends) {
+  take_apart();
+  in_pieces_ = true;
+  std::size_t begin = 0;
+  for (const std::size_t end : ends) {
+    if (begin == end) continue;
+    GradientStretch& first = stretches_[begin];
+    const GradientStretch last = stretches_[end - 1];
+    for (std::size_t k = begin; k < end; ++k) {
+      GradientStretch& one = stretches_[k];
+      one.at = last.at;
+      one.host = last.host;
+      one.held = last.held;
+      if (k == begin) continue;
+      first.waited += std::exchange(one.waited, Duration());
+      first.compute += std::exchange(one.compute, Duration());
+      first.waited_copy += std::exchange(one.waited_copy, Duration());
+      first.idle += std::exchange(one.idle, Duration());
+      first.kernels += std::exchange(one.kernels, 0);
+    }
+    begin = end;
+  }
+}
+
 void Recording::take_apart() {
+  if (!stretches_.empty()) return;
   stretches_.reserve(gradients());
   for (std::size_t k = 0; k < gradients(); ++k) stretches_.push_back(taken_apart(k));
 }
@@ -173,7 +204,7 @@ std::optional<Duration> Recording::copies_out() const {
 
 std::optional<std::vector<Duration>> Recording::instants_launched(
     const std::vector<Bucket>& buckets) const {
-  if (with_.collectives.size() != buckets.size()) return std::nullopt;
+  if (in_pieces_ || with_.collectives.size() != buckets.size()) return std::nullopt;
   std::vector<Duration> instants;
   for (std::size_t b = 0; b < buckets.size(); ++b) {
     if (gradients_of(with_.collectives[b]) != buckets[b].bytes) return std::nullopt;

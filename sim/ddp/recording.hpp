@@ -1,6 +1,7 @@
 // The recorded step of one rank taken apart: what compute took by itself, what DDP added, what NCCL
 // slowed. Nothing here depends on the cluster, the buckets or the flags under study, so a recording means the same
-// whatever is asked of it. Times are those of the GPU recorded on.
+// whatever is asked of it. Times are those of the GPU recorded on. Under a compiled backward (compiled.hpp) gradients of a
+// piece are written together: the first of them takes what all of them took, the others nothing.
 #pragma once
 
 #include <algorithm>
@@ -90,6 +91,7 @@ class Recording {
   void note_slow_stretches(const SimulationOptions& options, int sms);
   GradientStretch taken_apart(std::size_t k) const;
   void note_copies();
+  void join_pieces(const std::vector<std::size_t>& ends);
   void note_unused();
   /// When the next gradient's work began: the one before has been written, and copied. 0: backward's start.
   Duration reached_before(std::size_t k) const;
@@ -115,6 +117,7 @@ class Recording {
       copies_;  ///< by gradient: kernels into buckets; empty where none are recorded
   std::vector<std::size_t> unused_;
   std::vector<GradientStretch> stretches_;  ///< of all gradients, or empty
+  bool in_pieces_ = false;                  ///< their backward is compiled
 };
 
 }  // namespace ddpsim

@@ -84,8 +84,7 @@ class StepScheduler {
       optimizer();
     broadcast_parameters();
     if (const auto& averaging = step_.averaging)
-      streams_.compute(OperationKind::model_averaging,
-                       averaging->whole.scaled(1.0 / averaging->period));
+      streams_.compute(OperationKind::model_averaging, averaging->of_a_step());
     written_.start = streams_.start();
     written_.awaited = streams_.take_awaited();
     written_.host = streams_.host_time();

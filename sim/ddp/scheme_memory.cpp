@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "local_sgd.hpp"
 #include "memory_parts.hpp"
 #include "process_groups.hpp"
 #include "recording.hpp"
@@ -201,8 +202,16 @@ class ShardedMemory {
   Highest highest_;
 };
 
+/// Beside gradients and optimizer.
+struct FlatTensors {
+  Bytes gradients{};  ///< put together when backward is over
+  Bytes averaged{};   ///< parameters, when the optimizer has stepped …
+  Bytes widened{};    ///< … with the largest of a narrower type
+  Bytes kept{};       ///< from one average to the next
+};
+
 /// No buckets: gradients alone. `steps`: the rank has an optimizer.
-PeakMemory unbucketed(const Job& job, Bytes copied, bool steps = true) {
+PeakMemory unbucketed(const Job& job, const FlatTensors& flat, bool steps = true) {
   const Workload& workload = job.workload();
   const HeldActivations activations(workload);
   Allocator allocator(on_host(job));
@@ -220,6 +229,8 @@ PeakMemory unbucketed(const Job& job, Bytes copied, bool steps = true) {
     allocator.allocate(bytes);
     allocator.allocate(optimizer.state);
   }
+  always.optimizer += flat.kept;
+  allocator.allocate(flat.kept);
   Highest highest;
   MemoryParts now = always;
   for (std::size_t k = 0; k < workload.backward->ready.size(); ++k) {
@@ -228,13 +239,16 @@ PeakMemory unbucketed(const Job& job, Bytes copied, bool steps = true) {
     highest.see(now, PeakMoment::backward);
   }
   now.activations = activations.left();
-  now.buckets = copied;
+  now.buckets = flat.gradients;
   highest.see(now, PeakMoment::backward);
   now.buckets = Bytes();
   if (steps) {
     now.temporaries = always.parameters + masters;
     highest.see(now, PeakMoment::optimizer);
   }
+  now.hook = flat.averaged;
+  now.temporaries = flat.widened;
+  if (flat.averaged > Bytes()) highest.see(now, PeakMoment::averaging);
   PeakMemory peak = highest.take();
   peak.rounding = allocator.rounding();
   peak.segments = allocator.segments();
@@ -341,7 +355,31 @@ struct Count {
   PeakMemory operator()(const NaiveAllReduce& scheme) const {
     Bytes all;
     for (const Bytes gradient : job.gradients()) all += gradient;
-    return unbucketed(job, scheme.flat ? all : Bytes());
+    return unbucketed(job, {.gradients = scheme.flat ? all : Bytes()});
+  }
+  /// Tensors that are all-reduced, until they are copied back.
+  PeakMemory operator()(const Compiled& /*scheme*/) const {
+    Bytes all;
+    for (const ReadyEvent& event : job.workload().backward->ready)
+      if (!job.workload().parameters[event.parameter].ignored)
+        all += job.gradients()[event.parameter];
+    return unbucketed(job, {.gradients = all});
+  }
+  PeakMemory operator()(const PeriodicAveraging& /*scheme*/) const {
+    const FlatParameters flat = flat_parameters(job.workload());
+    return unbucketed(job, {.averaged = flat.bytes, .widened = flat.largest_other});
+  }
+  /// Momentum and the parameters it is counted from, of the shard of a rank that holds one.
+  PeakMemory operator()(const SlowMo& scheme) const {
+    const Bytes all = flat_parameters(job.workload()).bytes;
+    const int shards = scheme.slowmo_memory_efficient
+                           ? std::min(scheme.slowmo_num_shards, job.cluster().ranks())
+                           : 1;
+    const Bytes shard((all.count() + shards - 1) / shards);
+    const bool reduces = job.cluster().gpus_per_node > 1;
+    return unbucketed(job, {.gradients = reduces ? all : Bytes(),
+                            .averaged = job.cluster().nodes > 1 ? all : shard,
+                            .kept = 2 * shard});
   }
   PeakMemory operator()(const Zero& scheme) const { return zero_memory(job, scheme); }
   PeakMemory operator()(const MegatronOptimizer& scheme) const {
@@ -351,13 +389,13 @@ struct Count {
   PeakMemory operator()(const DataParallel& /*scheme*/) const {
     Bytes all;
     for (const Bytes gradient : job.gradients()) all += gradient;
-    return unbucketed(job, job.cluster().ranks() > 1 ? all : Bytes());
+    return unbucketed(job, {.gradients = job.cluster().ranks() > 1 ? all : Bytes()});
   }
   PeakMemory operator()(const ParameterServer& scheme) const {
-    return unbucketed(job, Bytes(), scheme.update == ParameterServer::Update::worker);
+    return unbucketed(job, {}, scheme.update == ParameterServer::Update::worker);
   }
-  PeakMemory operator()(const Ddp& /*scheme*/) const { return unbucketed(job, Bytes()); }
-  PeakMemory operator()(const ZeroRedundancy& /*scheme*/) const { return unbucketed(job, Bytes()); }
+  PeakMemory operator()(const Ddp& /*scheme*/) const { return unbucketed(job, {}); }
+  PeakMemory operator()(const ZeroRedundancy& /*scheme*/) const { return unbucketed(job, {}); }
 };
 
 }  // namespace

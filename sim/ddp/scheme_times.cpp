@@ -32,6 +32,8 @@ class Walk {
       stands_.push_back({cursor_, time.end});
     } else if (operation.action == Action::wait && operation.purpose == OperationKind::pack) {
       times_.finalize += passed;
+    } else if (operation.purpose == OperationKind::model_averaging) {
+      times_.model_averaging += passed;
     } else {
       if (operation.purpose == OperationKind::forward) phase_ = StepPhase::forward;
       if (operation.purpose == OperationKind::backward) phase_ = StepPhase::backward;
@@ -115,7 +117,7 @@ StepTimes attribute_scheme_times(const PlannedStep& planned, const Execution& ex
   times.forward -= times.forward_ahead;
   times.stall = pause_after_step(job, job.workload());
   times.iteration = times.forward + times.backward + times.exposed_communication + times.finalize +
-                    times.optimizer + times.stall;
+                    times.optimizer + times.model_averaging + times.stall;
   attribute_slowdown(walk.work(), job, times);
   times.loss = attribute_loss(planned, execution, job, times);
   return times;

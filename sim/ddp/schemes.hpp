@@ -25,4 +25,12 @@ PlannedStep schedule_data_parallel(const Job& job, const DataParallel& scheme, c
 PlannedStep schedule_parameter_server(const Job& job, const ParameterServer& scheme,
                                       const StepKind& kind, const std::vector<RankState>& states);
 
+/// Compiled with python_reducer.
+PlannedStep schedule_python_reducer(const Job& job, const StepKind& kind,
+                                    const std::vector<RankState>& states);
+PlannedStep schedule_averaging(const Job& job, const StepKind& kind,
+                               const std::vector<RankState>& states);
+PlannedStep schedule_slowmo(const Job& job, const StepKind& kind,
+                            const std::vector<RankState>& states);
+
 }  // namespace ddpsim

@@ -123,6 +123,7 @@ void put_in_order(std::vector<Drawn>& spans, std::size_t compute, std::size_t wa
 
 /// "model averaging, 1/4 of 12.3 ms"
 std::string name_of(const ModelAveraging& averaging) {
+  if (!averaging.further.empty()) return "model averaging, a step's share";
   const double us = averaging.whole.microseconds();
   return fmt::format(
       "{}, 1/{} of {}", name_of(OperationKind::model_averaging), averaging.period,

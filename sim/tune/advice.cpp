@@ -16,7 +16,8 @@ std::optional<Outcome> outcome(const Job& job, const BucketCaps& setting, const 
   options.first_bucket_mb = setting.first_bucket_mb;
   if (unsupported(options)) return std::nullopt;
   const Gains gains(job, buckets_of(job), readings);
-  return Outcome{gains.of(steady_buckets(job.workload(), options)),
+  const std::vector<Bucket> after = steady_buckets(job.workload(), options);
+  return Outcome{gains.of([&](const Job& one) { return with_buckets(one, after, setting); }),
                  measurable(gains.step_before(), tuning)};
 }
 

@@ -8,11 +8,6 @@
 
 namespace ddpsim {
 
-struct BucketCaps {
-  std::optional<double> bucket_cap_mb;
-  std::optional<double> first_bucket_mb;
-};
-
 /// What a setting gains over today's where the job's PyTorch can set it.
 struct Outcome {
   WeighedGain gain;

@@ -119,6 +119,26 @@ AllReduceTable all_reduce_table(const Cluster& cluster, const CollectiveTuning& 
   return table;
 }
 
+void lay_side_by_side(AllReduceTable& table, const Cluster& cluster,
+                      const CollectiveTuning& tuning) {
+  for (AllReduceRow& row : table.rows) {
+    const auto by = [&](Algorithm algorithm) -> std::optional<Duration> {
+      CollectiveTuning only = tuning;
+      only.algorithms = algorithm;
+      const CollectiveChoice choice =
+          select_algorithm(CollectiveKind::all_reduce, row.size, cluster, only);
+      if (choice.algorithm != algorithm) return std::nullopt;
+      return cost(CollectiveKind::all_reduce, choice, row.size, cluster);
+    };
+    OtherWays ways{
+        .ring = by(Algorithm::ring), .tree = by(Algorithm::tree), .reduce_broadcast = {}};
+    for (const CollectiveKind kind : {CollectiveKind::reduce, CollectiveKind::broadcast})
+      ways.reduce_broadcast +=
+          cost(kind, select_algorithm(kind, row.size, cluster, tuning), row.size, cluster);
+    row.other_ways = ways;
+  }
+}
+
 double algbw_gbps(Bytes size, Duration time) {
   return time > Duration() ? static_cast<double>(size.count()) / time.seconds() / 1e9 : 0;
 }

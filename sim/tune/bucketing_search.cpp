@@ -185,6 +185,13 @@ class Search {
 
 }  // namespace
 
+BucketCaps caps_of(const Bucketing& bucketing, TorchVersion torch) {
+  const CurvePoint& point = bucketing.point;
+  const bool follows = point.bucket_cap_mb && cap_holds_for_first_bucket(torch);
+  return {.bucket_cap_mb = point.bucket_cap_mb,
+          .first_bucket_mb = follows ? std::nullopt : std::optional(point.first_bucket_mb)};
+}
+
 double mib(Bytes bytes) {
   return static_cast<double>(bytes.count()) / (1024.0 * 1024.0);
 }

@@ -11,6 +11,7 @@
 
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "ddpsim/sim/tune.hpp"
+#include "gain.hpp"
 
 namespace ddpsim {
 
@@ -20,6 +21,9 @@ struct Bucketing {
   std::vector<Bytes> limits;
   CurvePoint point;  ///< times not filled in
 };
+
+/// As a script would set it.
+BucketCaps caps_of(const Bucketing& bucketing, TorchVersion torch);
 
 struct BucketingSearch {
   std::vector<Bucketing> found;

@@ -27,13 +27,12 @@ std::vector<std::size_t> spread(const std::vector<std::size_t>& positions, std::
 
 }  // namespace
 
-void time_bucketing(const Gains& gains, const std::vector<Bucket>& buckets, CurvePoint& point) {
-  const StepTimes times = simulate_times(with_buckets(gains.job(0), buckets));
+void time_bucketing(const Gains& gains, const Change& change, CurvePoint& point) {
+  const StepTimes times = simulate_times(change(gains.job(0)));
   point.iteration = times.iteration;
   point.exposed_communication = times.exposed_communication;
   point.blocking_communication = times.blocking_communication();
-  if (gains.readings() > 1)
-    point.if_communication = simulate_times(with_buckets(gains.job(1), buckets)).iteration;
+  if (gains.readings() > 1) point.if_communication = simulate_times(change(gains.job(1))).iteration;
 }
 
 Candidates::Candidates(const Gains& gains, std::vector<Bucketing> found, const TuneOptions& tuning)
@@ -79,9 +78,15 @@ std::vector<Bucket> Candidates::buckets_of(std::size_t i) const {
   return buckets_under(job.workload(), job.options().ddp, found_[i].limits);
 }
 
+Change Candidates::change_to(std::size_t i) const {
+  const BucketCaps caps = caps_of(found_[i], gains_.job(0).options().ddp.torch);
+  return
+      [buckets = buckets_of(i), caps](const Job& job) { return with_buckets(job, buckets, caps); };
+}
+
 void Candidates::simulate(std::size_t i) {
   if (simulated_[i]) return;
-  time_bucketing(gains_, buckets_of(i), found_[i].point);
+  time_bucketing(gains_, change_to(i), found_[i].point);
   simulated_[i] = 1;
 }
 

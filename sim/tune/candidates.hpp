@@ -14,7 +14,7 @@
 namespace ddpsim {
 
 /// Simulates this bucketing of the job by each of its readings (at most two).
-void time_bucketing(const Gains& gains, const std::vector<Bucket>& buckets, CurvePoint& point);
+void time_bucketing(const Gains& gains, const Change& change, CurvePoint& point);
 
 class Candidates {
  public:
@@ -29,6 +29,8 @@ class Candidates {
   bool is_simulated(std::size_t i) const { return simulated_[i]; }
   void simulate(std::size_t i);
   std::vector<Bucket> buckets_of(std::size_t i) const;
+  /// A job under it.
+  Change change_to(std::size_t i) const;
 
  private:
   void simulate(const std::vector<std::size_t>& chosen, const TuneOptions& tuning);

@@ -21,6 +21,8 @@ namespace {
 constexpr std::size_t kGainsPerThread = 2;
 /// Of what can be measured: gains that lie closer are as good as each other.
 constexpr double kAsGood = 0.5;
+constexpr const char* kNoPartition =
+    "DDPOptimizer cuts where its caps say, and buckets apart from them cannot be set";
 
 class Tuner {
  public:
@@ -36,7 +38,7 @@ class Tuner {
         measurable_(measurable(baseline().iteration, tuning)) {}
 
   TuneResult run() {
-    BucketingSearch search = search_bucketings(workload_, options_.ddp, tuning_.caps);
+    BucketingSearch search = searched();
     Candidates candidates(gains_, std::move(search.found), tuning_);
     const std::size_t best = index_of_best(candidates);
     TuneResult result;
@@ -55,18 +57,33 @@ class Tuner {
 
   /// The same, and nothing else.
   Recommendation recommendation() {
-    Candidates candidates(gains_, search_bucketings(workload_, options_.ddp, tuning_.caps).found,
-                          tuning_);
+    Candidates candidates(gains_, searched().found, tuning_);
     return recommend(candidates, index_of_best(candidates));
   }
 
  private:
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
+  /// DDPOptimizer's first limit must not be above its cap.
+  BucketingSearch searched() const {
+    BucketingSearch search = search_bucketings(workload_, options_.ddp, tuning_.caps);
+    if (!cap_cuts(job_)) return search;
+    for (Bucketing& bucketing : search.found) {
+      const BucketCaps caps = caps_of(bucketing, options_.ddp.torch);
+      const Job job = with_buckets(job_, {}, caps);
+      const CutLimits limits = piece_limits(job.options().ddp);
+      bucketing.point.reachable = bucketing.point.reachable && limits.first <= limits.cap;
+    }
+    return search;
+  }
+
   CurvePoint standard() const {
     Bucketing bucketing = default_bucketing(workload_, options_.ddp);
-    time_bucketing(gains_, buckets_under(workload_, options_.ddp, bucketing.limits),
-                   bucketing.point);
+    const std::vector<Bucket> buckets = buckets_under(workload_, options_.ddp, bucketing.limits);
+    const auto by_default = [&](const Job& job) {
+      return with_buckets(job, buckets, BucketCaps{});
+    };
+    time_bucketing(gains_, by_default, bucketing.point);
     return bucketing.point;
   }
 
@@ -76,7 +93,8 @@ class Tuner {
     Today today{.recorded = options_.buckets.has_value(), .point = {}, .bucket_bytes = {}};
     for (const Bucket& bucket : today_buckets_) today.bucket_bytes.push_back(bucket.bytes);
     CurvePoint& point = today.point;
-    time_bucketing(gains_, today_buckets_, point);
+    const auto as_it_is = [&](const Job& job) { return with_buckets(job, today_buckets_); };
+    time_bucketing(gains_, as_it_is, point);
     point.buckets = today_buckets_.size();
     if (today.recorded) return today;
     const std::vector<Bytes> limits = bucket_limits(ddp).rebuild;
@@ -280,7 +298,8 @@ class Tuner {
         verdict.python += fmt::format("{}DistributedDataParallel(model, bucket_cap_mb={})",
                                       verdict.python.empty() ? "" : "; ", *verdict.bucket_cap_mb);
       if (verdict.python.empty()) verdict.python = "DistributedDataParallel(model)";
-      verdict.reason = why_faster(job_, today_buckets_, candidates.buckets_of(chosen));
+      verdict.reason =
+          why_faster(with_buckets(job_, today_buckets_), candidates.change_to(chosen)(job_));
       if (candidates[best].point.iteration < candidates[chosen].point.iteration)
         verdict.reason += "; not the fastest predicted, but the most robust";
       return;
@@ -302,12 +321,13 @@ class Tuner {
   }
 
   WeighedGain gain(const Candidates& candidates, std::size_t i) const {
-    return gains_.of(candidates.buckets_of(i));
+    return gains_.of(candidates.change_to(i));
   }
 
   void partition(const Candidates& candidates, std::size_t best, TuneResult& result) const {
     if (const std::optional<std::string> reason =
-            no_partition_because(workload_, options_.ddp.comm_hook)) {
+            cap_cuts(job_) ? std::optional<std::string>(kNoPartition)
+                           : no_partition_because(workload_, options_.ddp.comm_hook)) {
       result.best_partition_absent_because = *reason;
       return;
     }
@@ -340,6 +360,11 @@ class Tuner {
 };
 
 }  // namespace
+
+bool cap_cuts(const Job& job) {
+  const Compiled* compiled = compiled_pieces(job.options().scheme);
+  return compiled != nullptr && compiled->optimize_ddp == OptimizeDdp::ddp_optimizer;
+}
 
 TuneResult search_caps(const Job& job, const TuneOptions& tuning, const Readings& readings) {
   return Tuner(job, tuning, readings).run();

@@ -10,4 +10,7 @@ TuneResult search_caps(const Job& job, const TuneOptions& tuning, const Readings
 /// Its recommendation alone.
 Recommendation recommend_cap(const Job& job, const TuneOptions& tuning, const Readings& readings);
 
+/// A cap moves the cuts of a compiled backward as well as its buckets.
+bool cap_cuts(const Job& job);
+
 }  // namespace ddpsim

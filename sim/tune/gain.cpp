@@ -13,6 +13,15 @@ Job with_buckets(const Job& job, std::vector<Bucket> buckets) {
   return job.with(std::move(options));
 }
 
+Job with_buckets(const Job& job, std::vector<Bucket> buckets, const BucketCaps& caps) {
+  if (compiled_pieces(job.options().scheme) == nullptr)
+    return with_buckets(job, std::move(buckets));
+  SimulationOptions options = job.options();
+  options.ddp.bucket_cap_mb = caps.bucket_cap_mb;
+  options.ddp.first_bucket_mb = caps.first_bucket_mb;
+  return with_buckets(job.with(std::move(options)), std::move(buckets));
+}
+
 Duration lower_bound(const Job& job, std::vector<Bucket> buckets) {
   SimulationOptions free = job.options();
   free.iterations = 0;

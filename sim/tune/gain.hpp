@@ -15,8 +15,16 @@ namespace ddpsim {
 /// Another way to run a job: the same job, but for what it sets.
 using Change = std::function<Job(const Job&)>;
 
+/// What a script sets to get a bucketing.
+struct BucketCaps {
+  std::optional<double> bucket_cap_mb;
+  std::optional<double> first_bucket_mb;
+};
+
 /// The same job, its steady step with these buckets.
 Job with_buckets(const Job& job, std::vector<Bucket> buckets);
+/// By these caps, at which DDPOptimizer cuts too, where the job is compiled.
+Job with_buckets(const Job& job, std::vector<Bucket> buckets, const BucketCaps& caps);
 
 /// The step with these buckets if collectives, what hooks do to them, their launches and their
 /// interference took no time at all: no bucketing is faster.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "best_partition.hpp"
+#include "cap_search.hpp"
 #include "comm_hook.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "ddpsim/sim/elementary.hpp"
@@ -77,8 +78,9 @@ class TwoStreams {
 
 bool QuickStep::can_estimate(const Job& job) {
   const DdpOptions& ddp = job.options().ddp;
-  return !no_partition_because(job.workload(), ddp.comm_hook) && ddp.process_groups == 1 &&
-         collectives_at_a_time(job) == 1 && bucket_limits(ddp).rebuilt_from.has_value();
+  return !cap_cuts(job) && !no_partition_because(job.workload(), ddp.comm_hook) &&
+         ddp.process_groups == 1 && collectives_at_a_time(job) == 1 &&
+         bucket_limits(ddp).rebuilt_from.has_value();
 }
 
 QuickStep::QuickStep(const Job& job) {

@@ -24,8 +24,8 @@ struct Side {
   Duration last_transfer() const { return last.end - last.last_arrival; }
 };
 
-Side side(const Job& job, const std::vector<Bucket>& buckets) {
-  const StepResult step = simulate(with_buckets(job, buckets), nullptr, WithTimeline::no).step;
+Side side(const Job& job) {
+  const StepResult step = simulate(job, nullptr, WithTimeline::no).step;
   Side side{.times = step.times,
             .first = step.buckets.front(),
             .last = step.buckets.back(),
@@ -61,11 +61,12 @@ std::string why_less_exposed(const Side& before, const Side& after) {
 
 }  // namespace
 
-std::string why_faster(const Job& job, const std::vector<Bucket>& before,
-                       const std::vector<Bucket>& after) {
-  if (before.empty() || after.empty()) return "";
-  const Side old = side(job, before);
-  const Side chosen = side(job, after);
+std::string why_faster(const Job& before, const Job& after) {
+  const std::size_t count_before = before.options().buckets->size();
+  const std::size_t count_after = after.options().buckets->size();
+  if (count_before == 0 || count_after == 0) return "";
+  const Side old = side(before);
+  const Side chosen = side(after);
   LossCause most = LossCause::exposed_all_reduce;
   const auto less = [&](LossCause cause) {
     return old.times.loss[cause] - chosen.times.loss[cause];
@@ -82,8 +83,8 @@ std::string why_faster(const Job& job, const std::vector<Bucket>& before,
     why = fmt::format("copies take {} less", text(less(most)));
   else
     why = why_less_exposed(old, chosen);
-  if (before.size() != after.size())
-    why += fmt::format("; {}, not {}", counted_all_reduces(after.size()), before.size());
+  if (count_before != count_after)
+    why += fmt::format("; {}, not {}", counted_all_reduces(count_after), count_before);
   return why;
 }
 

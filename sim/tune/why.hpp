@@ -9,7 +9,7 @@
 namespace ddpsim {
 
 /// A clause without a full stop: the effect that most of the difference of both steps comes from.
-std::string why_faster(const Job& job, const std::vector<Bucket>& before,
-                       const std::vector<Bucket>& after);
+/// Precondition: both with buckets of their own (with_buckets).
+std::string why_faster(const Job& before, const Job& after);
 
 }  // namespace ddpsim

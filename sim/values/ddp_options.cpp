@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 namespace ddpsim {
@@ -182,6 +183,21 @@ BucketLimits bucket_limits(const DdpOptions& options) {
     result.construction = {limits.back()};
   if (!never_rebuilds) result.rebuilt_from = options.static_graph ? 3 : 2;
   return result;
+}
+
+CutLimits piece_limits(const DdpOptions& options) {
+  const std::vector<double>& list = options.bucket_cap_mb_list;
+  const double cap = list.empty() ? options.bucket_cap_mb.value_or(kDefaultCapMb)
+                                  : *std::max_element(list.begin(), list.end());
+  const Bytes first =
+      options.first_bucket_mb ? bytes_of_mib(*options.first_bucket_mb) : kDefaultFirstBucket;
+  return {.first = first, .cap = bytes_of_mib(cap)};
+}
+
+CutLimits fusion_limits(const DdpOptions& options) {
+  const std::int64_t mib = kDefaultFirstBucket.count();
+  return {.first = kDefaultFirstBucket,
+          .cap = Bytes(piece_limits(options).cap.count() / mib * mib)};
 }
 
 }  // namespace ddpsim

@@ -129,6 +129,27 @@ Options all_of(const ParameterServer& scheme) {
   return options;
 }
 
+Options all_of(const Compiled& scheme) {
+  return {{"optimize_ddp", std::string(name_of(scheme.optimize_ddp))}};
+}
+
+Options all_of(const PeriodicAveraging& scheme) {
+  if (scheme.hierarchy.empty()) return {{"period", text_of(std::int64_t{scheme.period})}};
+  std::vector<std::string> levels;
+  for (const AveragingLevel& level : scheme.hierarchy)
+    levels.push_back(fmt::format("{}:{}", level.period, level.ranks));
+  return {{"hierarchy", fmt::format("{}", fmt::join(levels, "+"))}};
+}
+
+Options all_of(const SlowMo& scheme) {
+  Options options = {{"localsgd_frequency", text_of(std::int64_t{scheme.localsgd_frequency})},
+                     {"slowmo_frequency", text_of(std::int64_t{scheme.slowmo_frequency})},
+                     {"slowmo_memory_efficient", text_of(scheme.slowmo_memory_efficient)}};
+  if (scheme.slowmo_memory_efficient)
+    options.emplace_back("slowmo_num_shards", text_of(std::int64_t{scheme.slowmo_num_shards}));
+  return options;
+}
+
 struct NameOf {
   std::string_view operator()(const Ddp& /*scheme*/) const { return "ddp"; }
   std::string_view operator()(const NaiveAllReduce& /*scheme*/) const { return "naive"; }
@@ -143,6 +164,9 @@ struct NameOf {
   std::string_view operator()(const ParameterServer& /*scheme*/) const {
     return "parameter_server";
   }
+  std::string_view operator()(const Compiled& /*scheme*/) const { return "compiled"; }
+  std::string_view operator()(const PeriodicAveraging& /*scheme*/) const { return "local_sgd"; }
+  std::string_view operator()(const SlowMo& /*scheme*/) const { return "slowmo"; }
 };
 
 }  // namespace
@@ -211,8 +235,27 @@ std::string text_of(const WrapPolicy& wrap) {
   return "blocks";
 }
 
+std::string_view name_of(OptimizeDdp mode) {
+  switch (mode) {
+    case OptimizeDdp::ddp_optimizer:
+      break;
+    case OptimizeDdp::no_optimization:
+      return "no_optimization";
+    case OptimizeDdp::python_reducer:
+      return "python_reducer";
+  }
+  return "ddp_optimizer";
+}
+
 bool uses_reducer(const Scheme& scheme) {
-  return std::holds_alternative<Ddp>(scheme) || std::holds_alternative<ZeroRedundancy>(scheme);
+  return std::holds_alternative<Ddp>(scheme) || std::holds_alternative<ZeroRedundancy>(scheme) ||
+         compiled_pieces(scheme) != nullptr;
+}
+
+const Compiled* compiled_pieces(const Scheme& scheme) {
+  const Compiled* compiled = std::get_if<Compiled>(&scheme);
+  const bool pieces = compiled != nullptr && compiled->optimize_ddp != OptimizeDdp::python_reducer;
+  return pieces ? compiled : nullptr;
 }
 
 std::vector<int> groups_of(const Scheme& scheme, int gpus_per_node) {
@@ -228,6 +271,11 @@ std::vector<int> groups_of(const Scheme& scheme, int gpus_per_node) {
     if (zero->zero_hpz_partition_size) groups.push_back(*zero->zero_hpz_partition_size);
   } else if (const ParameterServer* servers = std::get_if<ParameterServer>(&scheme)) {
     if (!servers->host && gpus_per_node > 1) groups.push_back(gpus_per_node);
+  } else if (const PeriodicAveraging* averaging = std::get_if<PeriodicAveraging>(&scheme)) {
+    for (std::size_t k = 0; k + 1 < averaging->hierarchy.size(); ++k)
+      groups.push_back(averaging->hierarchy[k].ranks);
+  } else if (std::holds_alternative<SlowMo>(scheme)) {
+    groups.push_back(gpus_per_node);
   }
   return groups;
 }

@@ -55,6 +55,9 @@ TEST_CASE("--scheme: a name alone is that scheme with its library's defaults") {
   CHECK(parse_scheme("zero_redundancy") == Scheme(ZeroRedundancy()));
   CHECK(parse_scheme("data_parallel") == Scheme(DataParallel()));
   CHECK(parse_scheme("parameter_server") == Scheme(ParameterServer()));
+  CHECK(parse_scheme("compiled") == Scheme(Compiled()));
+  CHECK(parse_scheme("local_sgd") == Scheme(PeriodicAveraging()));
+  CHECK(parse_scheme("slowmo") == Scheme(SlowMo()));
 }
 
 TEST_CASE("--scheme: every option goes where its library has it") {
@@ -104,18 +107,46 @@ TEST_CASE("--scheme: every option goes where its library has it") {
                                .colocated = false,
                                .server_bandwidth = Bandwidth::gigabytes_per_second(2.5)}));
   CHECK(parse_scheme("parameter_server:servers=host") == Scheme(ParameterServer{.host = true}));
+  CHECK(parse_scheme("compiled:optimize_ddp=ddp_optimizer") == Scheme(Compiled()));
+  CHECK(parse_scheme("compiled:optimize_ddp=no_optimization") ==
+        Scheme(Compiled{.optimize_ddp = OptimizeDdp::no_optimization}));
+  CHECK(parse_scheme("compiled:optimize_ddp=python_reducer") ==
+        Scheme(Compiled{.optimize_ddp = OptimizeDdp::python_reducer}));
+  CHECK(parse_scheme("local_sgd:period=16") == Scheme(PeriodicAveraging{.period = 16}));
+  CHECK(parse_scheme("local_sgd:hierarchy=2:4+4:8+8:16") ==
+        Scheme(PeriodicAveraging{.hierarchy = {{2, 4}, {4, 8}, {8, 16}}}));
+  CHECK(
+      parse_scheme("slowmo:localsgd_frequency=5,slowmo_frequency=50,slowmo_memory_efficient=false,"
+                   "slowmo_num_shards=4") == Scheme(SlowMo{.localsgd_frequency = 5,
+                                                           .slowmo_frequency = 50,
+                                                           .slowmo_memory_efficient = false,
+                                                           .slowmo_num_shards = 4}));
 }
 
 TEST_CASE("--scheme: what is in force is written as it is taken") {
   for (const char* text :
-       {"naive:when=backward", "fsdp1", "fsdp1:strategy=no_shard,wrap=none",
+       {"naive:when=backward",
+        "fsdp1",
+        "fsdp1:strategy=no_shard,wrap=none",
         "fsdp1:strategy=hybrid_shard,group=4,backward_prefetch=post,param_dtype=bf16",
-        "fsdp1:wrap=size,min_num_params=7,reduce_dtype=fp16", "fsdp2:reshard_after_forward=8",
-        "fsdp2:reshard_after_forward=false,reshard_root=true,wrap=a.*.b+c", "zero2", "zero3",
-        "zero1:overlap_comm=true,reduce_bucket_size=7", "megatron:bucket_size=3",
-        "zero_redundancy:parameters_as_bucket_view=true", "data_parallel:output_mb=0.3",
-        "parameter_server", "parameter_server:servers=host,pull=forward",
-        "parameter_server:servers=2,colocated=false,placement=partitioned,server_bandwidth=0.1"}) {
+        "fsdp1:wrap=size,min_num_params=7,reduce_dtype=fp16",
+        "fsdp2:reshard_after_forward=8",
+        "fsdp2:reshard_after_forward=false,reshard_root=true,wrap=a.*.b+c",
+        "zero2",
+        "zero3",
+        "zero1:overlap_comm=true,reduce_bucket_size=7",
+        "megatron:bucket_size=3",
+        "zero_redundancy:parameters_as_bucket_view=true",
+        "data_parallel:output_mb=0.3",
+        "parameter_server",
+        "parameter_server:servers=host,pull=forward",
+        "parameter_server:servers=2,colocated=false,placement=partitioned,server_bandwidth=0.1",
+        "compiled",
+        "compiled:optimize_ddp=python_reducer",
+        "local_sgd",
+        "local_sgd:hierarchy=2:4+4:8",
+        "slowmo",
+        "slowmo:slowmo_memory_efficient=false"}) {
     const std::string once = written(parse_scheme(text));
     CAPTURE(once);
     CHECK(written(parse_scheme(once)) == once);
@@ -128,7 +159,9 @@ TEST_CASE("--scheme: what is in force is written as it is taken") {
 TEST_CASE("--scheme: a name that there is not, and one that was meant") {
   CHECK(complaint("fsdp3") ==
         "--scheme: name: \"fsdp3\" is not one of ddp, naive, fsdp1, fsdp2, zero1, zero2, zero3, "
-        "megatron, zero_redundancy, data_parallel, parameter_server. Did you mean \"fsdp1\"?");
+        "megatron, zero_redundancy, data_parallel, parameter_server, compiled, local_sgd, slowmo. "
+        "Did you "
+        "mean \"fsdp1\"?");
   CHECK(complaint("") != "");
   CHECK(complaint(":wrap=none") != "");
   CHECK(complaint("FSDP1") != "");
@@ -195,6 +228,21 @@ TEST_CASE("--scheme: values that a key does not take") {
   CHECK(complaint("parameter_server:servers=hosts") != "");
   CHECK(complaint("parameter_server:mode=both") ==
         "--scheme: mode: \"both\" is not one of sync, async");
+  CHECK(complaint("compiled:optimize_ddp=ddp_optimiser") ==
+        "--scheme: optimize_ddp: \"ddp_optimiser\" is not one of ddp_optimizer, no_optimization, "
+        "python_reducer. Did you mean \"ddp_optimizer\"?");
+  CHECK(complaint("compiled:optimize_ddp=python_reducer_without_compiled_forward") != "");
+  CHECK(complaint("local_sgd:period=0") == fmt::format("--scheme: period: {}\"0\"", whole));
+  for (const char* value : {"4", "4:", ":4", "4:8+", "+4:8", "4:8:16", "4:8+16"}) {
+    CAPTURE(value);
+    CHECK(complaint(fmt::format("local_sgd:hierarchy={}", value)) != "");
+  }
+  CHECK(complaint("local_sgd:hierarchy=4") ==
+        "--scheme: hierarchy: expected PERIOD:RANKS, more of them behind a '+', as in 4:8+16:16, "
+        "not \"4\"");
+  CHECK(complaint("local_sgd:hierarchy=2:4,period=4") ==
+        "--scheme: local_sgd: hierarchy has periods of its own; leave out period");
+  CHECK(complaint("slowmo:slowmo_frequency=0") != "");
 }
 
 TEST_CASE("--scheme: options of DDP's reducer stand beside DDP alone") {
@@ -210,6 +258,16 @@ TEST_CASE("--scheme: options of DDP's reducer stand beside DDP alone") {
   cap.bucket_cap_mb = "25";
   CHECK(refused(Ddp(), cap) == "");
   CHECK(refused(ZeroRedundancy(), cap) == "");
+  CHECK(refused(Compiled(), cap) == "");
+  const Compiled python{.optimize_ddp = OptimizeDdp::python_reducer};
+  CHECK(refused(python, cap) == "");  // of what Inductor fuses
+  DdpArguments views;
+  views.gradient_as_bucket_view = true;
+  CHECK(refused(Compiled(), views) == "");
+  CHECK(refused(python, views) ==
+        "--gradient-as-bucket-view: it is an option of DistributedDataParallel's own reducer, and "
+        "--scheme compiled:optimize_ddp=python_reducer is not simulated with it; leave one out");
+  CHECK(refused(PeriodicAveraging(), cap) != "");
   CHECK(refused(Fsdp1(), DdpArguments()) == "");
   CHECK(refused(Fsdp1(), cap) ==
         "--bucket-cap-mb: it is an option of DistributedDataParallel, and --scheme fsdp1 is not "
@@ -233,4 +291,8 @@ TEST_CASE("--scheme: groups of ranks that a scheme needs") {
   CHECK(groups("data_parallel").empty());
   CHECK(groups("parameter_server") == std::vector<int>{8});  // the GPUs of a worker
   CHECK(groups("parameter_server:servers=host").empty());
+  CHECK(groups("compiled").empty());
+  CHECK(groups("local_sgd").empty());
+  CHECK(groups("local_sgd:hierarchy=2:4+4:8+8:16") == std::vector<int>{4, 8});
+  CHECK(groups("slowmo") == std::vector<int>{8});
 }

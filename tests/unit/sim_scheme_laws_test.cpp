@@ -42,6 +42,11 @@ std::vector<Scheme> all_schemes() {
     all.emplace_back(Fsdp2{.reshard_root = true, .wrap = wrap, .param_dtype = Dtype::bfloat16});
     all.emplace_back(Fsdp2{.wrap = wrap, .group = 2, .reduce_dtype = Dtype::float16});
   }
+  for (const OptimizeDdp mode :
+       {OptimizeDdp::ddp_optimizer, OptimizeDdp::no_optimization, OptimizeDdp::python_reducer})
+    all.emplace_back(Compiled{.optimize_ddp = mode});
+  all.emplace_back(SlowMo{});
+  all.emplace_back(SlowMo{.slowmo_memory_efficient = false});
   return all;
 }
 
@@ -80,8 +85,8 @@ Workload model(std::mt19937_64& random) {
 void hold(const SimulationResult& result, const Job& job) {
   const StepTimes& times = result.step.times;
   CHECK(times.iteration == times.forward + times.backward + times.exposed_communication +
-                               times.finalize + times.optimizer + times.stall + times.slowest_gpu +
-                               times.unexplained);
+                               times.finalize + times.optimizer + times.model_averaging +
+                               times.stall + times.slowest_gpu + times.unexplained);
   CHECK(times.backward == times.backward_compute + times.copies_in + times.interference);
   CHECK(times.exposed_communication ==
         times.exposed_in_forward + times.exposed_backward() + times.exposed_in_optimizer);

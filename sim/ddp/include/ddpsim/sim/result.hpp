@@ -110,6 +110,18 @@ struct ModelAveraging {
   int period = 1;
   Bytes bytes;     ///< all-reduced
   Duration whole;  ///< from the end of the optimizer until parameters are averaged
+  double share =
+      1;  ///< of the steps do so: one in `period`, less those in which a higher level does
+  std::string
+      what;  ///< under a scheme of its own: who does what, "8 ranks average"; empty of a communication hook's
+  std::vector<ModelAveraging> further{};  ///< other levels', other periods
+
+  /// What the mean step takes of it.
+  Duration of_a_step() const {
+    Duration sum = whole.scaled(share);
+    for (const ModelAveraging& other : further) sum += other.of_a_step();
+    return sum;
+  }
 };
 
 /// Of asynchronous parameter servers: updates by others between what a worker pulled and its own update.

@@ -5,6 +5,7 @@
 // once more the same beside it, independent, for what they may do otherwise: sqrt(2) times as wide, grade C.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,13 +15,22 @@
 
 namespace ddpsim {
 
+/// The same sum, done otherwise than NCCL chose. Absent: NCCL has no such way on this cluster.
+struct OtherWays {
+  std::optional<Duration> ring;
+  std::optional<Duration> tree;
+  Duration
+      reduce_broadcast;  ///< a reduce to one rank, and behind it a broadcast from there, as lectures begin with
+};
+
 /// One size, out of place, all ranks ready at once on an idle network.
 struct AllReduceRow {
   Bytes size;
   CollectiveChoice choice;
   Duration time;
-  Duration low;   ///< four in five logs of other clusters lay above …
-  Duration high;  ///< … and below, together: see duration_band
+  Duration low;                           ///< four in five logs of other clusters lay above …
+  Duration high;                          ///< … and below, together: see duration_band
+  std::optional<OtherWays> other_ways{};  ///< where asked for
 };
 
 struct AllReduceTable {
@@ -36,6 +46,10 @@ struct AllReduceTable {
 AllReduceTable all_reduce_table(const Cluster& cluster, const CollectiveTuning& tuning,
                                 std::span<const Bytes> sizes,
                                 CollectiveKind collective = CollectiveKind::all_reduce);
+
+/// Fills in other_ways. Precondition: a table of all-reduces on that cluster.
+void lay_side_by_side(AllReduceTable& table, const Cluster& cluster,
+                      const CollectiveTuning& tuning);
 
 /// GB/s, decimal: size over time, as nccl-tests prints it. 0 where no time passes.
 double algbw_gbps(Bytes size, Duration time);

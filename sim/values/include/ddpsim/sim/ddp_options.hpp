@@ -96,4 +96,15 @@ struct BucketLimits {
 /// distributed.py of 1.4, 1.13, 2.4, 2.5+ and reducer.cpp).
 BucketLimits bucket_limits(const DdpOptions& options);
 
+/// Sizes at which what is cut behind DDP's back closes: pieces of DDPOptimizer (_DEFAULT_FIRST_BUCKET_BYTES, then
+/// DDP's bucket_bytes_cap), buckets that Inductor fuses (1 MiB, then bucket_cap_mb in whole MiB). A cap that is passed is
+/// none for the first, whatever the version. Of a list of caps the greatest holds.
+struct CutLimits {
+  Bytes first;
+  Bytes cap;
+  bool operator==(const CutLimits&) const = default;
+};
+CutLimits piece_limits(const DdpOptions& options);
+CutLimits fusion_limits(const DdpOptions& options);
+
 }  // namespace ddpsim

@@ -3,7 +3,8 @@
 // library calls it, with that library's defaults. Dtypes are of elements; absent: as the parameters are.
 //
 // Read in torch/nn/parallel, torch/distributed/fsdp (2.13), torch/distributed/fsdp/_fully_shard (2.13), torch/distributed/optim (2.13),
-// deepspeed/runtime/zero (0.19), megatron/core/distributed.
+// deepspeed/runtime/zero (0.19), megatron/core/distributed, torch/_dynamo (2.13), torch/distributed/algorithms/
+// model_averaging (2.13), fairscale/experimental/nn/data_parallel/gossip.
 #pragma once
 
 #include <cstdint>
@@ -169,11 +170,51 @@ struct ParameterServer {
   bool operator==(const ParameterServer&) const = default;
 };
 
-using Scheme = std::variant<Ddp, NaiveAllReduce, Fsdp1, Fsdp2, Zero, MegatronOptimizer,
-                            ZeroRedundancy, DataParallel, ParameterServer>;
+/// torch._dynamo.config.optimize_ddp: what torch.compile does of a model wrapped in DDP. The boolean True is
+/// ddp_optimizer, False no_optimization.
+enum class OptimizeDdp {
+  ddp_optimizer,    ///< the graph is cut where buckets would end; each piece is compiled by itself
+  no_optimization,  ///< one piece
+  python_reducer,   ///< compiled autograd: all-reduces are in the graph, and Inductor fuses them
+};
+/// DDP around a compiled model. What compiling makes of compute is not predicted: it stays as recorded.
+struct Compiled {
+  OptimizeDdp optimize_ddp = OptimizeDdp::ddp_optimizer;
+  bool operator==(const Compiled&) const = default;
+};
+
+/// HierarchicalModelAverager: every so many steps so many ranks average their parameters, where no higher level does.
+struct AveragingLevel {
+  int period = 1;
+  int ranks = 1;
+  bool operator==(const AveragingLevel&) const = default;
+};
+/// Ranks step by themselves and average their parameters now and then: PeriodicModelAverager behind an optimizer,
+/// without DDP.
+struct PeriodicAveraging {
+  int period = 4;
+  std::vector<AveragingLevel>
+      hierarchy{};  ///< periods and group sizes ascending, the last being of all ranks; empty: all, every `period`
+  bool operator==(const PeriodicAveraging&) const = default;
+};
+
+/// fairscale's SlowMoDistributedDataParallel over local SGD: a node's ranks all-reduce gradients after backward, nodes
+/// average parameters every localsgd_frequency steps, slow momentum every slowmo_frequency.
+struct SlowMo {
+  int localsgd_frequency = 3;
+  int slowmo_frequency = 48;
+  bool slowmo_memory_efficient =
+      true;                    ///< momentum in shards: reduced to their owners and broadcast
+  int slowmo_num_shards = 32;  ///< of it; at most as many as there are ranks
+  bool operator==(const SlowMo&) const = default;
+};
+
+using Scheme =
+    std::variant<Ddp, NaiveAllReduce, Fsdp1, Fsdp2, Zero, MegatronOptimizer, ZeroRedundancy,
+                 DataParallel, ParameterServer, Compiled, PeriodicAveraging, SlowMo>;
 
 /// "ddp", "naive", "fsdp1", "fsdp2", "zero1", "zero2", "zero3", "megatron", "zero_redundancy", "data_parallel",
-/// "parameter_server".
+/// "parameter_server", "compiled", "local_sgd", "slowmo".
 std::string_view name_of(const Scheme& scheme);
 /// Every option with the value in force, as --scheme takes them.
 std::vector<std::pair<std::string, std::string>> options_of(const Scheme& scheme);
@@ -182,9 +223,12 @@ std::string_view name_of(ShardingStrategy strategy);   ///< "full_shard"
 std::string_view name_of(BackwardPrefetch prefetch);   ///< "pre"
 std::string_view name_of(ParameterServer::Pull pull);  ///< "forward"
 std::string text_of(const WrapPolicy& wrap);           ///< "blocks", "layers.*+head"
+std::string_view name_of(OptimizeDdp mode);            ///< "ddp_optimizer"
 
 /// It runs DDP's reducer, with its options.
 bool uses_reducer(const Scheme& scheme);
+/// Gradients of a compiled backward come out together: of pieces of it, or of all of it.
+const Compiled* compiled_pieces(const Scheme& scheme);
 /// Ranks that need a group of their own, beside all of them; none where there is none.
 std::vector<int> groups_of(const Scheme& scheme, int gpus_per_node);
 
