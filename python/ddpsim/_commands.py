@@ -35,6 +35,7 @@ def simulate(
     *,
     iterations: int | None = None,
     measured: Input | None = None,
+    scheme: Text | None = None,
     bucket_cap_mb: Text | None = None,
     first_bucket_mb: Text | None = None,
     bucket_cap_mb_list: Texts | None = None,
@@ -99,7 +100,8 @@ def simulate(
     As `ddpsim simulate WORKLOAD CLUSTER`.
 
     WORKLOAD: workload file, profiler trace, layer table, bundled name, or an estimate:
-        MODEL@GPU[:bBATCH][:sSEQ][:fp32|tf32|amp|bf16]
+        MODEL@GPU[:bBATCH][:sSEQ][:fp32|tf32|amp|bf16][:ckpt=full], MODEL a name, a config.json or
+        llama:layers=L,hidden=H
     CLUSTER: bundled name, one line ("node:2 gpu:8xV100 …"), cluster file, NCCL topology XML or nvidia-smi topo -m
         matrix; words beside a file complete it: "matrix.txt gpu:A100 node:4 nic:200Gbps:ib"
 
@@ -109,6 +111,9 @@ def simulate(
             also drawn into --timeline
 
     DDP:
+        scheme (NAME[): how it is trained data-parallel: ddp (default), naive, fsdp1, fsdp2, zero1, zero2, zero3,
+            megatron, zero_redundancy, compiled, local_sgd, slowmo; options behind a colon:
+            fsdp2:param_dtype=bf16,wrap=blocks (docs/schemes.md)
         bucket_cap_mb (TEXT): bucket_cap_mb as passed to DDP, in MiB; absent: PyTorch's default, which is not the same
             as 25
         first_bucket_mb (TEXT): torch.distributed._DEFAULT_FIRST_BUCKET_BYTES, in MiB (1.10 and later)
@@ -213,6 +218,7 @@ def simulate(
     return answer(SimulateResult, "simulate", (workload, cluster), {
         "--iterations": iterations,
         "--measured": measured,
+        "--scheme": scheme,
         "--bucket-cap-mb": bucket_cap_mb,
         "--first-bucket-mb": first_bucket_mb,
         "--bucket-cap-mb-list": bucket_cap_mb_list,
@@ -279,6 +285,7 @@ def tune(
     cluster: Input,
     *,
     caps: Texts | None = None,
+    scheme: Text | None = None,
     bucket_cap_mb: Text | None = None,
     first_bucket_mb: Text | None = None,
     bucket_cap_mb_list: Texts | None = None,
@@ -341,7 +348,8 @@ def tune(
     As `ddpsim tune WORKLOAD CLUSTER`.
 
     WORKLOAD: workload file, profiler trace, layer table, bundled name, or an estimate:
-        MODEL@GPU[:bBATCH][:sSEQ][:fp32|tf32|amp|bf16]
+        MODEL@GPU[:bBATCH][:sSEQ][:fp32|tf32|amp|bf16][:ckpt=full], MODEL a name, a config.json or
+        llama:layers=L,hidden=H
     CLUSTER: bundled name, one line ("node:2 gpu:8xV100 …"), cluster file, NCCL topology XML or nvidia-smi topo -m
         matrix; words beside a file complete it: "matrix.txt gpu:A100 node:4 nic:200Gbps:ib"
 
@@ -349,6 +357,9 @@ def tune(
         caps (TEXT): only these caps (MiB), X,X,…; default: every bucket assignment once
 
     DDP:
+        scheme (NAME[): how it is trained data-parallel: ddp (default), naive, fsdp1, fsdp2, zero1, zero2, zero3,
+            megatron, zero_redundancy, compiled, local_sgd, slowmo; options behind a colon:
+            fsdp2:param_dtype=bf16,wrap=blocks (docs/schemes.md)
         bucket_cap_mb (TEXT): bucket_cap_mb as passed to DDP, in MiB; absent: PyTorch's default, which is not the same
             as 25
         first_bucket_mb (TEXT): torch.distributed._DEFAULT_FIRST_BUCKET_BYTES, in MiB (1.10 and later)
@@ -448,6 +459,7 @@ def tune(
 
     return answer(TuneResult, "tune", (workload, cluster), {
         "--caps": caps,
+        "--scheme": scheme,
         "--bucket-cap-mb": bucket_cap_mb,
         "--first-bucket-mb": first_bucket_mb,
         "--bucket-cap-mb-list": bucket_cap_mb_list,
@@ -511,6 +523,7 @@ def advise(
     workload: Input,
     cluster: Input,
     *,
+    scheme: Text | None = None,
     bucket_cap_mb: Text | None = None,
     first_bucket_mb: Text | None = None,
     bucket_cap_mb_list: Texts | None = None,
@@ -573,11 +586,15 @@ def advise(
     As `ddpsim advise WORKLOAD CLUSTER`.
 
     WORKLOAD: workload file, profiler trace, layer table, bundled name, or an estimate:
-        MODEL@GPU[:bBATCH][:sSEQ][:fp32|tf32|amp|bf16]
+        MODEL@GPU[:bBATCH][:sSEQ][:fp32|tf32|amp|bf16][:ckpt=full], MODEL a name, a config.json or
+        llama:layers=L,hidden=H
     CLUSTER: bundled name, one line ("node:2 gpu:8xV100 …"), cluster file, NCCL topology XML or nvidia-smi topo -m
         matrix; words beside a file complete it: "matrix.txt gpu:A100 node:4 nic:200Gbps:ib"
 
     DDP:
+        scheme (NAME[): how it is trained data-parallel: ddp (default), naive, fsdp1, fsdp2, zero1, zero2, zero3,
+            megatron, zero_redundancy, compiled, local_sgd, slowmo; options behind a colon:
+            fsdp2:param_dtype=bf16,wrap=blocks (docs/schemes.md)
         bucket_cap_mb (TEXT): bucket_cap_mb as passed to DDP, in MiB; absent: PyTorch's default, which is not the same
             as 25
         first_bucket_mb (TEXT): torch.distributed._DEFAULT_FIRST_BUCKET_BYTES, in MiB (1.10 and later)
@@ -676,6 +693,7 @@ def advise(
     from ._results import AdviseResult
 
     return answer(AdviseResult, "advise", (workload, cluster), {
+        "--scheme": scheme,
         "--bucket-cap-mb": bucket_cap_mb,
         "--first-bucket-mb": first_bucket_mb,
         "--bucket-cap-mb-list": bucket_cap_mb_list,
@@ -762,6 +780,7 @@ def compare(
     sync_batchnorm: bool = False,
     sync_batchnorm_group: int | None = None,
     accumulate: int | None = None,
+    scheme: Texts | None = None,
     nccl: str | None = None,
     algorithm: Texts | None = None,
     protocol: Texts | None = None,
@@ -816,7 +835,8 @@ def compare(
     As `ddpsim compare WORKLOAD CLUSTER...`.
 
     WORKLOAD: workload file, profiler trace, layer table, bundled name, or an estimate:
-        MODEL@GPU[:bBATCH][:sSEQ][:fp32|tf32|amp|bf16]
+        MODEL@GPU[:bBATCH][:sSEQ][:fp32|tf32|amp|bf16][:ckpt=full], MODEL a name, a config.json or
+        llama:layers=L,hidden=H
     CLUSTER: clusters as elsewhere, also as ranges: dgxa100@1..16*2, "node:{4,8} …"; LABEL=CLUSTER gives a name
 
     Options:
@@ -855,6 +875,9 @@ def compare(
         sync_batchnorm_group (INT): ranks of each process group of its own, whole nodes: convert_sync_batchnorm(model,
             process_group)
         accumulate (INT): micro-batches per step, all but the last under no_sync(); absent: as recorded, or 1
+        scheme (NAME[): how it is trained data-parallel: ddp (default), naive, fsdp1, fsdp2, zero1, zero2, zero3,
+            megatron, zero_redundancy, compiled, local_sgd, slowmo; options behind a colon:
+            fsdp2:param_dtype=bf16,wrap=blocks (docs/schemes.md); repeatable: each is a candidate
 
     NCCL:
         nccl (TEXT): NCCL version (default: the recorded one, else the one PyTorch ships)
@@ -966,6 +989,7 @@ def compare(
         "--sync-batchnorm": sync_batchnorm,
         "--sync-batchnorm-group": sync_batchnorm_group,
         "--accumulate": accumulate,
+        "--scheme": repeated(scheme),
         "--nccl": nccl,
         "--algorithm": algorithm,
         "--protocol": protocol,
@@ -1135,6 +1159,7 @@ def allreduce(
     factor: float | None = None,
     step: Text | None = None,
     collective: Literal["all-reduce", "all-gather", "reduce-scatter", "broadcast", "reduce", "send-recv"] | None = None,
+    side_by_side: bool = False,
     measured: Input | None = None,
     nccl: str | None = None,
     algorithm: Texts | None = None,
@@ -1164,6 +1189,7 @@ def allreduce(
         factor (FLOAT): each size so many times the last (default: 2)
         step (TEXT): each size so much more than the last
         collective: sizes as its *_perf counts them (default: all-reduce)
+        side_by_side: beside NCCL's choice a ring, a tree, and a reduce with a broadcast behind it
         measured (TEXT): an all_reduce_perf log, LOG[@NxG], whose points --plot and --report draw beside
 
     NCCL:
@@ -1200,6 +1226,7 @@ def allreduce(
         "--factor": factor,
         "--step": step,
         "--collective": collective,
+        "--side-by-side": side_by_side,
         "--measured": measured,
         "--nccl": nccl,
         "--algorithm": algorithm,
