@@ -247,8 +247,9 @@ std::string curve_note(const TuneResult& result, const TerminalStyle& style) {
   const auto unsettable = static_cast<std::size_t>(std::count_if(
       result.curve.begin(), result.curve.end(), [](const CurvePoint& p) { return !p.reachable; }));
   const std::size_t settable = result.curve.size() - unsettable + result.unsimulated;
+  const char* asked = result.left_out.empty() ? " asked for" : " tried";
   std::string text = result.only_caps_asked
-                         ? counted(settable, "cap") + " asked for"
+                         ? counted(settable, "cap") + asked
                          : fmt::format("{} in all", counted(settable, "bucket assignment"));
   if (unsettable > 0)
     text += fmt::format(", and {} that this PyTorch does not let you set", unsettable);
