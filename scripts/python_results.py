@@ -57,7 +57,7 @@ PARTS = {
     "explained_by": "Explanation", "variation": "Variation", "stragglers": "Straggler", "rank_waits": "RankWaits",
     "SimulateResult.measured": "MeasuredStep", "MeasuredStep.spans": "MeasuredSpan", "SimulateResult.launch_cost": "LaunchCost",
     "iterations": "Iteration", "iteration_statistics": "IterationStatistics", "model_averaging": "ModelAveraging",
-    "scheme": "Scheme", "SimulateResult.collectives": "Collective", "Iteration.collectives": "Collective",
+    "scheme": "Scheme", "staleness": "Staleness", "further_model_averaging": "ModelAveraging", "SimulateResult.collectives": "Collective", "Iteration.collectives": "Collective",
     "loss": "Loss", "memory": "Memory", "Memory.parts": "MemoryParts",
     "CompareResult.rows": "CompareRow", "Comparison.rows": "CompareRow", "workloads": "Comparison", "mix": "Mix", "Mix.rows": "MixRow",
     "behind_sources": "BehindSource", "other_choice": "OtherChoice", "here": "Choice", "on_fastest": "Choice", "cost": "Cost",

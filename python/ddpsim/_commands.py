@@ -112,7 +112,8 @@ def simulate(
 
     DDP:
         scheme (NAME[): how it is trained data-parallel: ddp (default), naive, fsdp1, fsdp2, zero1, zero2, zero3,
-            megatron, zero_redundancy; options behind a colon: fsdp2:param_dtype=bf16,wrap=blocks (docs/schemes.md)
+            megatron, zero_redundancy, data_parallel, parameter_server, compiled, local_sgd, slowmo; options behind a
+            colon: fsdp2:param_dtype=bf16,wrap=blocks (docs/schemes.md)
         bucket_cap_mb (TEXT): bucket_cap_mb as passed to DDP, in MiB; absent: PyTorch's default, which is not the same
             as 25
         first_bucket_mb (TEXT): torch.distributed._DEFAULT_FIRST_BUCKET_BYTES, in MiB (1.10 and later)
@@ -357,7 +358,8 @@ def tune(
 
     DDP:
         scheme (NAME[): how it is trained data-parallel: ddp (default), naive, fsdp1, fsdp2, zero1, zero2, zero3,
-            megatron, zero_redundancy; options behind a colon: fsdp2:param_dtype=bf16,wrap=blocks (docs/schemes.md)
+            megatron, zero_redundancy, data_parallel, parameter_server, compiled, local_sgd, slowmo; options behind a
+            colon: fsdp2:param_dtype=bf16,wrap=blocks (docs/schemes.md)
         bucket_cap_mb (TEXT): bucket_cap_mb as passed to DDP, in MiB; absent: PyTorch's default, which is not the same
             as 25
         first_bucket_mb (TEXT): torch.distributed._DEFAULT_FIRST_BUCKET_BYTES, in MiB (1.10 and later)
@@ -591,7 +593,8 @@ def advise(
 
     DDP:
         scheme (NAME[): how it is trained data-parallel: ddp (default), naive, fsdp1, fsdp2, zero1, zero2, zero3,
-            megatron, zero_redundancy; options behind a colon: fsdp2:param_dtype=bf16,wrap=blocks (docs/schemes.md)
+            megatron, zero_redundancy, data_parallel, parameter_server, compiled, local_sgd, slowmo; options behind a
+            colon: fsdp2:param_dtype=bf16,wrap=blocks (docs/schemes.md)
         bucket_cap_mb (TEXT): bucket_cap_mb as passed to DDP, in MiB; absent: PyTorch's default, which is not the same
             as 25
         first_bucket_mb (TEXT): torch.distributed._DEFAULT_FIRST_BUCKET_BYTES, in MiB (1.10 and later)
@@ -873,8 +876,8 @@ def compare(
             process_group)
         accumulate (INT): micro-batches per step, all but the last under no_sync(); absent: as recorded, or 1
         scheme (NAME[): how it is trained data-parallel: ddp (default), naive, fsdp1, fsdp2, zero1, zero2, zero3,
-            megatron, zero_redundancy; options behind a colon: fsdp2:param_dtype=bf16,wrap=blocks (docs/schemes.md);
-            repeatable: each is a candidate
+            megatron, zero_redundancy, data_parallel, parameter_server, compiled, local_sgd, slowmo; options behind a
+            colon: fsdp2:param_dtype=bf16,wrap=blocks (docs/schemes.md); repeatable: each is a candidate
 
     NCCL:
         nccl (TEXT): NCCL version (default: the recorded one, else the one PyTorch ships)
@@ -1156,6 +1159,7 @@ def allreduce(
     factor: float | None = None,
     step: Text | None = None,
     collective: Literal["all-reduce", "all-gather", "reduce-scatter", "broadcast", "reduce", "send-recv"] | None = None,
+    side_by_side: bool = False,
     measured: Input | None = None,
     nccl: str | None = None,
     algorithm: Texts | None = None,
@@ -1185,6 +1189,7 @@ def allreduce(
         factor (FLOAT): each size so many times the last (default: 2)
         step (TEXT): each size so much more than the last
         collective: sizes as its *_perf counts them (default: all-reduce)
+        side_by_side: beside NCCL's choice a ring, a tree, and a reduce with a broadcast behind it
         measured (TEXT): an all_reduce_perf log, LOG[@NxG], whose points --plot and --report draw beside
 
     NCCL:
@@ -1221,6 +1226,7 @@ def allreduce(
         "--factor": factor,
         "--step": step,
         "--collective": collective,
+        "--side-by-side": side_by_side,
         "--measured": measured,
         "--nccl": nccl,
         "--algorithm": algorithm,

@@ -363,6 +363,59 @@ class LaunchCost(Record):
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
+class Scheme(Record):
+    """`scheme` of a document."""
+
+    name: str
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Collective(Record):
+    """`collectives` of a document."""
+
+    kind: str
+    unit: str
+    bytes: int
+    ready_us: float
+    launch_us: float
+    start_us: float
+    last_arrival_us: float
+    end_us: float
+    phase: str
+    algorithm: str | None
+    protocol: str | None
+    channels: int | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "ready_us": real,
+        "launch_us": real,
+        "start_us": real,
+        "last_arrival_us": real,
+        "end_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Staleness(Record):
+    """`staleness` of a document."""
+
+    workers: int
+    updates: int
+    mean: float
+    p50: int
+    p95: int
+    max: float
+    updates_per_second: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "mean": real,
+        "max": real,
+        "updates_per_second": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class Iteration(Record):
     """`iterations` of a document."""
 
@@ -388,6 +441,12 @@ class Iteration(Record):
     events: int
     launch_bound_us: float | None
     host_us: float | None
+    scheme: Scheme | None
+    exposed_forward_us: float | None
+    exposed_backward_us: float | None
+    exposed_optimizer_us: float | None
+    collectives: tuple[Collective, ...] | None
+    staleness: Staleness | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "iteration_us": real,
@@ -410,6 +469,12 @@ class Iteration(Record):
         "buckets": each(Bucket.from_document),
         "launch_bound_us": real,
         "host_us": real,
+        "scheme": Scheme.from_document,
+        "exposed_forward_us": real,
+        "exposed_backward_us": real,
+        "exposed_optimizer_us": real,
+        "collectives": each(Collective.from_document),
+        "staleness": Staleness.from_document,
     }
 
 
@@ -420,9 +485,12 @@ class ModelAveraging(Record):
     period: int
     bytes: int
     whole_us: float
+    what: str | None
+    share_of_steps: float | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "whole_us": real,
+        "share_of_steps": real,
     }
 
 
@@ -442,40 +510,6 @@ class IterationStatistics(Record):
         "p50_us": real,
         "p95_us": real,
         "p99_us": real,
-    }
-
-
-@dataclass(frozen=True, init=False, eq=False, repr=False)
-class Scheme(Record):
-    """`scheme` of a document."""
-
-    name: str
-    options: Mapping[str, Any]
-
-
-@dataclass(frozen=True, init=False, eq=False, repr=False)
-class Collective(Record):
-    """`collectives` of a document."""
-
-    kind: str
-    unit: str
-    bytes: int
-    ready_us: float
-    launch_us: float
-    start_us: float
-    last_arrival_us: float
-    end_us: float
-    phase: str
-    algorithm: str
-    protocol: str
-    channels: int
-
-    _reads: ClassVar[Mapping[str, Read]] = {
-        "ready_us": real,
-        "launch_us": real,
-        "start_us": real,
-        "last_arrival_us": real,
-        "end_us": real,
     }
 
 
@@ -549,6 +583,8 @@ class SimulateResult(Answer):
     exposed_backward_us: float | None
     exposed_optimizer_us: float | None
     collectives: tuple[Collective, ...] | None
+    staleness: Staleness | None
+    further_model_averaging: tuple[ModelAveraging, ...] | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "compute_scale": real,
@@ -599,6 +635,8 @@ class SimulateResult(Answer):
         "exposed_backward_us": real,
         "exposed_optimizer_us": real,
         "collectives": each(Collective.from_document),
+        "staleness": Staleness.from_document,
+        "further_model_averaging": each(ModelAveraging.from_document),
     }
 
 
@@ -1340,6 +1378,9 @@ class AllreduceRow(Record):
     protocol: str
     channels: int
     nccl_estimate_us: float
+    ring_us: float | None
+    tree_us: float | None
+    reduce_broadcast_us: float | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "time_us": real,
@@ -1348,6 +1389,9 @@ class AllreduceRow(Record):
         "algbw_gbps": real,
         "busbw_gbps": real,
         "nccl_estimate_us": real,
+        "ring_us": real,
+        "tree_us": real,
+        "reduce_broadcast_us": real,
     }
 
 

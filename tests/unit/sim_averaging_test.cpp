@@ -19,7 +19,7 @@ using namespace ddpsim::schemes;
 namespace {
 
 Job job_of(Scheme scheme, const Cluster& cluster = two_by_two()) {
-  return Job(workload(), cluster, options(std::move(scheme)), AnalyticModel{});
+  return Job(layered(), cluster, options(std::move(scheme)), AnalyticModel{});
 }
 
 Duration all_reduce(const Job& among, Bytes bytes) {
@@ -116,7 +116,7 @@ TEST_CASE("local SGD in levels: as HierarchicalModelAverager takes them") {
   CHECK(says(problem({{2, 3}, {4, 4}}), "hierarchy, a group=3"));
   SimulationOptions straggling = options(PeriodicAveraging{});
   straggling.variation.stragglers = {{1, 1.5}};
-  CHECK(says(problem_of(Job(workload(), two_by_two(), straggling, FreeModel{})),
+  CHECK(says(problem_of(Job(layered(), two_by_two(), straggling, FreeModel{})),
              "ranks meet at the averaging alone"));
 }
 
@@ -174,7 +174,7 @@ TEST_CASE("local SGD against DDP: worth it where more of an all-reduce is saved 
         all.interference = {.sm_share = 0, .memory_share = 0, .communication_rate = 1};
         all.ddp.torch = {2, 8};
         all.ddp.bucket_cap_mb = cap_mb;
-        const Job ddp(workload(), small::node(2, gigabytes), all, AnalyticModel{});
+        const Job ddp(layered(), small::node(2, gigabytes), all, AnalyticModel{});
         all.scheme = PeriodicAveraging{.period = period};
         const Job local = ddp.with(all);
         const auto us = [&](Bytes bytes) { return all_reduce(ddp, bytes).microseconds(); };
@@ -193,11 +193,11 @@ TEST_CASE("local SGD against DDP: worth it where more of an all-reduce is saved 
 
 TEST_CASE("averaging: memory holds the flat tensor beside the parameters, and SlowMo's momentum") {
   SimulationOptions all = options(PeriodicAveraging{});
-  const PeakMemory local = peak_memory(Job(workload(), two_by_two(), all, FreeModel{}));
+  const PeakMemory local = peak_memory(Job(layered(), two_by_two(), all, FreeModel{}));
   CHECK(local.parts.hook + local.parts.temporaries >= 20'000'000_B);
   all.scheme = SlowMo{};
-  const PeakMemory sharded = peak_memory(Job(workload(), two_by_two(), all, FreeModel{}));
+  const PeakMemory sharded = peak_memory(Job(layered(), two_by_two(), all, FreeModel{}));
   all.scheme = SlowMo{.slowmo_memory_efficient = false};
-  const PeakMemory whole = peak_memory(Job(workload(), two_by_two(), all, FreeModel{}));
+  const PeakMemory whole = peak_memory(Job(layered(), two_by_two(), all, FreeModel{}));
   CHECK(whole.parts.optimizer - sharded.parts.optimizer == 30'000'000_B);
 }

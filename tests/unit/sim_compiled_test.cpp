@@ -47,7 +47,7 @@ SimulationOptions compiled(Compiled scheme, double cap_mb = 8) {
 }
 
 /// Each all-reduce takes 50 us.
-StepResult step_of(const SimulationOptions& options, const Workload& step = workload()) {
+StepResult step_of(const SimulationOptions& options, const Workload& step = layered()) {
   const RecordedModel model{.durations = std::vector<Duration>(8, 50_us)};
   return simulate(Job(step, small::node(2), options, model)).step;
 }
@@ -62,7 +62,7 @@ std::string buckets_of(const StepResult& step) {
   return text;
 }
 
-std::string problem_of(const SimulationOptions& options, const Workload& step = workload()) {
+std::string problem_of(const SimulationOptions& options, const Workload& step = layered()) {
   return cannot_simulate(Job(step, small::node(2), options, FreeModel{})).value_or("");
 }
 
@@ -162,7 +162,7 @@ TEST_CASE(
   // Limits of 1 MiB, then 8: head; layers 2, 1 and 0; embed.
   const auto time = [](CollectiveKind, const std::string&, StepPhase) { return Duration(50_us); };
   const Step step =
-      schemes::run(Job(workload(), small::node(2), compiled(kPython), FreeModel{}), time);
+      schemes::run(Job(layered(), small::node(2), compiled(kPython), FreeModel{}), time);
   CHECK(on_the_wire(step) ==
         "\nall-reduce bucket 0: 120 to 170"
         "\nall-reduce bucket 1: 290 to 340"
@@ -190,7 +190,7 @@ TEST_CASE("compiled: tune weighs each cap with the cuts it makes") {
   for (const Compiled& scheme : {kCut, kWhole}) {
     SimulationOptions all = compiled(scheme);
     all.ddp.bucket_cap_mb.reset();
-    const Job job(workload(), small::node(2, 20), all, AnalyticModel{});
+    const Job job(layered(), small::node(2, 20), all, AnalyticModel{});
     const TuneResult result = tune(job, {});
     CHECK(result.left_out.empty() == (scheme == kWhole));
     CHECK(result.default_setting.iteration == simulate_times(job).iteration);
@@ -206,7 +206,7 @@ TEST_CASE("compiled: tune weighs each cap with the cuts it makes") {
     CHECK(steps.size() > 1);
   }
   SimulationOptions all = compiled(kCut);
-  const Job job(workload(), small::node(2, 20), all, AnalyticModel{});
+  const Job job(layered(), small::node(2, 20), all, AnalyticModel{});
   TuneOptions tuning;
   tuning.caps = {0.5, 0.9};
   CHECK(says(tune(job, tuning).recommended.reason, "none of the caps asked for can be set"));
@@ -229,10 +229,10 @@ TEST_CASE("compiled: what torch.compile refuses, or nobody knows") {
   SimulationOptions synced = compiled(kCut);
   synced.ddp.sync_batchnorm = true;
   CHECK(says(problem_of(synced), "SyncBatchNorm"));
-  Workload step = workload();
+  Workload step = layered();
   step.recorded_with.compiled_gradients = 1;
   CHECK(says(problem_of(compiled(kWhole), step), "recorded under torch.compile"));
-  step = workload();
+  step = layered();
   step.parameters[2].dtype = Dtype::bfloat16;
   CHECK(problem_of(compiled(kCut), step) == "");
   CHECK(says(problem_of(compiled(kPython), step), "of one type alone"));

@@ -79,7 +79,7 @@ TEST_CASE("data_parallel: inputs and outputs pass GPU 0, as much for each of the
 
 TEST_CASE(
     "data_parallel: a tensor larger than 10 MiB is sent by itself, types apart, buffers too") {
-  Workload step = workload();
+  Workload step = layered();
   step.parameters[1].shape = {{4000, 1000}};
   step.parameters[4].dtype = Dtype::float16;
   step.buffers.push_back({.dtype = Dtype::float32, .bytes = 400_B, .tensors = 3});
@@ -93,7 +93,7 @@ TEST_CASE(
 }
 
 TEST_CASE("data_parallel: the host launches the forward of all GPUs, one after the other") {
-  Workload step = workload();
+  Workload step = layered();
   step.launches = Launches{.forward = 100, .backward = {0, 0, 0, 0, 0}, .optimizer = 0};
   SimulationOptions all = options(DataParallel{});
   all.costs.host_kernel = 10_us;  // a host that sets the pace
@@ -107,18 +107,18 @@ TEST_CASE("data_parallel: the host launches the forward of all GPUs, one after t
 TEST_CASE("data_parallel: faster links make no step longer, and links of no end leave compute") {
   Duration before = Duration::max();
   for (const double rate : {1.0, 10.0, 100.0, 1000.0}) {
-    const Job job(workload(), small::node(4, rate), options(DataParallel{}), AnalyticModel{});
+    const Job job(layered(), small::node(4, rate), options(DataParallel{}), AnalyticModel{});
     const Duration iteration = simulate_times(job).iteration;
     CHECK(iteration <= before);
     before = iteration;
   }
-  const Job free(workload(), small::node(4), options(DataParallel{}), FreeModel{});
+  const Job free(layered(), small::node(4), options(DataParallel{}), FreeModel{});
   CHECK(simulate_times(free).iteration == 320_us);
 }
 
 TEST_CASE("data_parallel: GPU 0 holds its replica's gradients beside those reduced") {
-  const Job two(workload(), small::node(2), options(DataParallel{}), FreeModel{});
-  const Job one(workload(), small::node(1), options(DataParallel{}), FreeModel{});
+  const Job two(layered(), small::node(2), options(DataParallel{}), FreeModel{});
+  const Job one(layered(), small::node(1), options(DataParallel{}), FreeModel{});
   CHECK(peak_memory(two).parts.buckets == 20'000'000_B);
   CHECK(peak_memory(one).parts.buckets == Bytes());
 }
@@ -126,13 +126,12 @@ TEST_CASE("data_parallel: GPU 0 holds its replica's gradients beside those reduc
 TEST_CASE("data_parallel: what it cannot drive") {
   Cluster two_nodes = small::node(2);
   two_nodes.nodes = 2;
-  const auto why =
-      cannot_simulate(Job(workload(), two_nodes, options(DataParallel{}), FreeModel{}));
+  const auto why = cannot_simulate(Job(layered(), two_nodes, options(DataParallel{}), FreeModel{}));
   REQUIRE(why);
   CHECK(
       *why ==
       "--scheme data_parallel: one process drives the GPUs of one node, and node has 2 nodes; take "
       "one of them, or ddp");
-  CHECK(cannot_simulate(Job(workload(), small::node(2), options(DataParallel{}), GlooModel{})));
-  CHECK(!cannot_simulate(Job(workload(), small::node(2), options(DataParallel{}), FreeModel{})));
+  CHECK(cannot_simulate(Job(layered(), small::node(2), options(DataParallel{}), GlooModel{})));
+  CHECK(!cannot_simulate(Job(layered(), small::node(2), options(DataParallel{}), FreeModel{})));
 }

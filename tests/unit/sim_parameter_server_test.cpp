@@ -51,7 +51,7 @@ ParameterServer parts_of(double megabytes) {
 }
 
 Job job_of(const ParameterServer& scheme, const Cluster& cluster) {
-  return Job(workload(), cluster, options(scheme), AnalyticModel{});
+  return Job(layered(), cluster, options(scheme), AnalyticModel{});
 }
 
 /// Bytes each server holds.
@@ -135,7 +135,7 @@ TEST_CASE("parameter_server: by priority what forward reads first goes before wh
     scheme.server_bandwidth = Bandwidth::gigabytes_per_second(12);
     SimulationOptions sgd = options(scheme);
     sgd.optimizer.kind = Optimizer::sgd;
-    return simulate(Job(workload(), workers(2, 1, 1e6), sgd, AnalyticModel{})).step;
+    return simulate(Job(layered(), workers(2, 1, 1e6), sgd, AnalyticModel{})).step;
   };
   const auto pushes = [](const StepResult& step) {
     std::vector<std::pair<TimePoint, std::string>> starts;
@@ -206,7 +206,7 @@ TEST_CASE("parameter_server: a worker pushes P and pulls P, whatever is cut and 
 
 TEST_CASE(
     "parameter_server: whole tensors leave servers unequal where one dominates, parts do not") {
-  Workload step = workload();
+  Workload step = layered();
   step.parameters[1].shape = {{25'000, 1000}};  // 100 MB beside four of 4
   const std::vector<std::int64_t> whole = held(ParameterServer{}, 3, step);
   CHECK(whole == std::vector<std::int64_t>{8'000'000, 104'000'000, 4'000'000});
@@ -233,17 +233,17 @@ TEST_CASE(
   scheme.update = Update::server;
   SimulationOptions sgd = options(scheme);
   sgd.optimizer.kind = Optimizer::sgd;
-  CHECK(ServerCosts(Job(workload(), cluster, sgd, AnalyticModel{}), scheme)
+  CHECK(ServerCosts(Job(layered(), cluster, sgd, AnalyticModel{}), scheme)
             .push(3'000'000_B)
             .transfer == 15'000_us);
   sgd.optimizer.kind = Optimizer::adam;
-  CHECK(ServerCosts(Job(workload(), cluster, sgd, AnalyticModel{}), scheme)
+  CHECK(ServerCosts(Job(layered(), cluster, sgd, AnalyticModel{}), scheme)
             .push(3'000'000_B)
             .transfer == 19'000_us);
   // Asynchronously each push is applied by itself: four times an addition and a step of SGD.
   scheme.mode = ParameterServer::Mode::async;
   sgd.optimizer.kind = Optimizer::sgd;
-  CHECK(ServerCosts(Job(workload(), cluster, sgd, AnalyticModel{}), scheme)
+  CHECK(ServerCosts(Job(layered(), cluster, sgd, AnalyticModel{}), scheme)
             .push(3'000'000_B)
             .transfer == 24'000_us);
 }
@@ -306,7 +306,7 @@ TEST_CASE("parameter_server: faster servers, links and more servers make no step
       CHECK(now <= before);
       before = now;
     }
-    CHECK(simulate_times(Job(workload(), workers(4), options(one_server(pull)), FreeModel{}))
+    CHECK(simulate_times(Job(layered(), workers(4), options(one_server(pull)), FreeModel{}))
               .iteration == 300_us);
   }
 }
@@ -325,7 +325,7 @@ TEST_CASE("parameter_server: asynchronously what a worker reads is as old as the
     ParameterServer scheme = one_server();
     scheme.mode = ParameterServer::Mode::async;
     const SimulationResult result =
-        simulate(Job(workload(), workers(nodes), options(scheme), FreeModel{}));
+        simulate(Job(layered(), workers(nodes), options(scheme), FreeModel{}));
     REQUIRE(result.step.staleness);
     const Staleness& stale = *result.step.staleness;
     CHECK(stale.workers == nodes);
@@ -334,7 +334,7 @@ TEST_CASE("parameter_server: asynchronously what a worker reads is as old as the
     CHECK(stale.max == nodes - 1);
     CHECK(stale.updates_per_second == doctest::Approx(nodes / 300e-6).epsilon(0.02));
   }
-  CHECK(!simulate(Job(workload(), workers(2), options(one_server()), FreeModel{})).step.staleness);
+  CHECK(!simulate(Job(layered(), workers(2), options(one_server()), FreeModel{})).step.staleness);
 }
 
 TEST_CASE("parameter_server: a straggler's updates are old, and hold up nobody") {
@@ -342,7 +342,7 @@ TEST_CASE("parameter_server: a straggler's updates are old, and hold up nobody")
   scheme.mode = ParameterServer::Mode::async;
   SimulationOptions all = options(scheme);
   all.variation.stragglers = {{.rank = 1, .slowdown = 4}};
-  const SimulationResult result = simulate(Job(workload(), workers(2), all, FreeModel{}));
+  const SimulationResult result = simulate(Job(layered(), workers(2), all, FreeModel{}));
   CHECK(result.step.times.iteration == 300_us);
   const Staleness& stale = *result.step.staleness;
   CHECK(stale.max == 4);  // of the straggler's
@@ -350,14 +350,14 @@ TEST_CASE("parameter_server: a straggler's updates are old, and hold up nobody")
   CHECK(stale.updates_per_second == doctest::Approx(1 / 300e-6 + 1 / 1200e-6).epsilon(0.02));
   all.variation.jitter = 0.2;
   const auto again = [&] {
-    return simulate(Job(workload(), workers(2), all, FreeModel{})).step.staleness->mean;
+    return simulate(Job(layered(), workers(2), all, FreeModel{})).step.staleness->mean;
   };
   CHECK(again() == again());
 }
 
 TEST_CASE("parameter_server: what cannot be served") {
   const auto why = [](const ParameterServer& scheme, const Cluster& cluster) {
-    return cannot_simulate(Job(workload(), cluster, options(scheme), FreeModel{})).value_or("");
+    return cannot_simulate(Job(layered(), cluster, options(scheme), FreeModel{})).value_or("");
   };
   CHECK(why({.host = true}, workers(2)).find("servers=host") != std::string::npos);
   CHECK(why({.host = true}, small::node(2)) == "");
