@@ -175,6 +175,7 @@ std::vector<Key> keys_of(Fsdp2& scheme) {
           ranks("group", scheme.group),
           dtype("param_dtype", scheme.param_dtype),
           dtype("reduce_dtype", scheme.reduce_dtype),
+          flag("separate_groups", scheme.separate_groups),
           flag("no_sync", scheme.no_sync)};
 }
 

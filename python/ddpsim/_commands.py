@@ -100,8 +100,7 @@ def simulate(
     As `ddpsim simulate WORKLOAD CLUSTER`.
 
     WORKLOAD: workload file, profiler trace, layer table, bundled name, or an estimate:
-        MODEL@GPU[:bBATCH][:sSEQ][:fp32|tf32|amp|bf16][:ckpt=full], MODEL a name, a config.json or
-        llama:layers=L,hidden=H
+        MODEL@GPU[:bBATCH][:sSEQ][:bf16][:ckpt=full], MODEL a name, a config.json or llama:layers=L,hidden=H
     CLUSTER: bundled name, one line ("node:2 gpu:8xV100 …"), cluster file, NCCL topology XML or nvidia-smi topo -m
         matrix; words beside a file complete it: "matrix.txt gpu:A100 node:4 nic:200Gbps:ib"
 
@@ -348,8 +347,7 @@ def tune(
     As `ddpsim tune WORKLOAD CLUSTER`.
 
     WORKLOAD: workload file, profiler trace, layer table, bundled name, or an estimate:
-        MODEL@GPU[:bBATCH][:sSEQ][:fp32|tf32|amp|bf16][:ckpt=full], MODEL a name, a config.json or
-        llama:layers=L,hidden=H
+        MODEL@GPU[:bBATCH][:sSEQ][:bf16][:ckpt=full], MODEL a name, a config.json or llama:layers=L,hidden=H
     CLUSTER: bundled name, one line ("node:2 gpu:8xV100 …"), cluster file, NCCL topology XML or nvidia-smi topo -m
         matrix; words beside a file complete it: "matrix.txt gpu:A100 node:4 nic:200Gbps:ib"
 
@@ -586,8 +584,7 @@ def advise(
     As `ddpsim advise WORKLOAD CLUSTER`.
 
     WORKLOAD: workload file, profiler trace, layer table, bundled name, or an estimate:
-        MODEL@GPU[:bBATCH][:sSEQ][:fp32|tf32|amp|bf16][:ckpt=full], MODEL a name, a config.json or
-        llama:layers=L,hidden=H
+        MODEL@GPU[:bBATCH][:sSEQ][:bf16][:ckpt=full], MODEL a name, a config.json or llama:layers=L,hidden=H
     CLUSTER: bundled name, one line ("node:2 gpu:8xV100 …"), cluster file, NCCL topology XML or nvidia-smi topo -m
         matrix; words beside a file complete it: "matrix.txt gpu:A100 node:4 nic:200Gbps:ib"
 
@@ -835,8 +832,7 @@ def compare(
     As `ddpsim compare WORKLOAD CLUSTER...`.
 
     WORKLOAD: workload file, profiler trace, layer table, bundled name, or an estimate:
-        MODEL@GPU[:bBATCH][:sSEQ][:fp32|tf32|amp|bf16][:ckpt=full], MODEL a name, a config.json or
-        llama:layers=L,hidden=H
+        MODEL@GPU[:bBATCH][:sSEQ][:bf16][:ckpt=full], MODEL a name, a config.json or llama:layers=L,hidden=H
     CLUSTER: clusters as elsewhere, also as ranges: dgxa100@1..16*2, "node:{4,8} …"; LABEL=CLUSTER gives a name
 
     Options:

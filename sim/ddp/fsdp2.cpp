@@ -6,7 +6,8 @@
 //                  the group before, its buffer free when that group has been copied out; in backward one group ahead
 //   reduce-scatters, and all-reduces between the groups of a 2-D mesh, on streams of their own
 //
-// Streams share the links. The root is gathered once, unless it is resharded, too, and reduced when backward is over; a group that the step's input
+// One communicator runs all-gathers and reduce-scatters of all ranks in the order issued, from whichever stream; those of
+// other groups, or all of them with separate_groups, share the links. The root is gathered once, unless it is resharded, too, and reduced when backward is over; a group that the step's input
 // alone reaches is reduced behind it.
 
 #include <algorithm>
@@ -102,7 +103,8 @@ class Fsdp2Writer {
         writer_(job, collectives, kind, alike, recording),
         streams_(writer_.streams()),
         copies_in_(streams_.open()),
-        gathers_(streams_.open()),
+        gathers_(scheme_.separate_groups ? streams_.open() : RankStreams::Beside()),
+        gathers_again_(scheme_.reshard_to ? streams_.open() : gathers_),
         between_(streams_.open()),
         hook_(job.options().costs.host_unit_hook),
         spans_(spans_of(plan.units, recording)),
@@ -195,7 +197,7 @@ class Fsdp2Writer {
   void unshard(std::size_t unit) {
     if (std::exchange(gathered_[unit].is_there, true)) return;
     const UnitSizes& sizes = plan_.planned[unit].sizes;
-    gather(unit, plan_.planned[unit].gather,
+    gather(unit, plan_.planned[unit].gather, gathers_,
            writer_.kernels().cast(sizes.stored, sizes.gathered_shard(plan_.ranks)));
   }
 
@@ -206,17 +208,18 @@ class Fsdp2Writer {
     if (kept) streams_.hold_on(copies_in_, OperationKind::pack, *kept);
     const UnitSizes& sizes = planned.sizes;
     const KernelCosts& kernels = writer_.kernels();
-    gather(unit, *planned.gather_again,
+    gather(unit, *planned.gather_again, gathers_again_,
            kept ? kernels.copy(sizes.gathered_shard(plan_.again))
                 : kernels.cast(sizes.stored, sizes.gathered_shard(plan_.ranks)));
   }
 
-  void gather(std::size_t unit, const StepCollective& gather, Duration copy_in) {
+  void gather(std::size_t unit, const StepCollective& gather, RankStreams::Beside stream,
+              Duration copy_in) {
     streams_.hold_on(copies_in_, OperationKind::pack,
                      streams_.record_on_host(OperationKind::launch));
     streams_.work_on(copies_in_, OperationKind::pack, copy_in);
     gathered_[unit].launched =
-        writer_.launch(gathers_, gather, {streams_.record_on(copies_in_, OperationKind::pack)});
+        writer_.launch(stream, gather, {streams_.record_on(copies_in_, OperationKind::pack)});
   }
 
   /// And copies it out, unless that was done; where its copy ends.
@@ -260,6 +263,7 @@ class Fsdp2Writer {
   RankStreams& streams_;
   const RankStreams::Beside copies_in_;
   const RankStreams::Beside gathers_;
+  const RankStreams::Beside gathers_again_;  ///< within fewer ranks
   const RankStreams::Beside between_;
   const Duration hook_;
   const std::vector<UnitSpan> spans_;

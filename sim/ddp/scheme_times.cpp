@@ -35,9 +35,7 @@ class Walk {
     } else if (operation.purpose == OperationKind::model_averaging) {
       times_.model_averaging += passed;
     } else {
-      if (operation.purpose == OperationKind::forward) phase_ = StepPhase::forward;
-      if (operation.purpose == OperationKind::backward) phase_ = StepPhase::backward;
-      if (operation.purpose == OperationKind::optimizer) phase_ = StepPhase::optimizer;
+      if (operation.action != Action::record) enter(operation.purpose);
       part() += passed;
       if (waits_for_launch(operation)) times_.launch_bound += passed;
       if (works) note_work(operation, time);
@@ -59,6 +57,11 @@ class Walk {
   const std::vector<Interval>& stands() const { return stands_; }
 
  private:
+  void enter(OperationKind purpose) {
+    if (purpose == OperationKind::forward) phase_ = StepPhase::forward;
+    if (purpose == OperationKind::backward) phase_ = StepPhase::backward;
+    if (purpose == OperationKind::optimizer) phase_ = StepPhase::optimizer;
+  }
   Duration& part() {
     switch (phase_) {
       case StepPhase::forward:

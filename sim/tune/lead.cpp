@@ -16,7 +16,7 @@ namespace ddpsim {
 namespace {
 
 /// How far one scheme over another, or one of its settings over another, lies from what is predicted. Of PyTorch's own, nine
-/// published pairs on machines whose links are stated were missed by 0 to 5.1 % (median 2.3 %; tests/accuracy/schemes.py); on
+/// published pairs on machines whose links are stated were missed by 0 to 4.0 % (median 2.2 %; tests/accuracy/schemes.py); on
 /// links that nobody states by factors, which bandwidth's interval is for. Of ten pairs with DeepSpeed one was missed by 2 %,
 /// nine of one small machine by factors of 1.3 to 4; of Megatron-Core none is published.
 constexpr double kBetweenSchemes = 0.05;

@@ -60,6 +60,7 @@ Options all_of(const Fsdp2& scheme) {
   options.emplace_back("param_dtype", text_of(scheme.param_dtype));
   options.emplace_back("reduce_dtype",
                        text_of(scheme.reduce_dtype ? scheme.reduce_dtype : scheme.param_dtype));
+  options.emplace_back("separate_groups", text_of(scheme.separate_groups));
   options.emplace_back("no_sync", text_of(scheme.no_sync));
   return options;
 }

@@ -45,9 +45,9 @@ EXPOSED, HIDDEN, SAME = "bytes over bandwidth, all exposed", "bytes over bandwid
 BARS = {
     ("ratios", "links known", "n"): 12, ("ratios", "links known", "signs"): 1,
     ("ratios", "links known", "median"): 0.03, ("ratios", "links known", "p90"): 0.05,
-    ("efficiencies", "all", "n"): 51, ("efficiencies", "all", "median"): 0.02, ("efficiencies", "all", "p90"): 0.07,
+    ("efficiencies", "all", "n"): 105, ("efficiencies", "all", "median"): 0.026, ("efficiencies", "all", "p90"): 0.10,
     ("memory", "all", "n"): 10, ("memory", "all", "median"): 0.10, ("memory", "all", "worst"): 0.25,
-    ("steps", "links known", "n"): 69, ("steps", "links known", "median"): 0.04, ("steps", "links known", "p90"): 0.16,
+    ("steps", "links known", "n"): 88, ("steps", "links known", "median"): 0.06, ("steps", "links known", "p90"): 0.20,
 }
 
 

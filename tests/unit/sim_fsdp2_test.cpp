@@ -15,11 +15,10 @@ const std::string kForwardOrder =
 
 }  // namespace
 
-TEST_CASE(
-    "FSDP2: all-gathers and reduce-scatters are on streams of their own and share the links") {
+TEST_CASE("FSDP2: all-gathers and reduce-scatters of groups of their own share the links") {
   // Layer 1 is gathered when layer 2 has been copied out, at 150, layer 0 when layer 1 has, at 190. There layer 2's
   // reduce-scatter begins: at half speed each, the all-gather's 20 us end at 230, and of 35 us 15 are left, to 245.
-  const Step step = run(Fsdp2{});
+  const Step step = run(Fsdp2{.separate_groups = true});
   CHECK(on_the_wire(step) == kForwardOrder +
                                  "\nall-gather layers.2: 100 to 140"
                                  "\nall-gather layers.1: 150 to 180"
@@ -34,6 +33,21 @@ TEST_CASE(
         "");
 }
 
+TEST_CASE("FSDP2: one communicator runs all-gathers and reduce-scatters in the order issued") {
+  // Layer 2's reduce-scatter was issued first: layer 0's all-gather waits for its end, at 225.
+  const Step step = run(Fsdp2{});
+  CHECK(on_the_wire(step, 190_us) ==
+        "\nreduce-scatter layers.2: 190 to 225"
+        "\nall-gather layers.0: 225 to 245"
+        "\nreduce-scatter layers.1: 270 to 295"
+        "\nreduce-scatter layers.0: 320 to 335"
+        "\nreduce-scatter root: 335 to 340");
+  CHECK(differences(
+            step,
+            {.exposed_forward = 30, .exposed_backward = 10, .optimizer = 10, .iteration = 350}) ==
+        "");
+}
+
 TEST_CASE("FSDP2: the compute stream waits until the reduce-scatter before has ended") {
   // Layer 2's takes 100 us, 20 of them in 40 beside the all-gather: to 310. Layer 1's gradient is there at 270: 40
   // exposed. Layer 0's at 360, embed's at 370, reduce-scatters to 375 and 380: 10 more.
@@ -41,7 +55,7 @@ TEST_CASE("FSDP2: the compute stream waits until the reduce-scatter before has e
     const bool its = kind == CollectiveKind::reduce_scatter && unit == "layers.2";
     return its ? 100_us : by_the_table(kind, unit, phase);
   };
-  const Step step = run(Fsdp2{}, slow);
+  const Step step = run(Fsdp2{.separate_groups = true}, slow);
   CHECK(on_the_wire(step, 190_us) ==
         "\nreduce-scatter layers.2: 190 to 310"
         "\nall-gather layers.0: 190 to 230"
@@ -59,7 +73,7 @@ TEST_CASE(
   // All-gathers of 5 us: layer 1's waits until the root has been copied out (at 5, when it has come), layer 2's until
   // layer 0 has, at 10. Layer 2 is copied out where layer 1's compute ends, at 75, and gathered again then, not before.
   const TimeOf fast = [](CollectiveKind, const std::string&, StepPhase) { return 5_us; };
-  const Step step = run(Fsdp2{}, fast);
+  const Step step = run(Fsdp2{.separate_groups = true}, fast);
   CHECK(
       on_the_wire(step).starts_with("\nall-gather root: 0 to 5"
                                     "\nall-gather layers.0: 5 to 10"
@@ -69,7 +83,7 @@ TEST_CASE(
 }
 
 TEST_CASE("FSDP2: what stays gathered after forward is not gathered in backward") {
-  const Step step = run(Fsdp2{.reshard_after_forward = false});
+  const Step step = run(Fsdp2{.reshard_after_forward = false, .separate_groups = true});
   CHECK(on_the_wire(step) == kForwardOrder +
                                  "\nreduce-scatter layers.2: 190 to 225"
                                  "\nreduce-scatter layers.1: 270 to 295"
@@ -84,7 +98,7 @@ TEST_CASE("FSDP2: what stays gathered after forward is not gathered in backward"
 TEST_CASE("FSDP2: a root that is resharded is gathered first in backward") {
   // From 100 on, to 110; it is copied out where forward's compute ends, at 130, and layer 2 gathered behind that, to 170:
   // the head's gradient is there at 150, 20 exposed. What follows is 20 later.
-  const Step step = run(Fsdp2{.reshard_root = true});
+  const Step step = run(Fsdp2{.reshard_root = true, .separate_groups = true});
   CHECK(on_the_wire(step, 100_us) ==
         "\nall-gather root: 100 to 110"
         "\nall-gather layers.2: 130 to 170"
@@ -101,8 +115,9 @@ TEST_CASE("FSDP2: a root that is resharded is gathered first in backward") {
 }
 
 TEST_CASE("FSDP2: resharded to a part of the ranks, those alone gather again") {
-  const Step step = run(Fsdp2{.reshard_to = 2}, by_the_table, 1, two_by_two());
-  const Step plain = run(Fsdp2{}, by_the_table, 1, two_by_two());
+  const Step step =
+      run(Fsdp2{.reshard_to = 2, .separate_groups = true}, by_the_table, 1, two_by_two());
+  const Step plain = run(Fsdp2{.separate_groups = true}, by_the_table, 1, two_by_two());
   // Layer 2's part is kept when its forward ends, at 120.
   CHECK(on_the_wire(step, 100_us).starts_with("\nall-gather layers.2: 120 to 160"));
   REQUIRE(step.collectives.size() == plain.collectives.size());
@@ -122,7 +137,7 @@ TEST_CASE(
     "FSDP2: what a part of the ranks keeps is copied out behind forward and in before backward") {
   // A byte a picosecond and 1 us a kernel: of layers of 4 MB, 2 MB are kept by each of two ranks, 5 us of compute behind
   // each of the three; and all four ranks' 4 MB are copied out, 9 us (the root's 17).
-  SimulationOptions costs = options(Fsdp2{.reshard_to = 2});
+  SimulationOptions costs = options(Fsdp2{.reshard_to = 2, .separate_groups = true});
   costs.costs.copy_kernel = 1_us;
   costs.costs.copy_rate = 1000_GBps;
   const TimeOf nothing = [](CollectiveKind, const std::string&, StepPhase) { return Duration(); };
@@ -131,20 +146,24 @@ TEST_CASE(
     asked.scheme = scheme;
     return schemes::run(Job(layered(), two_by_two(), asked, FreeModel{}), nothing).times.forward;
   };
-  CHECK(forward_of(Fsdp2{.reshard_to = 2}) == 100_us + 17_us + 3 * 9_us + 3 * 5_us);
-  CHECK(forward_of(Fsdp2{}) == 100_us + 17_us + 3 * 9_us);
-  CHECK(forward_of(Fsdp2{.reshard_to = 4}) == forward_of(Fsdp2{}));  // all of them
+  CHECK(forward_of(Fsdp2{.reshard_to = 2, .separate_groups = true}) ==
+        100_us + 17_us + 3 * 9_us + 3 * 5_us);
+  CHECK(forward_of(Fsdp2{.separate_groups = true}) == 100_us + 17_us + 3 * 9_us);
+  CHECK(forward_of(Fsdp2{.reshard_to = 4, .separate_groups = true}) ==
+        forward_of(Fsdp2{.separate_groups = true}));  // all of them
   // Layer 2's part is kept when its forward is over, whenever its all-gather could begin.
   const TimeOf fast = [](CollectiveKind, const std::string&, StepPhase) { return 5_us; };
-  const Step step = schemes::run(
-      Job(layered(), two_by_two(), options(Fsdp2{.reshard_to = 2}), FreeModel{}), fast);
+  const Step step =
+      schemes::run(Job(layered(), two_by_two(),
+                       options(Fsdp2{.reshard_to = 2, .separate_groups = true}), FreeModel{}),
+                   fast);
   CHECK(on_the_wire(step, 20_us).starts_with("\nall-gather layers.2: 95 to 100"));
 }
 
 TEST_CASE("FSDP2: on a mesh of two dimensions shards are all-reduced between nodes") {
   // Beside all else, over other links: layer 2's 245 to 281, layer 1's 295 to 321, layer 0's 335 to 351, the root's to
   // 357.
-  const Step step = run(Fsdp2{.group = 2}, by_the_table, 1, two_by_two());
+  const Step step = run(Fsdp2{.group = 2, .separate_groups = true}, by_the_table, 1, two_by_two());
   CHECK(on_the_wire(step, 190_us) ==
         "\nreduce-scatter layers.2: 190 to 245"
         "\nall-reduce layers.2: 245 to 281"
@@ -164,7 +183,7 @@ TEST_CASE("FSDP2: on a mesh of two dimensions shards are all-reduced between nod
 TEST_CASE(
     "FSDP2: micro-batches without gradient synchronisation gather like any and reduce nothing") {
   // Nothing shares links in the first: layer 0 is gathered 190 to 210.
-  const Step step = run(Fsdp2{}, by_the_table, 2);
+  const Step step = run(Fsdp2{.separate_groups = true}, by_the_table, 2);
   CHECK(on_the_wire(step).starts_with(kForwardOrder + "\nall-gather layers.2: 100 to 140"
                                                       "\nall-gather layers.1: 150 to 180"
                                                       "\nall-gather layers.0: 190 to 210"
@@ -174,7 +193,7 @@ TEST_CASE(
             step,
             {.exposed_forward = 60, .exposed_backward = 10, .optimizer = 10, .iteration = 680},
             2) == "");
-  const Step reduced = run(Fsdp2{.no_sync = false}, by_the_table, 2);
+  const Step reduced = run(Fsdp2{.separate_groups = true, .no_sync = false}, by_the_table, 2);
   CHECK(reduced.collectives.size() == 11 + 11);
   CHECK(differences(
             reduced,
@@ -189,7 +208,8 @@ TEST_CASE("FSDP2: a group the input alone reaches is reduced behind the root") {
   step.backward->ready.pop_back();
   for (ReadyEvent& event : step.backward->ready) --event.parameter;
   const Step run =
-      schemes::run(Job(step, small::node(2), options(Fsdp2{}), FreeModel{}), by_the_table);
+      schemes::run(Job(step, small::node(2), options(Fsdp2{.separate_groups = true}), FreeModel{}),
+                   by_the_table);
   REQUIRE(run.collectives.size() == 11);
   CHECK(run.collectives[9].unit == "root");
   CHECK(run.collectives[10].unit == "layers.0");

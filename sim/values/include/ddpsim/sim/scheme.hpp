@@ -85,6 +85,9 @@ struct Fsdp2 {
   std::optional<int> group;  ///< ranks that shard together, of a 2-D mesh; absent: all
   std::optional<Dtype> param_dtype;
   std::optional<Dtype> reduce_dtype;
+  /// All-gathers and reduce-scatters over process groups of their own; else one communicator runs them in the order issued,
+  /// whatever their streams (NCCL's enqueue.cc: a launch from another stream waits for the last one).
+  bool separate_groups = false;
   bool no_sync = true;  ///< set_requires_gradient_sync(False) but in the last micro-batch
   bool operator==(const Fsdp2&) const = default;
 };
