@@ -312,7 +312,7 @@ class ParameterServerWriter {
   }
 
   const ServerPlan& plan_;
-  const Duration hook_;  ///< of the host, per gradient
+  const Duration hook_;              ///< of the host, per gradient
   std::vector<std::size_t>& order_;  ///< by priority, of rank 0's recording: the same on all ranks
   SchemeWriter writer_;
   RankStreams& streams_;

@@ -69,7 +69,7 @@ struct ReportContext {
   std::string
       no_cap_because;  ///< why `tune` recommends nothing, not even the default; mostly empty
   std::optional<AdviceRow> better_lever;  ///< of `tune`: one that beats every cap
-  std::optional<Scheme> scheme;  ///< that was asked for
+  std::optional<Scheme> scheme;           ///< that was asked for
   CommHook comm_hook = CommHook::none;
   double comm_hook_min_mb = 0;              ///< of the hooks that cast
   PowerSgd power_sgd;                       ///< of CommHook::power_sgd
