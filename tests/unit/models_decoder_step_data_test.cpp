@@ -119,8 +119,7 @@ TEST_CASE("decoder steps: compute estimated against steps published under FSDP")
         "\n  {:<12} {:<52} measured {:8.1f} ms, estimate {:8.1f} ({:+.0f} %), ~ FLOPs {:+.0f} %",
         row.source, row.spec, measured, estimate, 100 * errors.back(), 100 * rival.back());
   }
-  MESSAGE("decoder steps", report, "\n  estimate: ", told(errors),
-          "\n  ~ FLOPs:  ", told(rival));
+  MESSAGE("decoder steps", report, "\n  estimate: ", told(errors), "\n  ~ FLOPs:  ", told(rival));
   CHECK(median_error(errors) <= 0.10);
   CHECK(median_error(errors) < 0.6 * median_error(rival));
   for (const double error : errors) {

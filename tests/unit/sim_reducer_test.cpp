@@ -10,9 +10,8 @@ using namespace ddpsim::paper;
 namespace {
 
 PlannedStep scheduled(const SimulationOptions& options, const StepKind& kind = {},
-                          const Workload& step = workload(), const CollectiveModel& model = wire(),
-                          const Cluster& cluster = gpus(),
-                          const std::vector<RankState>& states = {}) {
+                      const Workload& step = workload(), const CollectiveModel& model = wire(),
+                      const Cluster& cluster = gpus(), const std::vector<RankState>& states = {}) {
   return schedule_step(Job(step, cluster, options, model), steady_buckets(step, options.ddp), kind,
                        states);
 }

@@ -17,11 +17,10 @@ std::vector<Scheme> all_schemes() {
                              NaiveAllReduce{.when = NaiveAllReduce::When::backward},
                              NaiveAllReduce{.flat = true}};
   using By = WrapPolicy::By;
-  const std::vector<WrapPolicy> wraps = {
-      {},
-      {.by = By::none},
-      {.by = By::size, .min_num_params = 20'000},
-      {.by = By::modules, .modules = {"*s.*", "*s.*.*"}}};
+  const std::vector<WrapPolicy> wraps = {{},
+                                         {.by = By::none},
+                                         {.by = By::size, .min_num_params = 20'000},
+                                         {.by = By::modules, .modules = {"*s.*", "*s.*.*"}}};
   for (const WrapPolicy& wrap : wraps) {
     for (const auto strategy :
          {ShardingStrategy::full_shard, ShardingStrategy::shard_grad_op, ShardingStrategy::no_shard,

@@ -21,7 +21,7 @@ struct GroupSize {
 struct ClusterRequest {
   std::string text;          ///< name[:spec][@NODES], path[@NODES], or "node:2 gpu:8xA100 …"
   std::optional<int> nodes;  ///< --nodes
-  std::optional<int> gpus_per_node;  ///< --gpus-per-node: GPUs 0..G-1 are kept
+  std::optional<int> gpus_per_node;    ///< --gpus-per-node: GPUs 0..G-1 are kept
   std::vector<GroupSize> groups = {};  ///< process groups wanted in Cluster::groups
 };
 
