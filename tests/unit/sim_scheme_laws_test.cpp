@@ -259,9 +259,9 @@ TEST_CASE("schemes: each unit is gathered and reduced as often as there are micr
       for (const CollectiveResult& one :
            simulated(scheme, step, FreeModel{}, schemes::two_by_two(), 2).step.collectives)
         ++times[fmt::format("{} {} {}", name_of(one.kind), one.unit, name_of(one.phase))];
-      for (const auto& [what, count] : times) {
-        CAPTURE(what);
-        CHECK(count <= 2);
+      for (const auto& launched : times) {
+        CAPTURE(launched.first);
+        CHECK(launched.second <= 2);
       }
     }
   }
