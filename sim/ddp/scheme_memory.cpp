@@ -154,7 +154,10 @@ class ShardedMemory {
         // Put together, or copied in, while its parts are there.
         now.buckets += sizes.reduced;
         highest_.see(now, PeakMoment::backward);
-        now.buckets = now.buckets - std::exchange(reducing, sizes.reduced);
+        // A flat gradient that is all-reduced is the gradient from then on.
+        now.buckets =
+            now.buckets -
+            (step_.frees_in_backward ? std::exchange(reducing, sizes.reduced) : sizes.reduced);
         if (!step_.whole_gradients) now.gradients = now.gradients - written(unit, k);
         now.gradients += sizes.stored;
         if (gathered[unit] && step_.frees_in_backward) {
