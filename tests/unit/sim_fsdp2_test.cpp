@@ -129,6 +129,9 @@ TEST_CASE("FSDP2: resharded to a part of the ranks, those alone gather again") {
     CHECK(one.scheduled.links == (again ? kInsideNodes : kAllLinks));
     CHECK(one.scheduled.size == plain.planned.collectives[i].scheduled.size);
   }
+  // Another group, so another communicator, which waits for no reduce-scatter of all ranks.
+  const Step by_default = run(Fsdp2{.reshard_to = 2}, by_the_table, 1, two_by_two());
+  CHECK(on_the_wire(by_default) == on_the_wire(step));
   // The optimizer steps a quarter.
   CHECK(step.times.optimizer == 5_us);
 }
