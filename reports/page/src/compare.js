@@ -82,7 +82,7 @@ export function lossesCard(compare, causes) {
   for (const [tone, words] of [
     ['backward', 'one GPU’s own work'],
     ['exposed', 'communication'],
-    ['copies', 'DDP’s own costs'],
+    ['copies', 'copies, host, slowed compute'],
     ['optimizer', 'waits for others, unexplained'],
   ])
     legend.append(html('li', {}, html('i', {class: `swatch ${tone}`}), words));

@@ -6,7 +6,9 @@ import {counted, decimals, digits, fixed, milliseconds, percent, signed, time, t
 
 /** @typedef {import('./documents.js').Result} Result */
 
-const kCommunication = ['exposed_all_reduce', 'buffer_broadcast', 'sync_batchnorm', 'model_averaging', 'used_map'];
+const kCommunication = [
+  'exposed_all_reduce', 'exposed_all_gather', 'exposed_reduce_scatter', 'exposed_broadcast', 'buffer_broadcast', 'sync_batchnorm', 'model_averaging', 'used_map',
+];
 const kDdp = ['copies', 'hooks', 'interference', 'launch_bound'];
 
 /** @param {string} cause */

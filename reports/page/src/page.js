@@ -80,7 +80,7 @@ function facts(documents) {
 function jobOf({tune, advice, result, compare, allreduce, calibration, validation}) {
   const asked = tune ?? advice ?? result;
   if (asked) return jobLine(asked);
-  if (compare) return jobLine(/** @type {any} */ ({...compare, cluster: `${compare.rows.length} clusters`, ranks: 0})).filter((part) => part !== '0 GPUs');
+  if (compare) return jobLine(/** @type {any} */ ({...compare, cluster: `${compare.rows.length} candidates`, ranks: 0})).filter((part) => part !== '0 GPUs');
   if (allreduce) return [html('span', {}, name(allreduce.cluster)), `${allreduce.nodes} × ${allreduce.gpus_per_node} ${allreduce.gpu}`, `NCCL ${allreduce.nccl}`];
   if (calibration) return [html('span', {}, name(calibration.cluster), ', written to ', name(calibration.output))];
   return validation ? [html('span', {}, name(validation.predicted), ' against ', name(validation.measured))] : [];
