@@ -10,6 +10,7 @@
 #include "compiled.hpp"
 #include "flow_planner.hpp"
 #include "process_groups.hpp"
+#include "rank_classes.hpp"
 #include "units.hpp"
 
 namespace ddpsim {
@@ -120,11 +121,6 @@ std::optional<std::string> cannot_serve(const Job& job, const ParameterServer& s
                                  static_cast<double>(scheme.partition.count()) / 1e6, parts, most));
   }
   return std::nullopt;
-}
-
-bool same_order(const Recorded& a, const Recorded& b) {
-  return std::ranges::equal(a.backward->ready, b.backward->ready, {}, &ReadyEvent::parameter,
-                            &ReadyEvent::parameter);
 }
 
 }  // namespace

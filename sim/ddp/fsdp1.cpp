@@ -76,10 +76,8 @@ Fsdp1Plan plan_fsdp1(const Job& job, const Fsdp1& scheme) {
         scheme.param_dtype, scheme.reduce_dtype);
     whole += sizes.whole;
     stored += sizes.stored;
-    const auto named = [&](StepCollective collective, StepPhase phase) {
-      collective.unit = unit.name();
-      collective.phase = phase;
-      return collective;
+    const auto of_unit = [&](StepCollective collective, StepPhase phase) {
+      return named(std::move(collective), unit.name(), phase);
     };
     PlannedUnit planned{.sizes = sizes,
                         .gather = {},
@@ -88,14 +86,14 @@ Fsdp1Plan plan_fsdp1(const Job& job, const Fsdp1& scheme) {
                         .has_gradient = std::ranges::any_of(
                             unit.parameters, [&](std::size_t p) { return written[p]; })};
     planned.gather =
-        named(group.within(CollectiveKind::all_gather, sizes.gathered), StepPhase::forward);
-    planned.reduce = named(
+        of_unit(group.within(CollectiveKind::all_gather, sizes.gathered), StepPhase::forward);
+    planned.reduce = of_unit(
         group.within(plan.shards() ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce,
                      sizes.reduced),
         StepPhase::backward);
     if (hybrid && group.replicas() > 1)
-      planned.between =
-          named(group.all_reduce_between(sizes.reduced_shard(group.ranks())), StepPhase::backward);
+      planned.between = of_unit(group.all_reduce_between(sizes.reduced_shard(group.ranks())),
+                                StepPhase::backward);
     plan.planned.push_back(std::move(planned));
   }
   plan.stepped = share_of(stored, whole);

@@ -67,27 +67,25 @@ Fsdp2Plan plan_fsdp2(const Job& job, const Fsdp2& scheme) {
     std::erase_if(reduced.parameters, [&](std::size_t p) { return !written[p]; });
     sizes.gradient = sizes_of(reduced).gradient;
     sizes.reduced = sizes_of(reduced).reduced;
-    const auto named = [&](StepCollective collective, StepPhase phase) {
-      collective.unit = unit.name();
-      collective.phase = phase;
-      return collective;
+    const auto of_unit = [&](StepCollective collective, StepPhase phase) {
+      return named(std::move(collective), unit.name(), phase);
     };
     PlannedGroup planned{
         .sizes = sizes,
         .gather =
-            named(group.within(CollectiveKind::all_gather, sizes.gathered), StepPhase::forward),
+            of_unit(group.within(CollectiveKind::all_gather, sizes.gathered), StepPhase::forward),
         .gather_again = {},
-        .reduce =
-            named(group.within(CollectiveKind::reduce_scatter, sizes.reduced), StepPhase::backward),
+        .reduce = of_unit(group.within(CollectiveKind::reduce_scatter, sizes.reduced),
+                          StepPhase::backward),
         .between = {}};
     const bool reshards = unit.module.empty() ? scheme.reshard_root
                                               : scheme.reshard_after_forward || scheme.reshard_to;
     if (reshards)
       planned.gather_again =
-          named(again.within(CollectiveKind::all_gather, sizes.gathered), StepPhase::backward);
+          of_unit(again.within(CollectiveKind::all_gather, sizes.gathered), StepPhase::backward);
     if (group.replicas() > 1)
-      planned.between =
-          named(group.all_reduce_between(sizes.reduced_shard(group.ranks())), StepPhase::backward);
+      planned.between = of_unit(group.all_reduce_between(sizes.reduced_shard(group.ranks())),
+                                StepPhase::backward);
     plan.planned.push_back(std::move(planned));
   }
   plan.stepped = share_of(stored, whole);

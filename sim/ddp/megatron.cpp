@@ -96,17 +96,16 @@ MegatronPlan plan_megatron(const Job& job, const MegatronOptimizer& scheme) {
     const Dtype stored = workload.parameters[plan.buckets[b].front()].dtype;
     const Dtype computed = scheme.param_dtype.value_or(stored);
     const Dtype reduced = scheme.grad_reduce_in_fp32 ? Dtype::float32 : computed;
-    const auto named = [&](CollectiveKind kind, Dtype dtype, StepPhase phase) {
-      StepCollective collective =
-          planned_collective(job, kind, Bytes(bucket.elements * element_size(dtype)), kUnrecorded);
-      collective.unit = fmt::format("bucket {}", b);
-      collective.phase = phase;
-      return collective;
+    const auto of_bucket = [&](CollectiveKind kind, Dtype dtype, StepPhase phase) {
+      const Bytes bytes(bucket.elements * element_size(dtype));
+      return named(planned_collective(job, kind, bytes, kUnrecorded), fmt::format("bucket {}", b),
+                   phase);
     };
     bucket.gradients = Bytes(bucket.elements * element_size(reduced));
-    bucket.reduce = named(CollectiveKind::reduce_scatter, reduced, StepPhase::backward);
-    bucket.gather = named(CollectiveKind::all_gather, computed,
-                          scheme.overlap_param_gather ? StepPhase::forward : StepPhase::optimizer);
+    bucket.reduce = of_bucket(CollectiveKind::reduce_scatter, reduced, StepPhase::backward);
+    bucket.gather =
+        of_bucket(CollectiveKind::all_gather, computed,
+                  scheme.overlap_param_gather ? StepPhase::forward : StepPhase::optimizer);
     plan.gradients += bucket.gradients;
     stepped += bucket.elements / ranks;
     plan.stepped += Bytes(bucket.elements / ranks * element_size(Dtype::float32));

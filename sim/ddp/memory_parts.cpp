@@ -2,31 +2,26 @@
 
 #include <variant>
 
+#include "unit_sizes.hpp"
+
 namespace ddpsim {
-namespace {
-
-std::int64_t up_to_multiple(std::int64_t bytes, std::int64_t of) {
-  return (bytes + of - 1) / of * of;
-}
-
-}  // namespace
 
 void Allocator::allocate(Bytes tensor) {
   if (on_host_ || tensor == Bytes()) return;
   constexpr std::int64_t kBlock = 512;
-  const std::int64_t block = up_to_multiple(tensor.count(), kBlock);
+  const std::int64_t block = padded_to(kBlock, tensor.count());
   rounding_ += block - tensor.count();
   if (block <= kMiB)
     small_ += block;
   else if (block < 10 * kMiB)
     medium_ += block;
   else
-    rest_of_large_ += up_to_multiple(block, 2 * kMiB) - block;
+    rest_of_large_ += padded_to(2 * kMiB, block) - block;
 }
 
 Bytes Allocator::segments() const {
-  return Bytes(up_to_multiple(small_, 2 * kMiB) - small_ + up_to_multiple(medium_, 20 * kMiB) -
-               medium_ + rest_of_large_);
+  return Bytes(padded_to(2 * kMiB, small_) - small_ + padded_to(20 * kMiB, medium_) - medium_ +
+               rest_of_large_);
 }
 
 bool on_host(const Job& job) {

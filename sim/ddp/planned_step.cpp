@@ -72,7 +72,6 @@ void add_class(const Job& job, const RankClass& alike, RankStep written, Planned
     step.accumulated = written.accumulated;
     step.copies_in_stretches = written.copies_in_stretches;
     step.optimizer_left_out = written.optimizer_left_out;
-    step.recomputed = written.recomputed;
     step.awaited = std::move(written.awaited);
   }
   schedule.start = std::min(schedule.start, TimePoint(written.start));

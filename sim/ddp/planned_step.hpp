@@ -68,7 +68,6 @@ struct RankStep {
   Duration accumulated;
   Duration copies_in_stretches;
   Duration optimizer_left_out;
-  Duration recomputed;
   std::vector<std::size_t> ready_operation;
   std::vector<std::size_t> launch_operation;
   std::vector<WrittenGradient> gradients;
@@ -99,7 +98,6 @@ struct PlannedStep {
   Duration recorded_waits;      ///< of rank 0's GPU for launches, as recorded
   Duration accumulated;  ///< by rank 0 into gradients that are there, whoever slows its compute
   Duration optimizer_left_out;  ///< of rank 0's: other ranks step those parameters
-  Duration recomputed;          ///< of rank 0's forward, in backward once more
   /// Of rank 0's work in stretches of backward (Detail), what copies into buckets take.
   Duration copies_in_stretches;
   /// By entry of Schedule::ranks, in the order written; empty where it is written in stretches.

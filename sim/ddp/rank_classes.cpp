@@ -8,6 +8,11 @@
 
 namespace ddpsim {
 
+bool same_order(const Recorded& a, const Recorded& b) {
+  return std::ranges::equal(a.backward->ready, b.backward->ready, {}, &ReadyEvent::parameter,
+                            &ReadyEvent::parameter);
+}
+
 RankClasses rank_classes(const Job& job, const std::vector<RankState>& states) {
   if (states.empty() && job.workload().ranks.empty()) return {.classes = {{}}, .class_of_rank = {}};
   using Key = std::tuple<std::optional<std::size_t>, double, Duration>;

@@ -26,6 +26,9 @@ struct RankClasses {
   std::vector<std::size_t> class_of_rank;  ///< empty where all are alike
 };
 
+/// Both have written their gradients in one order: their collectives meet.
+bool same_order(const Recorded& a, const Recorded& b);
+
 /// `states` by rank, or empty; it must outlive the classes.
 RankClasses rank_classes(const Job& job, const std::vector<RankState>& states);
 

@@ -30,6 +30,13 @@ struct StepCollective {
 StepCollective planned_collective(const Job& among, CollectiveKind kind, Bytes size,
                                   std::size_t index);
 
+/// The same, of that unit, in that phase.
+inline StepCollective named(StepCollective collective, std::string unit, StepPhase phase) {
+  collective.unit = std::move(unit);
+  collective.phase = phase;
+  return collective;
+}
+
 class StepCollectives {
  public:
   /// Its index.

@@ -18,10 +18,8 @@ namespace {
 /// `among`: the job, or a process group within it.
 std::uint32_t add(StepPlan& step, const Job& among, CollectiveKind kind, Bytes bytes,
                   std::size_t index, StepPhase phase, std::string unit) {
-  StepCollective collective = planned_collective(among, kind, bytes, index);
-  collective.phase = phase;
-  collective.unit = std::move(unit);
-  return step.collectives.add(std::move(collective));
+  return step.collectives.add(
+      named(planned_collective(among, kind, bytes, index), std::move(unit), phase));
 }
 
 /// An all-gather and an all-reduce of each layer, micro-batch by micro-batch; no recording holds them.

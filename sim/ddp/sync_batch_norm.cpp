@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <variant>
 
+#include "rank_classes.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -36,11 +38,6 @@ std::optional<std::string> cannot_group(const Job& job) {
            "of "
            "them take; leave out --sync-batchnorm-group";
   return std::nullopt;
-}
-
-bool same_order(const Recorded& a, const Recorded& b) {
-  return std::ranges::equal(a.backward->ready, b.backward->ready, {}, &ReadyEvent::parameter,
-                            &ReadyEvent::parameter);
 }
 
 }  // namespace

@@ -65,10 +65,7 @@ struct Zero12Plan {
 
 StepCollective collective_of(const Job& job, CollectiveKind kind, Bytes bytes, std::string unit,
                              StepPhase phase) {
-  StepCollective collective = planned_collective(job, kind, bytes, kUnrecorded);
-  collective.unit = std::move(unit);
-  collective.phase = phase;
-  return collective;
+  return named(planned_collective(job, kind, bytes, kUnrecorded), std::move(unit), phase);
 }
 
 /// Elements of a gradient larger than the bucket, which begins at `offset` among all of them: cut at owners' borders, and

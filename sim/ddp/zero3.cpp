@@ -94,12 +94,6 @@ struct Zero3Plan {
   double stepped_share = 1;
 };
 
-StepCollective named(StepCollective collective, std::string unit, StepPhase phase) {
-  collective.unit = std::move(unit);
-  collective.phase = phase;
-  return collective;
-}
-
 Zero3Plan plan_zero3(const Job& job, const Zero& scheme) {
   const Workload& workload = job.workload();
   const int ranks = job.cluster().ranks();
