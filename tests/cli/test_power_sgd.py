@@ -2,7 +2,6 @@
 power_sgd_trainings.py, under every PyTorch found here."""
 
 import pathlib
-import statistics
 import unittest
 
 from command import TORCH_SIZES, answer, workload, write_json
@@ -40,8 +39,7 @@ class PowerSgd(unittest.TestCase):
         self.assertTrue(any(whole == 0 for whole, _, _ in buckets))  # biases, too
         if int(version.split(".")[0]) >= 2:
             self.assertGreaterEqual(len(missed), 4)
-            # A worker of gloo's on a busy machine frees a first bucket where the profiler does not look: that case is off by it.
-            self.assertLessEqual(statistics.median(missed), 0.002, missed)
+            self.assertLessEqual(max(missed), 0.002, missed)
 
     @staticmethod
     def missed_memory(case, memory):

@@ -2,7 +2,6 @@
 #include <doctest/doctest.h>
 
 #include "fake_world.hpp"
-#include "planned_step.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::testing;
