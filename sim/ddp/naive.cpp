@@ -87,7 +87,7 @@ class NaiveWriter {
         planned_collective(job_, CollectiveKind::all_reduce, bytes, kUnrecorded);
     collective.unit = name;
     const EventId written = writer_.streams().record_on_compute(OperationKind::backward);
-    return writer_.launch({}, collective, {written});
+    return writer_.launch_async({}, collective, {written});
   }
 
   const Job& job_;

@@ -76,7 +76,7 @@ class PythonReducerWriter {
           planned_collective(job_, CollectiveKind::all_reduce, buckets_[b].bytes, kUnrecorded);
       collective.unit = fmt::format("bucket {}", b);
       const EventId there = writer_.streams().record_on_compute(OperationKind::backward);
-      launched_.push_back(writer_.launch({}, collective, {there}));
+      launched_.push_back(writer_.launch_async({}, collective, {there}));
     }
   }
 

@@ -65,12 +65,13 @@ class RankStreams {
   }
 
   /// A host that computes does not run ahead, but follows. (What it does for DDP is part of a backward recorded under DDP.)
-  void host(OperationKind purpose, Duration duration, std::int32_t bucket = -1) {
+  /// There its time counts as `computed`.
+  void host(OperationKind purpose, Duration duration, std::int32_t bucket = -1,
+            OperationKind computed = OperationKind::copy_in) {
     host_time_.step += duration;
     if (!host_computes_) return append_work(programs_.host, purpose, duration, bucket);
-    compute(OperationKind::copy_in, duration, bucket);
-    append_wait(programs_.host, purpose, record(programs_.compute, OperationKind::copy_in),
-                Duration());
+    compute(computed, duration, bucket);
+    append_wait(programs_.host, purpose, record(programs_.compute, computed), Duration());
   }
   /// The host launches kernels that the next ones wait behind. A host far ahead only has its time counted.
   void launch(OperationKind purpose, Duration each, std::int64_t kernels) {
@@ -187,7 +188,8 @@ class RankStreams {
   /// in front on its stream has ended. Returns its end.
   EventId launch_on(Beside stream, OperationKind purpose, std::uint32_t index,
                     std::vector<EventId> ready, Duration launching, std::int32_t label) {
-    host(OperationKind::launch, launching, label);
+    host(OperationKind::launch, launching, label,
+         purpose == OperationKind::broadcast ? purpose : OperationKind::copy_in);
     return launch_after(record_on_host(OperationKind::launch), stream, purpose, index,
                         std::move(ready), label);
   }

@@ -84,15 +84,21 @@ void SchemeWriter::leave_out_optimizer() {
 SchemeWriter::Launched SchemeWriter::launch(RankStreams::Beside stream,
                                             const StepCollective& collective,
                                             std::vector<EventId> ready) {
+  const Launched launched = launch_async(stream, collective, std::move(ready));
+  if (streams_.host_computes()) wait_for(launched);
+  return launched;
+}
+
+SchemeWriter::Launched SchemeWriter::launch_async(RankStreams::Beside stream,
+                                                  const StepCollective& collective,
+                                                  std::vector<EventId> ready) {
   const std::uint32_t index = planned(collective);
   const DdpCosts& costs = job_.options().costs;
   if (hooks_ > Duration()) streams_.host(OperationKind::hook, std::exchange(hooks_, Duration()));
   const EventId done =
       streams_.launch_on(stream, purpose_of(collective.scheduled.kind), index, std::move(ready),
                          costs.host_launch + costs.host_comm_hook, -1);
-  const Launched launched{done, index};
-  if (streams_.host_computes()) wait_for(launched);  // gloo's tensors of the host: it stands there
-  return launched;
+  return {done, index};
 }
 
 EventId SchemeWriter::call_launcher() {

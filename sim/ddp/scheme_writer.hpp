@@ -48,8 +48,12 @@ class SchemeWriter {
     EventId done;
     std::uint32_t collective;
   };
+  /// A host that computes itself stands until then, as gloo's collectives have it …
   Launched launch(RankStreams::Beside stream, const StepCollective& collective,
                   std::vector<EventId> ready);
+  /// … unless they are called with async_op=True, and waited for later.
+  Launched launch_async(RankStreams::Beside stream, const StepCollective& collective,
+                        std::vector<EventId> ready);
   /// The host calls something that launches collectives by itself, without holding it up. When it is called.
   EventId call_launcher();
   /// Such a collective. It holds nobody up, whoever computes.

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "ddpsim/sim/optimizer.hpp"
+#include "gloo_cost.hpp"
 #include "memory_parts.hpp"
 #include "pipeline_cost.hpp"
 
@@ -20,15 +21,19 @@ double step_in_additions(const OptimizerSetting& optimizer) {
   return (3 + 2 * state) / 3;
 }
 
-/// Of all NICs of a node, to so many others.
-Bandwidth rate_of_node(const Cluster& cluster, int peers) {
+/// Of all NICs of a node, to so many others; over gloo what its own links carry, a process for each GPU.
+Bandwidth rate_of_node(const Job& job, int peers) {
+  const Cluster& cluster = job.cluster();
+  if (const auto* gloo = std::get_if<GlooModel>(&job.model())) return gloo_link(*gloo, cluster);
   const Network& network = cluster.network;
   const double nics = network.per_nic.bytes_per_second() * network.nics_per_node *
                       wire_share(LinkKind::nic, cluster);
   return Bandwidth::bytes_per_second(std::min(nics, connections_rate(peers, cluster)));
 }
 
-Duration message_of(const Cluster& cluster) {
+Duration message_of(const Job& job) {
+  const Cluster& cluster = job.cluster();
+  if (const auto* gloo = std::get_if<GlooModel>(&job.model())) return gloo_message(*gloo, cluster);
   const Network& network = cluster.network;
   if (through_sockets(network)) return GlooLinks().step + network.latency.value_or(Duration());
   return Duration::microseconds(
@@ -47,15 +52,18 @@ ServerCosts::ServerCosts(const Job& job, const ParameterServer& scheme)
     updates_ = step_in_additions(job.options().optimizer);
   const bool together = scheme.mode == ParameterServer::Mode::sync;
   applied_ = together ? workers_ + updates_ : workers_ * (1 + updates_);
-  const Bandwidth copy = GlooLinks().copy;
+  const auto* gloo = std::get_if<GlooModel>(&job.model());
+  const GlooLinks links = gloo != nullptr ? gloo->links : GlooLinks();
+  const Bandwidth copy = links.copy;
   if (scheme.host) {
     link_ = server_link_ = copy;
   } else {
-    copies_ = copy * job.cluster().gpus_per_node;
+    networked_ = true;
+    if (!links.host_tensors) copies_ = copy * job.cluster().gpus_per_node;
     if (workers_ > 1) {
-      link_ = rate_of_node(job.cluster(), servers_);
-      server_link_ = rate_of_node(job.cluster(), workers_);
-      message_ = message_of(job.cluster());
+      link_ = rate_of_node(job, servers_);
+      server_link_ = rate_of_node(job, workers_);
+      message_ = message_of(job);
     }
   }
   if (const CostFactors* factors = cost_factors_of(job.model())) factors_ = *factors;
@@ -66,6 +74,10 @@ Duration ServerCosts::additions(Bytes bytes, double count) const {
   return Bytes(std::llround(static_cast<double>(bytes.count()) * count)) / additions_;
 }
 
+Duration ServerCosts::copied(Bytes bytes) const {
+  return copies_ > Bandwidth() ? bytes / copies_ : Duration();
+}
+
 ServerCosts::Transfer ServerCosts::push(Bytes gradient) const {
   if (free_) return {};
   const bool on_wire = link_ > Bandwidth();
@@ -74,14 +86,14 @@ ServerCosts::Transfer ServerCosts::push(Bytes gradient) const {
   Duration wire;
   if (on_wire) {
     own = gradient / link_;
-    wire = copies_ > Bandwidth() ? std::max(own, gradient * senders / server_link_) : own;
+    wire = networked_ ? std::max(own, gradient * senders / server_link_) : own;
   }
   Transfer push;
   push.transfer = std::max(wire, additions(gradient, applied_));
   push.after = std::max(wire + additions(gradient, 1 + updates_) - push.transfer, Duration());
   push.volume = colocated_ && servers_ == workers_ ? own.scaled((servers_ - 1.0) / servers_) : own;
-  if (copies_ > Bandwidth()) {
-    push.before = gradient / copies_ + message_;
+  if (networked_) {
+    push.before = copied(gradient) + message_;
     push.after += message_;
   }
   push.volume = std::min(push.volume, push.transfer);
@@ -96,13 +108,13 @@ ServerCosts::Transfer ServerCosts::pull(Bytes bytes) const {
   const int receivers = colocated_ ? workers_ - 1 : workers_;
   if (link_ > Bandwidth()) {
     const Duration own = bytes / link_;
-    pull.transfer = copies_ > Bandwidth() ? std::max(own, bytes * receivers / server_link_) : own;
+    pull.transfer = networked_ ? std::max(own, bytes * receivers / server_link_) : own;
     pull.volume =
         colocated_ ? std::min(own.scaled((workers_ - 1.0) / servers_), pull.transfer) : own;
   }
-  if (copies_ > Bandwidth()) {
+  if (networked_) {
     pull.before = message_;
-    pull.after = bytes / copies_;
+    pull.after = copied(bytes);
   }
   pull.transfer = factors_.bytes(pull.transfer);
   pull.volume = factors_.bytes(pull.volume);

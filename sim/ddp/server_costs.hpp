@@ -20,7 +20,7 @@
 //
 // Assumes all workers push a part at one time, the last one's clock counting, and that a part's bytes keep coming. Sources:
 // ps-lite, BytePS's docs (rationale.md, env.md). Latency of a message over TCP: that of gloo's step (GlooLinks); else NCCL's
-// hop. Stops being true where the host's memory is what binds, or PCIe switches that several GPUs share.
+// hop. With backend gloo B, C and the latency are those of the gloo given, as calibrated. Stops being true where the host's memory is what binds, or PCIe switches that several GPUs share.
 #pragma once
 
 #include "ddpsim/sim/job.hpp"
@@ -48,6 +48,7 @@ class ServerCosts {
 
  private:
   Duration additions(Bytes bytes, double count) const;
+  Duration copied(Bytes bytes) const;
 
   bool free_ = false;  ///< collectives take no time
   bool colocated_ = false;
@@ -58,7 +59,9 @@ class ServerCosts {
   Bandwidth link_;      ///< B, of a worker
   Bandwidth server_link_;
   Bandwidth additions_;
-  Bandwidth copies_;  ///< between the GPUs of a node and its host; none: it is the link
+  bool networked_ = false;  ///< servers are on other hosts; else the copy to the host is the link
+  Bandwidth
+      copies_;  ///< between the GPUs of a node and its host; none of gradients that live there
   Duration message_;
   CostFactors factors_;
 };

@@ -110,6 +110,14 @@ double gloo_collectives_to_fill(const GlooModel& model, const Cluster& cluster) 
          bytes_per_second(model, cluster, 0);
 }
 
+Bandwidth gloo_link(const GlooModel& model, const Cluster& cluster) {
+  return Bandwidth::bytes_per_second(bytes_per_second(model, cluster, 0));
+}
+
+Duration gloo_message(const GlooModel& model, const Cluster& cluster) {
+  return Duration::microseconds(step_us(model, cluster));
+}
+
 CollectivePlan gloo_plan(const GlooModel& model, const Cluster& cluster, CollectiveKind kind,
                          Bytes size) {
   CollectivePlan plan;

@@ -79,14 +79,15 @@ class Predictor:
         """A cluster of the links' nominal rate and the job's own all-reduces."""
         all_reduces = [{"size_bytes": int(size), "dtype": "float32", "time_us": {word: taken for word in ("median", "p10", "p90")}}
                        for size, taken in record["all_reduces"].items()]
+        ranks = record.get("ranks", RANKS)
         log, cluster = folder / "measurement.json", folder / f"{record['setup']}-{self.torch}-cluster.json"
-        log.write_text(json.dumps({"schema": "ddpsim.measurement/1", "ranks": RANKS, "configurations": [],
+        log.write_text(json.dumps({"schema": "ddpsim.measurement/1", "ranks": ranks, "configurations": [],
                                    "setup": {"communication": "ProcessGroupGloo", "backend": "torch"}, "all_reduces": all_reduces}))
         rate = record["rate"].replace("gbit", "Gbps").replace("mbit", "Mbps")
-        subprocess.run([self.program, "calibrate", f"{log}@{RANKS}x1", "--cluster",
-                        f"node:{RANKS} gpu:1xV100 pcie:12GBps nic:1x{rate}:tcp", "-o", str(cluster)], check=True,
+        subprocess.run([self.program, "calibrate", f"{log}@{ranks}x1", "--cluster",
+                        f"node:{ranks} gpu:1xV100 pcie:12GBps nic:1x{rate}:tcp", "-o", str(cluster)], check=True,
                        stdout=subprocess.DEVNULL)
-        return f"{cluster}@{RANKS}"
+        return f"{cluster}@{ranks}"
 
     def answer(self, command, setting):
         run = subprocess.run([self.program, command, *self.job, *options_of(setting)], capture_output=True, text=True, check=False)

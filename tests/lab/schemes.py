@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""Schemes that overlap on gloo, measured, beside what `ddpsim simulate --scheme` predicts of them.
+
+    tests/lab/schemes.py --program build/release/cli/ddpsim -o tests/lab/measured/schemes.json    every set-up, 2 and 4 ranks
+    tests/lab/schemes.py --program build/release/cli/ddpsim --table tests/lab/measured/schemes.json
+
+Ranks between shaped links train over gloo as each scheme has it (schemes_job.py); compute is a timed wait. Of each set-up one
+rank by itself is recorded, and `ddpsim calibrate` takes the job's own all-reduces (levers.py); no measured step enters a
+prediction. Servers have nodes of their own, whose links are shaped in both directions.
+
+Bars: each step within 5 %; beside it, the same as DDP measured, and all communication in the open. What misses is measured
+again (repeated.py). Exit 4: a bar was missed; 77: no namespaces, no torch 2, or nothing quiet enough."""
+
+import argparse
+import functools
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import lab
+import lever_setups
+import levers
+import loop
+import repeated
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+from torch_python import pythons_with_torch  # noqa: E402
+
+EACH, QUIET = 5, 3  # percent
+JOB = pathlib.Path(__file__).resolve().with_name("schemes_job.py")
+SETUPS = ("communication-bound", "default-tail", "small-buckets")
+
+
+def schemes_of(ranks):
+    """As ddpsim spells it -> (name, options) for the job."""
+    found = {
+        "ddp": ("ddp", {}),
+        "naive": ("naive", {"when": "gradient"}),
+        "naive:when=backward": ("naive", {"when": "backward"}),
+        "naive:when=backward,flat=true": ("naive", {"when": "backward", "flat": True}),
+        "local_sgd:period=4": ("local_sgd", {"period": 4}),
+        "zero_redundancy": ("zero_redundancy", {}),
+    }
+    if ranks == 4:
+        found["local_sgd:hierarchy=2:2+4:4"] = ("local_sgd", {"hierarchy": [[2, 2], [4, 4]]})
+    return found
+
+
+def served(servers):
+    return {f"parameter_server:servers={servers},colocated=false": ("parameter_server", {"mode": "sync"}),
+            f"parameter_server:servers={servers},colocated=false,mode=async": ("parameter_server", {"mode": "async"})}
+
+
+def shape_both_directions(rank, rate):
+    """Also what comes in: else as many workers as there are send to it at once."""
+    lab.do("ip", "netns", "exec", "switch", "tc", "qdisc", "add", "dev", f"port{rank}", "root", "tbf", "rate", rate, "burst",
+           "128kb", "limit", "8mb")
+
+
+def launched(python, job, folder, ranks, *arguments):
+    # gloo's threads no higher than compute (loop.scheduling): one that finds a pair locked by the other would spin until it is not.
+    return lab.launch([python, "-W", "ignore", str(job), "--setup", str(folder / "setup.json"), *arguments], ranks, folder, 300)
+
+
+def trained(arguments, python, folder, schemes, workers, servers):
+    (folder / "schemes.json").write_text(json.dumps(schemes), encoding="utf-8")
+    return launched(python, JOB, folder, workers + servers, "--schemes", str(folder / "schemes.json"), "--workers", str(workers),
+                    "--rounds", str(arguments.rounds), "--steps", str(arguments.steps))["steps_us"]
+
+
+def measured(arguments, setup, ranks, torch, python):
+    """One set-up on so many ranks: what --table needs."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        (folder / "setup.json").write_text(json.dumps(setup), encoding="utf-8")
+        lab.build_network(ranks, setup["rate"])
+        try:
+            recorded = launched(python, levers.JOB, folder, ranks)
+            steps = trained(arguments, python, folder, schemes_of(ranks), ranks, 0)
+        finally:
+            lab.remove_network(ranks)
+        for servers in (1, 2) if ranks == 2 else (1,):
+            lab.build_network(ranks + servers, setup["rate"])
+            try:
+                for server in range(ranks, ranks + servers):
+                    shape_both_directions(server, setup["rate"])
+                steps |= trained(arguments, python, folder, served(servers), ranks, servers)
+            finally:
+                lab.remove_network(ranks + servers)
+        workload = json.loads(loop.imported(arguments.program, folder).read_text(encoding="utf-8"))
+    return {"setup": setup["name"], "rate": setup["rate"], "ranks": ranks, "torch": torch, "today": {},
+            "workload": {key: value for key, value in workload.items() if key != "provenance"},
+            "all_reduces": recorded["all_reduces"], "steps_us": steps}
+
+
+def rows(arguments, record):
+    """(place, measured, noise, predicted, the same as DDP, nothing hidden); noise and errors in percent."""
+    with tempfile.TemporaryDirectory() as folder:
+        predictor = levers.Predictor(arguments.program, record, folder)
+        ddp = statistics.median(record["steps_us"]["ddp"])
+        for scheme, blocks in record["steps_us"].items():
+            run = subprocess.run([arguments.program, "simulate", *predictor.job, "--scheme", scheme], capture_output=True,
+                                 text=True, check=False)
+            if run.returncode:
+                sys.exit(f"schemes: {' '.join(run.args)}: {run.stderr}")
+            result = json.loads(run.stdout)
+            predicted = result["iteration_us"]
+            truth, half = statistics.median(blocks), statistics.median(blocks[::2]) - statistics.median(blocks[1::2])
+            hidden = result.get("communication_us", 0) - result["exposed_communication_us"]
+            yield (f"{record['setup']}, {record['ranks']} ranks, {scheme}", truth, abs(half) / truth * 100, predicted,
+                   (ddp / truth - 1) * 100, ((predicted + hidden) / truth - 1) * 100)
+
+
+def report(arguments, records):
+    """Prints the table; which missed."""
+    missed, errors, same, opened = [], [], [], []
+    for record in records:
+        for place, truth, noise, predicted, as_ddp, in_the_open in rows(arguments, record):
+            error = (predicted / truth - 1) * 100
+            print(f"{place:<75} measured {truth / 1000:8.2f} ms, predicted {predicted / 1000:8.2f} ms {error:+6.1f} %"
+                  f"   noise {noise:.1f}, as DDP {as_ddp:+.0f}, nothing hidden {in_the_open:+.0f} %", flush=True)
+            errors.append(abs(error))
+            same.append(abs(as_ddp))
+            opened.append(abs(in_the_open))
+            if abs(error) > EACH:
+                missed.append(place)
+    for name, values in (("predicted", errors), ("as DDP", same), ("nothing hidden", opened)):
+        values.sort()
+        print(f"{name}: {len(values)} steps, median {statistics.median(values):.1f}, "
+              f"p90 {values[-(-9 * len(values) // 10) - 1]:.1f}, worst {values[-1]:.1f} %")
+    return missed
+
+
+def attempt(arguments, setups, ranks, torch, python):
+    """Each place's verdict (repeated.failures)."""
+    verdicts = {}
+    for record in every_record(arguments, setups, ranks, torch, python):
+        for place, truth, noise, predicted, _, _ in rows(arguments, record):
+            error = abs(predicted / truth - 1) * 100
+            verdicts[place] = None if noise > QUIET else error <= EACH
+            print(f"{place}: measured {truth / 1000:.2f} ms, predicted {predicted / 1000:.2f} ms, off by {error:.1f} %", flush=True)
+    return verdicts
+
+
+def every_record(arguments, setups, ranks, torch, python):
+    for name in setups:
+        for count in ranks:
+            yield measured(arguments, lever_setups.all_setups()[name], count, torch, python)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", required=True, help="ddpsim")
+    parser.add_argument("--setups", default=",".join(SETUPS))
+    parser.add_argument("--ranks", default="2,4")
+    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--steps", type=int, default=8, help="a multiple of every period")
+    parser.add_argument("--table", help="measured once: predict it anew")
+    parser.add_argument("--check", action="store_true", help="judge")
+    parser.add_argument("-o", "--output", help="JSON")
+    arguments = parser.parse_args()
+    if arguments.table:
+        missed = report(arguments, json.loads(pathlib.Path(arguments.table).read_text(encoding="utf-8")))
+        if arguments.check and missed:
+            print("missed: " + ", ".join(missed))
+            sys.exit(4)
+        return
+    pythons = {torch: python for torch, python in pythons_with_torch().items() if torch != "1.13"}  # it lacks a hook
+    if not pythons:
+        lab.skip("no Python here has torch 2 (scripts/setup.sh --torch)")
+    lab.own_namespaces()
+    torch, python = next(iter(pythons.items()))
+    ranks = [int(count) for count in arguments.ranks.split(",")]
+    if arguments.check:
+        failed, judged = repeated.failures(functools.partial(attempt, arguments, arguments.setups.split(","), ranks, torch, python))
+        if not failed and not judged:
+            lab.skip("this machine is too busy: nothing is larger than its noise")
+        sys.exit(4 if failed else 0)
+    records = list(every_record(arguments, arguments.setups.split(","), ranks, torch, python))
+    if arguments.output:
+        text = ",\n".join(json.dumps(record, separators=(",", ":")) for record in records)
+        pathlib.Path(arguments.output).write_text(f"[{text}]\n", encoding="utf-8")
+    report(arguments, records)
+
+
+if __name__ == "__main__":
+    main()
