@@ -96,6 +96,7 @@ LAB = "The lab, one_gigabit: "
 HOOK = "The lab, fp16_hook: "
 LEVERS = "The lab: levers"
 TUNED = "The lab: autotune"
+SCHEMES_ON_GLOO = "The lab: schemes"
 
 TABLES = {
     "PyTorch's own rules, and reading traces": [
@@ -274,6 +275,12 @@ TABLES = {
             ((LEVERS, "top advice, numerics kept: right in <kept> of <jobs>; regret mean <kept_mean> %, worst <kept_worst> %"),
              (LEVERS, "top advice, numerics changed too: right in <all> of <_>; regret mean <all_mean> %, worst <all_worst> %"),
              (LEVERS, "always today, numerics kept: regret mean <today> %"))),
+        Row("schemes beside DDP: all-reduces one by one, local SGD, ZeroRedundancyOptimizer, synchronous parameter servers (PyTorch 2.13)",
+            "{n} steps, 2 and 4 ranks", "median {median} %, p90 {p90} %, worst {worst} %",
+            "the same as DDP: {same} %, p90 {same_p90} %; nothing hidden: {opened} %, p90 {opened_p90} %",
+            ((SCHEMES_ON_GLOO, "predicted: <n> steps, median <median>, p90 <p90>, worst <worst> %"),
+             (SCHEMES_ON_GLOO, "as DDP: <_> steps, median <same>, p90 <same_p90>, "),
+             (SCHEMES_ON_GLOO, "nothing hidden: <_> steps, median <opened>, p90 <opened_p90>, "))),
         Row("`ddpsim.autotune` in a running job, from PyTorch's default (2 and 4 ranks, three link rates, PyTorch 1.13 and 2.13)",
             "{runs} runs of {setups} set-ups, {worth} with more than 5 % to win",
             "70 % of what the best cap of a grid wins in {gained} of {large} runs (where that is over 3 %), default kept in {kept} of {small} "

@@ -160,3 +160,29 @@ TEST_CASE("gloo: no cap is advised beside PowerSGD that would take a second buck
     CHECK_FALSE((hook && cap));
   }
 }
+
+TEST_CASE(
+    "host tensors: all-reduces of single gradients hide behind backward, those after it do not") {
+  // Forward 50, gradients at 150, 250 and 350; each all-reduce takes 100.
+  SimulationOptions options = small::bare();
+  GlooLinks links = host_links();
+  links.start = 100_us;
+  options.scheme = NaiveAllReduce{};
+  CHECK(step_of(kThree, options, links).microseconds() == doctest::Approx(450));
+  options.scheme = NaiveAllReduce{.when = NaiveAllReduce::When::backward};
+  CHECK(step_of(kThree, options, links).microseconds() == doctest::Approx(650));
+}
+
+TEST_CASE(
+    "host tensors: what launches ZeroRedundancyOptimizer's broadcasts is no part of backward") {
+  SimulationOptions options = small::bare();
+  options.ddp.bucket_cap_mb = 100;
+  options.scheme = ZeroRedundancy{};
+  const StepTimes before = simulate_times(job_of(kThree, options, host_links()));
+  options.costs.host_launch = 20_us;
+  const StepTimes after = simulate_times(job_of(kThree, options, host_links()));
+  CHECK(after.backward - before.backward == 20_us);  // the one bucket's
+  // Beside picoseconds that broadcasts hide now.
+  CHECK((after.exposed_in_optimizer - before.exposed_in_optimizer).microseconds() ==
+        doctest::Approx(3 * 20));
+}

@@ -277,6 +277,24 @@ TEST_CASE("parameter_server: the host as the server takes every GPU's gradients 
   CHECK(costs.push(1'000'000_B).before == Duration());
 }
 
+TEST_CASE("parameter_server: over gloo what is sent goes as gloo was calibrated") {
+  ParameterServer scheme = one_server();
+  scheme.update = Update::worker;
+  scheme.server_bandwidth = 1000_GBps;
+  const auto costs = [&](bool host_tensors) {
+    const GlooModel gloo{
+        .links = {.process = 2_GBps, .step = 7_us, .copy = 4_GBps, .host_tensors = host_tensors}};
+    return ServerCosts(Job(layered(), workers(2), options(scheme), gloo), scheme);
+  };
+  // Two workers' 4 MB through one process; from the GPU 1000 us before.
+  CHECK(costs(true).push(4'000'000_B).transfer == 4000_us);
+  CHECK(costs(true).pull(4'000'000_B).transfer == 4000_us);
+  CHECK(costs(true).push(4'000'000_B).before == 7_us);
+  CHECK(costs(true).pull(4'000'000_B).after == Duration());
+  CHECK(costs(false).push(4'000'000_B).before == 1007_us);
+  CHECK(costs(false).pull(4'000'000_B).after == 1000_us);
+}
+
 TEST_CASE("parameter_server: faster servers, links and more servers make no step longer") {
   const auto iteration = [](const ParameterServer& scheme, const Cluster& cluster) {
     return simulate_times(job_of(scheme, cluster)).iteration;
