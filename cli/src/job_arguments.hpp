@@ -34,6 +34,7 @@ struct JobArguments {
   bool no_trace_calibration = false;
   std::optional<std::int64_t> batch;
   std::optional<std::string> scheme;
+  std::optional<std::string> data_loader;
   DdpArguments ddp;
   MemoryArguments memory;
   VariationArguments variation;

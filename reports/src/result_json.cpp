@@ -1,4 +1,5 @@
 #include "ddpsim/reports/reports.hpp"
+#include "data_lines.hpp"
 #include "json_parts.hpp"
 #include "timeline_difference_report.hpp"
 
@@ -150,6 +151,7 @@ void write_step(JsonWriter& json, const StepResult& step, const std::optional<Sc
   json.end_array();
   if (step.averaging) write_averaging(json, *step.averaging);
   if (step.staleness) write_staleness(json, *step.staleness);
+  if (step.data) write_data(json, *step.data);
   json.key("events").count(step.events);
 }
 

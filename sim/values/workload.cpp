@@ -1,5 +1,6 @@
 #include "ddpsim/sim/workload.hpp"
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 
@@ -91,6 +92,18 @@ std::optional<Duration> stall(const Recorded& recorded) {
   if (with.exposed) span += *with.exposed;
   if (with.finalize) span += *with.finalize;
   return *recorded.iteration - span;
+}
+
+Duration waited_for_data(const Recorded& recorded) {
+  if (!recorded.data_loading) return Duration();
+  const Duration pause = std::max(stall(recorded).value_or(Duration()), Duration());
+  return std::min(pause, recorded.data_loading->median);
+}
+
+bool bound_by_workers(const Recorded& recorded) {
+  constexpr double kWaits = 0.01;  // of a step
+  return recorded.data_loading && recorded.data_loading->processes &&
+         waited_for_data(recorded) > recorded.iteration.value_or(Duration()).scaled(kWaits);
 }
 
 bool launch_bound(const Recorded& recorded) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ddpsim/sim/bucket.hpp"
+#include "ddpsim/sim/data_loader.hpp"
 #include "ddpsim/sim/ddp_costs.hpp"
 #include "ddpsim/sim/ddp_options.hpp"
 #include "ddpsim/sim/optimizer.hpp"
@@ -71,6 +72,8 @@ struct SimulationOptions {
   /// Buckets to use in place of the reducer's own (a partition under study).
   std::optional<std::vector<Bucket>> buckets;
   OptimizerSetting optimizer;
+  /// How its batches are loaded. Absent: as recorded.
+  std::optional<DataLoader> data_loader;
 };
 
 }  // namespace ddpsim

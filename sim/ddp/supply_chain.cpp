@@ -1,0 +1,172 @@
+#include "supply_chain.hpp"
+
+#include <algorithm>
+
+#include "ddpsim/sim/assert.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// time * over / under without leaving 63 bits where the result does not.
+Duration times_down(Duration time, std::int64_t over, std::int64_t under) {
+  const std::int64_t ps = time.picoseconds();
+  return Duration::picoseconds(ps / under * over + ps % under * over / under);
+}
+/// Rounded up: nothing ends early.
+Duration times(Duration time, std::int64_t over, std::int64_t under) {
+  const std::int64_t ps = time.picoseconds();
+  return Duration::picoseconds(ps / under * over + (ps % under * over + under - 1) / under);
+}
+
+}  // namespace
+
+SupplyChain::SupplyChain(const SupplySetting& setting)
+    : setting_(setting), workers_(static_cast<std::size_t>(setting.workers)) {
+  if (setting.workers == 0) return;
+  now_ = setting.worker_start;
+  for (std::int64_t task = 0; task < std::int64_t{setting.workers} * setting.prefetch; ++task)
+    hand_out();
+}
+
+void SupplyChain::hand_out() {
+  Worker& worker = workers_[static_cast<std::size_t>(handed_out_ % setting_.workers)];
+  worker.queue.push_back(handed_out_++);
+  if (worker.queue.size() == 1) begin(worker);
+}
+
+void SupplyChain::begin(Worker& worker) const {
+  worker.reads = setting_.read > Duration();
+  worker.left = worker.reads ? setting_.read : setting_.decode;
+}
+
+SupplyChain::Rates SupplyChain::rates() const {
+  std::int64_t reading = 0;
+  std::int64_t decoding = 0;
+  for (const Worker& worker : workers_)
+    if (!worker.queue.empty()) ++(worker.reads ? reading : decoding);
+  Rates rates;
+  if (reading > 1) rates.read = {1, reading};
+  if (setting_.cores && setting_.cores->of_node < setting_.cores->ranks * decoding)
+    rates.decode = {setting_.cores->of_node, setting_.cores->ranks * decoding};
+  return rates;
+}
+
+std::optional<Duration> SupplyChain::to_next_change() const {
+  const Rates rates = this->rates();
+  std::optional<Duration> first;
+  for (const Worker& worker : workers_) {
+    if (worker.queue.empty()) continue;
+    const Duration time = times(worker.left, rates.of(worker).under, rates.of(worker).over);
+    first = std::min(first.value_or(time), time);
+  }
+  return first;
+}
+
+/// No longer than until the first worker is through with what it does.
+void SupplyChain::pass(Duration time) {
+  const Rates rates = this->rates();
+  now_ += time;
+  std::vector<std::int64_t> loaded;
+  for (Worker& worker : workers_) {
+    if (worker.queue.empty()) continue;
+    const Rate& rate = rates.of(worker);
+    if (times(worker.left, rate.under, rate.over) > time) {
+      worker.left -= std::min(times_down(time, rate.over, rate.under), worker.left);
+      continue;
+    }
+    if (worker.reads && setting_.decode > Duration()) {
+      worker.reads = false;
+      worker.left = setting_.decode;
+      continue;
+    }
+    loaded.push_back(worker.queue.front());
+    worker.queue.pop_front();
+    if (!worker.queue.empty()) begin(worker);
+  }
+  std::ranges::sort(loaded);  // of one instant: in the order of their tasks
+  for (const std::int64_t batch : loaded) {
+    if (setting_.pin) pin_free_ = std::max(pin_free_, now_) + *setting_.pin;
+    there_.emplace(batch, setting_.pin ? pin_free_ : now_);
+  }
+}
+
+void SupplyChain::run_until(Duration instant) {
+  while (now_ < instant) {
+    const std::optional<Duration> change = to_next_change();
+    if (!change) {
+      now_ = instant;
+      return;
+    }
+    pass(std::min(*change, instant - now_));
+  }
+}
+
+/// When the trainer has it that asked for it then.
+Duration SupplyChain::taken(std::int64_t batch, Duration asked) {
+  if (setting_.workers == 0)
+    return asked + setting_.read + setting_.decode + setting_.pin.value_or(Duration());
+  run_until(asked);
+  while (!there_.contains(batch)) {
+    const std::optional<Duration> change = to_next_change();
+    DDPSIM_ASSERT(change.has_value(), "a batch that nobody loads is waited for", batch);
+    pass(*change);
+  }
+  const Duration got = std::max(asked, there_.extract(batch).mapped());
+  run_until(got);
+  hand_out();
+  return got;
+}
+
+SupplyChain::Stall SupplyChain::next(Duration step) {
+  const Duration got = taken(batch_++, asks_);
+  const Duration free = gpu_free_;
+  const Duration copies = std::max(got, free);
+  const Duration starts = copies + setting_.copy;
+  gpu_free_ = starts + step;
+  if (setting_.steps_ahead == 0) {
+    asks_ = gpu_free_;
+  } else {
+    ends_.push_back(gpu_free_);
+    const Duration goes_on =
+        (setting_.blocking_copy && setting_.copy > Duration() ? starts : got) + setting_.host_step;
+    asks_ = goes_on;
+    if (ends_.size() > static_cast<std::size_t>(setting_.steps_ahead)) {
+      asks_ = std::max(asks_, ends_.front());
+      ends_.pop_front();
+    }
+  }
+  return {.wait = copies - free, .copy = setting_.copy};
+}
+
+SupplyChain::Stall steady_stall(const SupplySetting& setting, Duration step) {
+  SupplyChain chain(setting);
+  const int round = std::max(setting.workers, 1);
+  const int alike = setting.prefetch + std::max(setting.steps_ahead, 1) + 2;
+  constexpr std::int64_t kMostBatches = 20'000;
+  const Duration exact = Duration::picoseconds(16) * round;  // what rounding shares makes of equal rounds
+  const std::int64_t most_rounds = std::max<std::int64_t>(4L * alike, kMostBatches / round);
+  const auto run_round = [&] {
+    Duration waited;
+    for (int batch = 0; batch < round; ++batch) waited += chain.next(step).wait;
+    return waited;
+  };
+  Duration before = run_round();
+  Duration sum;
+  int same = 0;
+  std::int64_t summed = 0;
+  for (std::int64_t rounds = 1; rounds < most_rounds && same < alike; ++rounds) {
+    const Duration waited = run_round();
+    same = std::max(waited - before, before - waited) <= exact ? same + 1 : 0;
+    before = waited;
+    if (rounds < most_rounds / 2) continue;
+    sum += waited;
+    ++summed;
+  }
+  const auto mean = [&](Duration total, std::int64_t batches) {
+    return Duration::picoseconds(total.picoseconds() / batches);
+  };
+  return {.wait = same == alike ? mean(before, round) : mean(sum, summed * round),
+          .copy = setting.copy};
+}
+
+}  // namespace ddpsim
