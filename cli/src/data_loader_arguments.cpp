@@ -20,14 +20,14 @@ namespace {
 constexpr const char* kOption = "--data-loader";
 
 /// What the keys say, and which were given.
-struct Given {
+struct LoaderKeys {
   DataLoader loader;
   std::vector<std::string> keys;
   bool has(const char* key) const { return std::ranges::find(keys, key) != keys.end(); }
 };
 
-Given take(const std::string& text) {
-  Given given;
+LoaderKeys take_loader(const std::string& text) {
+  LoaderKeys given;
   DataLoader& loader = given.loader;
   const auto whole = [](int& into) {
     return [&into](std::int64_t value) { into = static_cast<int>(value); };
@@ -36,21 +36,19 @@ Given take(const std::string& text) {
     return [&into](auto value) { into = static_cast<std::decay_t<decltype(*into)>>(value); };
   };
   const auto value = [](auto& into) { return [&into](auto read) { into = read; }; };
-  given.keys = take_keys(kOption, text,
-                         {count_key("num_workers", whole(loader.num_workers), 0, 512),
-                          count_key("prefetch_factor", whole(loader.prefetch_factor), 1, 1024),
-                          flag_key("pin_memory", loader.pin_memory),
-                          flag_key("non_blocking", loader.non_blocking),
-                          duration_key("batch", maybe(loader.batch)),
-                          duration_key("sample", maybe(loader.sample)),
-                          bytes_key("sample_bytes", value(loader.sample_bytes)),
-                          bandwidth_key("storage", maybe(loader.storage)),
-                          count_key("cores", maybe(loader.cores), 1, 100'000),
-                          bytes_key("batch_bytes", value(loader.batch_bytes)),
-                          bandwidth_key("pcie", maybe(loader.pcie)),
-                          bandwidth_key("pin", value(loader.pin)),
-                          duration_key("worker_start", value(loader.worker_start)),
-                          count_key("steps_ahead", maybe(loader.steps_ahead), 0, 1000)});
+  given.keys = take_keys(
+      kOption, text,
+      {count_key("num_workers", whole(loader.num_workers), 0, 512),
+       count_key("prefetch_factor", whole(loader.prefetch_factor), 1, 1024),
+       flag_key("pin_memory", loader.pin_memory), flag_key("non_blocking", loader.non_blocking),
+       duration_key("batch", maybe(loader.batch)), duration_key("sample", maybe(loader.sample)),
+       bytes_key("sample_bytes", value(loader.sample_bytes)),
+       bandwidth_key("storage", maybe(loader.storage)),
+       count_key("cores", maybe(loader.cores), 1, 100'000),
+       bytes_key("batch_bytes", value(loader.batch_bytes)),
+       bandwidth_key("pcie", maybe(loader.pcie)), bandwidth_key("pin", value(loader.pin)),
+       duration_key("worker_start", value(loader.worker_start)),
+       count_key("steps_ahead", maybe(loader.steps_ahead), 0, 1000)});
   return given;
 }
 
@@ -59,15 +57,16 @@ Given take(const std::string& text) {
 void add_data_loader_option(CLI::App& command, std::optional<std::string>& data_loader) {
   const HelpGroup group(command, kRecordingGroup);
   command
-      .add_option(kOption, data_loader,
-                  "how batches are loaded: num_workers, prefetch_factor, pin_memory, non_blocking as "
-                  "DataLoader has them; batch (time of a worker) or sample and storage, "
-                  "sample_bytes; cores of a node; batch_bytes to the GPU (docs/data_loading.md)")
+      .add_option(
+          kOption, data_loader,
+          "how batches are loaded: num_workers, prefetch_factor, pin_memory, non_blocking as "
+          "DataLoader has them; batch (time of a worker) or sample and storage, "
+          "sample_bytes; cores of a node; batch_bytes to the GPU (docs/data_loading.md)")
       ->type_name("KEY=VALUE,…");
 }
 
 DataLoader parse_data_loader(const std::string& text) {
-  const Given given = take(text);
+  const LoaderKeys given = take_loader(text);
   const auto fail = [](const std::string& message) {
     throw UsageError(fmt::format("{}: {}", kOption, message));
   };
@@ -75,11 +74,13 @@ DataLoader parse_data_loader(const std::string& text) {
   if (loader.batch && loader.sample)
     fail("batch is a worker's time for all samples of a batch, sample for one; leave one out");
   if (!loader.batch && !loader.sample && !loader.storage)
-    fail("what a batch takes is missing: batch=120ms, or sample=4ms, or storage=2GBps with "
-         "sample_bytes=110KB");
+    fail(
+        "what a batch takes is missing: batch=120ms, or sample=4ms, or storage=2GBps with "
+        "sample_bytes=110KB");
   if (given.has("storage") != given.has("sample_bytes"))
-    fail("storage=RATE and sample_bytes=SIZE belong together: what a node reads, and how much of it "
-         "a sample is");
+    fail(
+        "storage=RATE and sample_bytes=SIZE belong together: what a node reads, and how much of it "
+        "a sample is");
   if (given.has("prefetch_factor") && loader.num_workers == 0)
     fail("prefetch_factor: DataLoader refuses it without num_workers");
   if (given.has("worker_start") && loader.num_workers == 0)

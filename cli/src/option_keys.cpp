@@ -16,7 +16,8 @@ namespace ddpsim {
 
 OptionKey flag_key(const std::string& name, bool& into) {
   return {name, [&into](const std::string& value) {
-            if (value != "true" && value != "false") return not_one_of(value, {"true", "false"});
+            static const std::vector<std::string> kWords = {"true", "false"};
+            if (std::ranges::find(kWords, value) == kWords.end()) return not_one_of(value, kWords);
             into = value == "true";
             return std::string();
           }};
@@ -87,8 +88,7 @@ std::vector<std::string> take_keys(const std::string& option, std::string_view t
     if (known == keys.end()) fail(not_one_of(name, names));
     if (equals == std::string::npos || equals + 1 == word.size())
       fail(fmt::format("{}: a value is missing, as in {}=…", name, name));
-    if (std::ranges::find(given, name) != given.end())
-      fail(fmt::format("{} is given twice", name));
+    if (std::ranges::find(given, name) != given.end()) fail(fmt::format("{} is given twice", name));
     if (const std::string problem = known->take(word.substr(equals + 1)); !problem.empty())
       fail(fmt::format("{}: {}", name, problem));
     given.push_back(name);

@@ -54,7 +54,8 @@ std::string because(const DataSupply& supply) {
 
 std::string simulated_line(const DataSupply& supply, int digits) {
   const auto time = [&](Duration duration) { return time_text(duration, digits); };
-  std::string text = fmt::format("{} a batch every {}. ", who(supply.loader), time(supply.interval));
+  std::string text =
+      fmt::format("{} a batch every {}. ", who(supply.loader), time(supply.interval));
   if (supply.wait > Duration())
     text += fmt::format("A step of {} waits {} for data{}.", time(supply.step_without),
                         time(supply.wait), because(supply));
@@ -73,20 +74,19 @@ std::string simulated_line(const DataSupply& supply, int digits) {
 
 std::string recorded_line(const DataSupply& supply, int digits) {
   const DataLoading& seen = *supply.recorded;
-  std::string text =
-      fmt::format("The recorded trainer waited {} a step for its DataLoader (median of {}; 90th "
-                  "percentile {})",
-                  time_text(seen.median, digits), seen.count, time_text(seen.p90, digits));
-  if (!seen.processes)
-    return text + ", loading by itself (num_workers=0): so it does here.";
+  std::string text = fmt::format(
+      "The recorded trainer waited {} a step for its DataLoader (median of {}; 90th "
+      "percentile {})",
+      time_text(seen.median, digits), seen.count, time_text(seen.p90, digits));
+  if (!seen.processes) return text + ", loading by itself (num_workers=0): so it does here.";
   if (!supply.simulated)
     return text +
-           ": its workers kept up, and give at least a batch a recorded step; how much more, nobody "
+           ": its workers kept up, and give at least a batch a recorded step; how much more, "
+           "nobody "
            "knows.";
   return text + fmt::format(": its workers give a batch every {}. Here a step of {} waits {}.",
                             time_text(supply.interval, digits),
-                            time_text(supply.step_without, digits),
-                            time_text(supply.wait, digits));
+                            time_text(supply.step_without, digits), time_text(supply.wait, digits));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-#include "ddpsim/reports/reports.hpp"
 #include "data_lines.hpp"
+#include "ddpsim/reports/reports.hpp"
+#include "epoch_lines.hpp"
 #include "json_parts.hpp"
 #include "timeline_difference_report.hpp"
 
@@ -152,6 +153,8 @@ void write_step(JsonWriter& json, const StepResult& step, const std::optional<Sc
   if (step.averaging) write_averaging(json, *step.averaging);
   if (step.staleness) write_staleness(json, *step.staleness);
   if (step.data) write_data(json, *step.data);
+  if (step.epoch) write_epoch(json, *step.epoch);
+  if (step.joined) write_joined(json, *step.joined);
   json.key("events").count(step.events);
 }
 

@@ -11,6 +11,10 @@ namespace {
 
 constexpr int kMostWorkers = 512;
 
+bool bound_by_workers(const Recorded& recorded) {
+  return recorded.data_loading && recorded.data_loading->interval;
+}
+
 /// Another rank's does the same.
 SupplySetting setting_of(const Job& job, const DataLoader& loader,
                          std::optional<Duration> host_step) {
@@ -18,8 +22,7 @@ SupplySetting setting_of(const Job& job, const DataLoader& loader,
   const std::int64_t ranks = cluster.gpus_per_node;
   const std::int64_t samples = job.workload().batch_per_gpu.value_or(1);
   SupplySetting setting{.workers = loader.num_workers, .prefetch = loader.prefetch_factor};
-  if (loader.storage)
-    setting.read = loader.sample_bytes * (samples * ranks) / *loader.storage;
+  if (loader.storage) setting.read = loader.sample_bytes * (samples * ranks) / *loader.storage;
   setting.decode = loader.batch.value_or(Duration());
   if (loader.sample) setting.decode = *loader.sample * samples;
   if (loader.cores) setting.cores = {.of_node = *loader.cores, .ranks = ranks};
@@ -63,11 +66,11 @@ SupplyCause slowest(const SupplySetting& setting) {
     cause = other;
   };
   if (setting.cores)
-    weigh(of_a_batch(setting.decode * setting.cores->ranks,
-                     static_cast<int>(setting.cores->of_node)),
-          SupplyCause::cores);
-  // Workers that read hold each other up: as long as storage is busy all the time it is what binds.
-  if (setting.workers > 1) weigh(setting.read, SupplyCause::storage);
+    weigh(
+        of_a_batch(setting.decode * setting.cores->ranks, static_cast<int>(setting.cores->of_node)),
+        SupplyCause::cores);
+  weigh(setting.read, SupplyCause::storage);
+  // A lone worker that mostly reads.
   if (setting.read > setting.decode && cause == SupplyCause::workers) cause = SupplyCause::storage;
   weigh(setting.pin.value_or(Duration()), SupplyCause::pin_memory);
   return cause;
@@ -78,18 +81,16 @@ std::optional<int> least_workers(const SupplySetting& setting, Duration step) {
   const Duration beside = step + setting.copy;
   if (setting.pin.value_or(Duration()) > beside) return std::nullopt;
   std::int64_t workers = 1;
-  if (beside > Duration() && load > beside)
-    workers = load.picoseconds() / beside.picoseconds();
+  if (beside > Duration() && load > beside) workers = load.picoseconds() / beside.picoseconds();
   for (; workers <= kMostWorkers; ++workers) {
     SupplySetting other = setting;
     other.workers = static_cast<int>(workers);
     if (steady_stall(other, step).wait == Duration()) return other.workers;
     // Shared alike by as many as there are, storage and cores give no more.
     if (workers > 4 && interval_of(other) > beside) {
-      const Duration cores =
-          setting.cores ? of_a_batch(setting.decode * setting.cores->ranks,
-                                     static_cast<int>(setting.cores->of_node))
-                        : Duration();
+      const Duration cores = setting.cores ? of_a_batch(setting.decode * setting.cores->ranks,
+                                                        static_cast<int>(setting.cores->of_node))
+                                           : Duration();
       if (std::max(setting.read, cores) > beside) return std::nullopt;
     }
   }
@@ -132,7 +133,7 @@ DataSupply recorded_supply(const Job& job, Duration step) {
     return supply;
   }
   supply.simulated = true;
-  supply.interval = *recorded.iteration;
+  supply.interval = *recorded.data_loading->interval;
   supply.wait = std::max(supply.interval * supply.batches - step, Duration());
   if (supply.wait == Duration()) supply.cause = SupplyCause::none;
   return supply;

@@ -391,6 +391,11 @@ SimulationResult simulate(const Job& job, Progress* progress, WithTimeline with_
     add_stall(iteration == 0 ? supply_stall(job, times.iteration, times.host)
                              : feed.next(times.iteration, times.host),
               times);
+    if (last) {
+      const Duration warm_up = step.result.data ? step.result.data->warm_up_extra : Duration();
+      step.result.epoch = epoch_of(job, times.iteration, warm_up);
+      step.result.joined = joined_epoch_of(job, buckets, times.iteration);
+    }
     if (last) step.result.staleness = staleness_of(job, step.result.times);
     note_optimizer(step.planned, step.execution, step.result);
     if (last && with_timeline == WithTimeline::yes) result.timeline = draw(job, buckets, step);

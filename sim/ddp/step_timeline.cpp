@@ -153,8 +153,11 @@ void draw_supply(const StepResult& step, Timeline& timeline) {
       if (span.track == Track::compute) end = std::max(end, span.end);
     const TimePoint there = end + step.data->wait;
     if (there > end)
-      rank.spans.push_back(
-          {.track = Track::host, .name = "waits for data", .bucket = {}, .start = end, .end = there});
+      rank.spans.push_back({.track = Track::host,
+                            .name = "waits for data",
+                            .bucket = {},
+                            .start = end,
+                            .end = there});
     if (step.data->copy > Duration())
       rank.spans.push_back({.track = Track::compute,
                             .name = "copy of the batch",

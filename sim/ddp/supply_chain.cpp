@@ -7,15 +7,13 @@
 namespace ddpsim {
 namespace {
 
-/// time * over / under without leaving 63 bits where the result does not.
-Duration times_down(Duration time, std::int64_t over, std::int64_t under) {
-  const std::int64_t ps = time.picoseconds();
-  return Duration::picoseconds(ps / under * over + ps % under * over / under);
+/// At that rate; what takes any time takes a picosecond.
+Duration time_at(Duration work, double rate) {
+  const Duration time = rate == 1 ? work : work.scaled(1 / rate);
+  return work > Duration() ? std::max(time, Duration::picoseconds(1)) : time;
 }
-/// Rounded up: nothing ends early.
-Duration times(Duration time, std::int64_t over, std::int64_t under) {
-  const std::int64_t ps = time.picoseconds();
-  return Duration::picoseconds(ps / under * over + (ps % under * over + under - 1) / under);
+Duration work_in(Duration time, double rate) {
+  return rate == 1 ? time : time.scaled(rate);
 }
 
 }  // namespace
@@ -35,48 +33,39 @@ void SupplyChain::hand_out() {
 }
 
 void SupplyChain::begin(Worker& worker) const {
-  worker.reads = setting_.read > Duration();
-  worker.left = worker.reads ? setting_.read : setting_.decode;
+  worker.left = setting_.read + setting_.decode;
 }
 
-SupplyChain::Rates SupplyChain::rates() const {
-  std::int64_t reading = 0;
-  std::int64_t decoding = 0;
-  for (const Worker& worker : workers_)
-    if (!worker.queue.empty()) ++(worker.reads ? reading : decoding);
-  Rates rates;
-  if (reading > 1) rates.read = {1, reading};
-  if (setting_.cores && setting_.cores->of_node < setting_.cores->ranks * decoding)
-    rates.decode = {setting_.cores->of_node, setting_.cores->ranks * decoding};
-  return rates;
+double SupplyChain::rate() const {
+  const auto busy = static_cast<double>(
+      std::ranges::count_if(workers_, [](const Worker& worker) { return !worker.queue.empty(); }));
+  const double alone = (setting_.read + setting_.decode).seconds();
+  double rate = 1;
+  if (setting_.read > Duration()) rate = std::min(rate, alone / (busy * setting_.read.seconds()));
+  if (setting_.cores && setting_.decode > Duration())
+    rate = std::min(rate, alone / (busy * setting_.decode.seconds()) *
+                              static_cast<double>(setting_.cores->of_node) /
+                              static_cast<double>(setting_.cores->ranks));
+  return rate;
 }
 
 std::optional<Duration> SupplyChain::to_next_change() const {
-  const Rates rates = this->rates();
-  std::optional<Duration> first;
-  for (const Worker& worker : workers_) {
-    if (worker.queue.empty()) continue;
-    const Duration time = times(worker.left, rates.of(worker).under, rates.of(worker).over);
-    first = std::min(first.value_or(time), time);
-  }
-  return first;
+  std::optional<Duration> least;
+  for (const Worker& worker : workers_)
+    if (!worker.queue.empty()) least = std::min(least.value_or(worker.left), worker.left);
+  if (!least) return std::nullopt;
+  return time_at(*least, rate());
 }
 
-/// No longer than until the first worker is through with what it does.
+/// No longer than until the first worker is through with its task.
 void SupplyChain::pass(Duration time) {
-  const Rates rates = this->rates();
+  const double rate = this->rate();
   now_ += time;
   std::vector<std::int64_t> loaded;
   for (Worker& worker : workers_) {
     if (worker.queue.empty()) continue;
-    const Rate& rate = rates.of(worker);
-    if (times(worker.left, rate.under, rate.over) > time) {
-      worker.left -= std::min(times_down(time, rate.over, rate.under), worker.left);
-      continue;
-    }
-    if (worker.reads && setting_.decode > Duration()) {
-      worker.reads = false;
-      worker.left = setting_.decode;
+    if (time_at(worker.left, rate) > time) {
+      worker.left -= std::min(work_in(time, rate), worker.left);
       continue;
     }
     loaded.push_back(worker.queue.front());
@@ -143,7 +132,8 @@ SupplyChain::Stall steady_stall(const SupplySetting& setting, Duration step) {
   const int round = std::max(setting.workers, 1);
   const int alike = setting.prefetch + std::max(setting.steps_ahead, 1) + 2;
   constexpr std::int64_t kMostBatches = 20'000;
-  const Duration exact = Duration::picoseconds(16) * round;  // what rounding shares makes of equal rounds
+  const Duration exact =
+      Duration::picoseconds(16) * round;  // what rounding shares makes of equal rounds
   const std::int64_t most_rounds = std::max<std::int64_t>(4L * alike, kMostBatches / round);
   const auto run_round = [&] {
     Duration waited;

@@ -2,7 +2,7 @@
 //
 //   tasks    num_workers x prefetch_factor are handed out at the start of an epoch, to workers in turn; whenever the
 //            trainer takes a batch one more goes to the next worker
-//   workers  each works off its own queue, one task at a time: reads, then decodes
+//   workers  each works off its own queue, one task at a time: samples are read and decoded, one after the other
 //   pinning  one thread, in the order in which batches come from the workers
 //   trainer  takes batches in order, whatever order they come in; copies each to the GPU, in front of the step
 //
@@ -11,8 +11,11 @@
 // The trainer asks for batch k+1 when step k is over, or, some steps ahead, when it has launched it. A copy that blocks (not
 // non_blocking, or of memory that is not pinned) holds the host up until the step before is over.
 //
-// Reading and decoding are fair shares of what a node has: all of its ranks load alike, so that one of them has its part of
-// the storage and of the cores; n of its workers that read (decode) at a time share that. A worker has one core at most.
+// All ranks of a node load alike, so that one of them has its part of the storage and of the cores. A batch has many samples,
+// and workers are not in step: n of them that are busy, each with a batch of R to read alone and D to decode, advance at
+//
+//   min(1, (R + D) / (n R), (R + D) / (n D) * cores / ranks)       of what one alone would
+//
 // Not seen: queues of processes (tens of us a batch), page caches, other ranks out of step.
 #pragma once
 
@@ -63,8 +66,7 @@ class SupplyChain {
  private:
   struct Worker {
     std::deque<std::int64_t> queue;  ///< the first of them is in work
-    Duration left;                   ///< of reading or decoding
-    bool reads = false;
+    Duration left;                   ///< of what it would take alone
   };
   void hand_out();
   void begin(Worker& worker) const;
@@ -72,17 +74,7 @@ class SupplyChain {
   std::optional<Duration> to_next_change() const;
   void pass(Duration time);
   Duration taken(std::int64_t batch, Duration asked);
-  struct Rate {
-    std::int64_t over = 1;
-    std::int64_t under = 1;
-  };
-  /// Of those that decode, and of those that read.
-  struct Rates {
-    Rate decode;
-    Rate read;
-    const Rate& of(const Worker& worker) const { return worker.reads ? read : decode; }
-  };
-  Rates rates() const;
+  double rate() const;
 
   const SupplySetting setting_;
   std::vector<Worker> workers_;
@@ -91,7 +83,7 @@ class SupplyChain {
   std::int64_t batch_ = 0;
   Duration now_;  ///< of the workers
   Duration pin_free_;
-  Duration asks_;     ///< when the trainer does, next
+  Duration asks_;  ///< when the trainer does, next
   Duration gpu_free_;
   std::deque<Duration> ends_;  ///< of the last steps
 };

@@ -100,10 +100,12 @@ Duration waited_for_data(const Recorded& recorded) {
   return std::min(pause, recorded.data_loading->median);
 }
 
-bool bound_by_workers(const Recorded& recorded) {
+std::optional<Duration> supply_interval(const Recorded& recorded) {
   constexpr double kWaits = 0.01;  // of a step
-  return recorded.data_loading && recorded.data_loading->processes &&
-         waited_for_data(recorded) > recorded.iteration.value_or(Duration()).scaled(kWaits);
+  if (!recorded.data_loading || !recorded.data_loading->processes || !recorded.iteration ||
+      waited_for_data(recorded) <= recorded.iteration->scaled(kWaits))
+    return std::nullopt;
+  return recorded.iteration;
 }
 
 bool launch_bound(const Recorded& recorded) {

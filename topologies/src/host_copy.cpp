@@ -62,7 +62,8 @@ std::optional<Bandwidth> host_copy_rate(const NodeGraph& node) {
 std::optional<Bandwidth> host_copy_rate(const Topology& topology) {
   std::optional<Bandwidth> least;
   for (const NodeType& type : topology.node_types)
-    if (const auto rate = host_copy_rate(type.graph)) least = std::min(least.value_or(*rate), *rate);
+    if (const auto rate = host_copy_rate(type.graph))
+      least = std::min(least.value_or(*rate), *rate);
   return least;
 }
 

@@ -12,8 +12,8 @@ namespace ddpsim {
 struct DataSupply {
   bool simulated = false;  ///< the wait is: of a loader, or of workers that bound the recording
   DataLoader loader;       ///< as asked for, with what was left open filled in
-  int batches = 1;       ///< of a step: its micro-batches
-  Duration worker_time;  ///< of a batch: reading and decoding, with nobody else in the way
+  int batches = 1;         ///< of a step: its micro-batches
+  Duration worker_time;    ///< of a batch: reading and decoding, with nobody else in the way
   /// A batch in so long is what the loader gives, however fast steps are. Zero: of a recording that hardly waited, not known;
   /// no more than its step.
   Duration interval;
@@ -23,9 +23,9 @@ struct DataSupply {
   SupplyCause cause = SupplyCause::none;
   /// Fewest with which the step waits for no batch; absent: no number of workers is enough.
   std::optional<int> least_workers;
-  Duration first_wait;     ///< of the first step of an epoch
-  int warm_up_steps = 0;   ///< steps of an epoch until they take what they settle into
-  Duration warm_up_extra;  ///< what these take beyond that
+  Duration first_wait;                  ///< of the first step of an epoch
+  int warm_up_steps = 0;                ///< steps of an epoch until they take what they settle into
+  Duration warm_up_extra;               ///< what these take beyond that
   std::optional<DataLoading> recorded;  ///< what the recorded trainer waited; beside no loader
   Duration stall() const { return wait + copy; }
 };

@@ -16,15 +16,16 @@ inline constexpr Bandwidth kHostCopy = Bandwidth::gigabytes_per_second(11);
 inline constexpr Bandwidth kPinCopy = Bandwidth::gigabytes_per_second(5);
 
 struct DataLoader {
-  int num_workers = 0;      ///< processes of each rank; 0: the thread that trains loads, too
-  int prefetch_factor = 2;  ///< batches each worker may have in hand, one in work included
-  bool pin_memory = false;  ///< a thread of its own copies each batch into pinned memory
+  int num_workers = 0;        ///< processes of each rank; 0: the thread that trains loads, too
+  int prefetch_factor = 2;    ///< batches each worker may have in hand, one in work included
+  bool pin_memory = false;    ///< a thread of its own copies each batch into pinned memory
   bool non_blocking = false;  ///< of Tensor.to: the host goes on while a pinned batch is copied
   /// What a worker takes for a batch, alone on a core and with nothing to read; or for each sample of it.
   std::optional<Duration> batch;
   std::optional<Duration> sample;
-  Bytes sample_bytes;                ///< read from storage
-  std::optional<Bandwidth> storage;  ///< of each node, shared by its ranks' workers; absent: nothing waits for it
+  Bytes sample_bytes;  ///< read from storage
+  std::optional<Bandwidth>
+      storage;  ///< of each node, shared by its ranks' workers; absent: nothing waits for it
   std::optional<int> cores;  ///< of each node, for its ranks' workers alone; absent: one for each
   Bytes batch_bytes;         ///< copied to the GPU, and pinned before
   std::optional<Bandwidth> pcie;  ///< of each GPU; absent: as the cluster's nodes have it

@@ -164,6 +164,9 @@ struct DataLoading {
   Duration p90;     ///< as quantile.hpp defines it
   std::int64_t count = 0;
   bool processes = true;  ///< workers load (num_workers > 0); false: the thread that trains
+  /// Of workers that bound the recording: they gave a batch in so long, its step. Absent: they kept up, and give at least
+  /// one a step (calls that find a batch there take 0.1 ms), or the thread that trains loads.
+  std::optional<Duration> interval;
   bool operator==(const DataLoading&) const = default;
 };
 
@@ -233,9 +236,9 @@ std::optional<Duration> stall(const Recorded& recorded);
 
 /// Of the pause between recorded steps (stall), what was a wait for data.
 Duration waited_for_data(const Recorded& recorded);
-/// The recording was bound by the workers of its DataLoader: they gave a batch in each of its steps, and not sooner. Where the
-/// trainer hardly waited (calls that find a batch take 0.1 ms) they give at least that.
-bool bound_by_workers(const Recorded& recorded);
+/// How soon workers gave batches that bound a recording of such a pause and such waits; absent where they did not: a wait of
+/// 1 % of its step is what can be told from none.
+std::optional<Duration> supply_interval(const Recorded& recorded);
 
 /// Of backward, in which the GPU waited for the host: from here on the step is launch-bound. The open traces that are
 /// bound by the GPU idle in 0 to 20 % of it, those bound by the host in half of it and more.
