@@ -75,9 +75,8 @@ std::string simulated_line(const DataSupply& supply, int digits) {
 std::string recorded_line(const DataSupply& supply, int digits) {
   const DataLoading& seen = *supply.recorded;
   std::string text = fmt::format(
-      "The recorded trainer waited {} a step for its DataLoader (median of {}; 90th "
-      "percentile {})",
-      time_text(seen.median, digits), seen.count, time_text(seen.p90, digits));
+      "The recorded trainer waited {} a step for its DataLoader (mean of {}; median {})",
+      time_text(seen.mean, digits), seen.count, time_text(seen.median, digits));
   if (!seen.processes) return text + ", loading by itself (num_workers=0): so it does here.";
   if (!supply.simulated)
     return text +
@@ -97,6 +96,7 @@ void write_data(JsonWriter& json, const DataSupply& supply) {
   if (supply.recorded) {
     json.key("recorded_median_us").time(supply.recorded->median);
     json.key("recorded_p90_us").time(supply.recorded->p90);
+    json.key("recorded_mean_us").time(supply.recorded->mean);
     json.key("recorded_steps").integer(supply.recorded->count);
     json.key("recorded_in").string(supply.recorded->processes ? "workers" : "trainer");
   } else {

@@ -32,8 +32,13 @@ std::string how_many(std::int64_t count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
+/// Of many steps.
 std::string long_time(Duration time, int digits) {
-  return time_text(time, digits);
+  const double seconds = time.seconds();
+  if (seconds < 10) return time_text(time, digits);
+  if (seconds < 600) return fmt::format("{:.{}g} s", seconds, digits + 1);
+  if (seconds < 36'000) return fmt::format("{:.{}g} min", seconds / 60, digits + 1);
+  return fmt::format("{:.{}g} h", seconds / 3600, digits + 1);
 }
 
 }  // namespace

@@ -102,10 +102,19 @@ Duration waited_for_data(const Recorded& recorded) {
 
 std::optional<Duration> supply_interval(const Recorded& recorded) {
   constexpr double kWaits = 0.01;  // of a step
-  if (!recorded.data_loading || !recorded.data_loading->processes || !recorded.iteration ||
-      waited_for_data(recorded) <= recorded.iteration->scaled(kWaits))
+  if (!recorded.data_loading || !recorded.data_loading->processes || !recorded.iteration)
     return std::nullopt;
-  return recorded.iteration;
+  Duration sum;
+  std::int64_t count = 0;
+  for (const StepSample& step : recorded.steps)
+    if (step.iteration) {
+      sum += *step.iteration;
+      ++count;
+    }
+  const Duration mean =
+      count == 0 ? *recorded.iteration : Duration::picoseconds(sum.picoseconds() / count);
+  if (recorded.data_loading->mean <= mean.scaled(kWaits)) return std::nullopt;
+  return mean;
 }
 
 bool launch_bound(const Recorded& recorded) {

@@ -51,7 +51,7 @@ def step(ddp, batch):
 
 
 def steady(ddp, loader, workers):
-    """Mean of a step, first wait."""
+    """A step, first wait."""
     rounds = max(workers, 1)
     ends, began = [], time.perf_counter()
     dist.barrier()
@@ -63,9 +63,9 @@ def steady(ddp, loader, workers):
         step(ddp, batch)
         ends.append(time.perf_counter())
     begin = max(3 * rounds, 4)
-    whole = (len(ends) - 1 - begin) // rounds * rounds
+    whole = sorted(later - earlier for earlier, later in zip(ends[begin:], ends[begin + rounds:]))
     del batches
-    return (ends[begin + whole] - ends[begin]) / whole, first
+    return whole[len(whole) // 2] / rounds, first
 
 
 def without(ddp):
@@ -87,7 +87,7 @@ def main():
         workers, prefetch, milliseconds = case.split(":")[:3]
         workers = int(workers)
         options = {"prefetch_factor": int(prefetch)} if workers else {}
-        count = max(STEPS, 8 * workers + 1)
+        count = max(STEPS, 12 * workers + 1)
         loader = DataLoader(Sleeping(float(milliseconds) / 1000, count), batch_size=1, num_workers=workers, **options,
                             worker_init_fn=lambda _: exact_sleep())
         alone = without(ddp)

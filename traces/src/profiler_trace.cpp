@@ -424,6 +424,14 @@ void TraceImport::fill_variation(const RecordedStep& step, std::vector<StepSampl
   if (complete.size() > 1) workload.steps = std::move(complete);
 }
 
+/// Of one, that; else without the first.
+Duration mean_of(const std::vector<Duration>& waits) {
+  if (waits.size() == 1) return waits.front();
+  Duration sum;
+  for (std::size_t k = 1; k < waits.size(); ++k) sum += waits[k];
+  return Duration::picoseconds(sum.picoseconds() / static_cast<std::int64_t>(waits.size() - 1));
+}
+
 /// Over the whole trace: one step's says little.
 void TraceImport::fill_data_loading() {
   if (compacted() || records_.node_count(TraceRecords::Node::loading) == 0) return;
@@ -436,6 +444,7 @@ void TraceImport::fill_data_loading() {
   Workload& workload = result_.workload;
   DataLoading loading{.median = quantile(waits, 0.5),
                       .p90 = quantile(waits, 0.9),
+                      .mean = mean_of(waits),
                       .count = static_cast<std::int64_t>(waits.size()),
                       .processes = records_.loads_in_workers(),
                       .interval = {}};
@@ -444,14 +453,16 @@ void TraceImport::fill_data_loading() {
     workload.data_loading->interval = supply_interval(workload);
   const auto ms = [](Duration time) { return fmt::format("{:.4g} ms", time.milliseconds()); };
   std::string sentence = fmt::format(
-      "the trainer waited {} a batch for its DataLoader (median of {}, 90th percentile "
+      "the trainer waited {} a batch for its DataLoader (mean of {}; median {}, 90th percentile "
       "{})",
-      ms(loading.median), loading.count, ms(loading.p90));
+      ms(loading.mean), loading.count, ms(loading.median), ms(loading.p90));
   if (!loading.processes)
     sentence += ", loading in its own thread (num_workers=0)";
   else if (workload.data_loading->interval)
     sentence += fmt::format(": workers gave one every {}, and the step waited for them",
                             ms(*workload.data_loading->interval));
+  else if (!workload.iteration)
+    sentence += ": whether workers kept up is not known without the time between steps";
   else
     sentence += ": workers kept up; how much more they give is not known";
   result_.recognised.push_back(std::move(sentence));

@@ -75,13 +75,16 @@ void RecordingReader::read(const Object& object, Recorded& recorded) {
 }
 
 std::optional<DataLoading> RecordingReader::read_data_loading(const Cursor& cursor) {
-  const Object object = cursor.object({"median_us", "p90_us", "count", "loads", "interval_us"});
+  const Object object =
+      cursor.object({"median_us", "p90_us", "mean_us", "count", "loads", "interval_us"});
   const auto median = fields_.need(object, "median_us");
   const auto p90 = fields_.need(object, "p90_us");
   if (!median || !p90) return std::nullopt;
   DataLoading loading{.median = fields_.time(*median), .p90 = fields_.time(*p90), .count = 1};
   if (loading.p90 < loading.median)
     p90->fail("the 90th percentile is below the median", "Expected it no shorter");
+  const auto mean = object.optional("mean_us");
+  loading.mean = mean ? fields_.time(*mean) : loading.median;
   if (const auto count = object.optional("count")) loading.count = count->integer(1, 1'000'000'000);
   if (const auto loads = object.optional("loads"))
     loading.processes = loads->choice({"workers", "trainer"}) == "workers";

@@ -186,6 +186,7 @@ void write_phases(JsonWriter& json, const Recorded& recorded, const StatedCosts&
     json.key("data_loading").begin_object(Layout::line);
     json.key("median_us").time(loading->median);
     json.key("p90_us").time(loading->p90);
+    json.key("mean_us").time(loading->mean);
     json.key("count").integer(loading->count);
     json.key("loads").string(loading->processes ? "workers" : "trainer");
     write_time(json, "interval_us", loading->interval);

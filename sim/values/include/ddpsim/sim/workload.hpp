@@ -162,6 +162,9 @@ struct Launches {
 struct DataLoading {
   Duration median;  ///< lower
   Duration p90;     ///< as quantile.hpp defines it
+  Duration
+      mean;  ///< without the first, which may begin an epoch: workers that give several batches at once make a step in
+             ///< several wait, and the median none
   std::int64_t count = 0;
   bool processes = true;  ///< workers load (num_workers > 0); false: the thread that trains
   /// Of workers that bound the recording: they gave a batch in so long, its step. Absent: they kept up, and give at least
@@ -236,8 +239,8 @@ std::optional<Duration> stall(const Recorded& recorded);
 
 /// Of the pause between recorded steps (stall), what was a wait for data.
 Duration waited_for_data(const Recorded& recorded);
-/// How soon workers gave batches that bound a recording of such a pause and such waits; absent where they did not: a wait of
-/// 1 % of its step is what can be told from none.
+/// How soon workers gave batches that bound a recording, the mean of its steps; absent where they did not: a mean wait of 1 %
+/// of a step is what can be told from none.
 std::optional<Duration> supply_interval(const Recorded& recorded);
 
 /// Of backward, in which the GPU waited for the host: from here on the step is launch-bound. The open traces that are
