@@ -1,10 +1,11 @@
-"""DDP over gloo behind a DataLoader whose data set sleeps, for test_data_loading.py and tests/lab.
+"""DDP over gloo behind a DataLoader whose data set sleeps, for test_loader_trainings.py.
 
-    loader_trainings.py FOLDER RANK RANKS STEP_MS STEPS CASE…      a CASE is WORKERS:PREFETCH:BATCH_MS[:pin]
+    loader_trainings.py FOLDER RANK RANKS STEP_MS STEPS CASE…      a CASE is WORKERS:PREFETCH:BATCH_MS
 
 one of RANKS ranks. A step waits, as a host waits for its GPU, until STEP_MS after its batch came, then trains a model of one small
-layer; a batch takes its worker BATCH_MS. Prints one line of JSON a case on rank 0: the mean step over whole rounds of the workers,
-once their queues are full, the first wait, and the step with batches that are there at once, measured around it."""
+layer; a batch takes its worker BATCH_MS. Prints one line of JSON a case on rank 0: the step, in the median of all whole rounds of the
+workers once their queues are full; the first wait; and the step with batches that are there at once: behind a worker that does not
+sleep, as taking a batch out of its queue takes the trainer time, too, or made on the spot."""
 
 import ctypes
 import gc
@@ -68,6 +69,11 @@ def steady(ddp, loader, workers):
     return whole[len(whole) // 2] / rounds, first
 
 
+def loading(seconds, batches, workers, prefetch):
+    return DataLoader(Sleeping(seconds, batches), batch_size=1, num_workers=workers, **({"prefetch_factor": prefetch} if workers else {}),
+                      worker_init_fn=lambda _: exact_sleep())
+
+
 def without(ddp):
     times = []
     for _ in range(12):
@@ -86,17 +92,10 @@ def main():
     for case in sys.argv[6:]:
         workers, prefetch, milliseconds = case.split(":")[:3]
         workers = int(workers)
-        options = {"prefetch_factor": int(prefetch)} if workers else {}
-        count = max(STEPS, 12 * workers + 1)
-        loader = DataLoader(Sleeping(float(milliseconds) / 1000, count), batch_size=1, num_workers=workers, **options,
-                            worker_init_fn=lambda _: exact_sleep())
-        alone = without(ddp)
-        mean, first = steady(ddp, loader, workers)
+        alone = steady(ddp, loading(0, 20, 1, 2), 1)[0] if workers else without(ddp)
+        mean, first = steady(ddp, loading(float(milliseconds) / 1000, max(STEPS, 12 * workers + 1), workers, int(prefetch)), workers)
         if RANK == 0:
-            print(json.dumps({"case": case, "ranks": RANKS, "step": (alone + without(ddp)) / 2, "measured": mean, "first": first}),
-                  flush=True)
-        else:
-            without(ddp)
+            print(json.dumps({"case": case, "ranks": RANKS, "step": alone, "measured": mean, "first": first}), flush=True)
 
 
 main()

@@ -1,6 +1,6 @@
 """--data-loader, --dataset-size and --uneven-inputs against what PyTorch 2.13 did: loaders.json holds steps measured by
-loader_trainings.py, join.json collectives logged by join_trainings.py, sampler.json counts of DistributedSampler and DataLoader
-(tests/fixtures/data_loading, renewed by test_loader_trainings.py)."""
+loader_trainings.py, join.json collectives logged by join_trainings.py, sampler.json counts of DistributedSampler and DataLoader,
+sync_batchnorm.json the exchanges of its layers (tests/fixtures/data_loading, renewed by test_loader_trainings.py)."""
 
 import json
 import pathlib
@@ -92,6 +92,18 @@ def check_join(test, folder, training):
     test.assertEqual((result["iterations"], result["tail_iterations"]), (max(inputs), max(inputs) - min(inputs)))
 
 
+def check_sync_batchnorm(test, folder, training):
+    """Exchanges of SyncBatchNorm's layers among DDP's buckets."""
+    parameters = [{"name": name, "shape": shape, "dtype": "float32", **({"batch_norm": True} if name in training["normed"] else {})}
+                  for name, shape in training["parameters"]]
+    path = write_json(folder / "normed.json", workload(parameters, training["order"]))
+    collectives = answer("simulate", path, f"node:1 gpu:{training['ranks']}xV100 pcie:12GBps", *ALIKE, "--torch", "2.13", "--bucket-cap-mb",
+                         1 / 1024, "--first-bucket-mb", 1 / 1024, "--scheme", "ddp", "--sync-batchnorm")["collectives"]
+    kinds = {"all_reduce": "all-reduce", "all_gather": "all-gather"}
+    said = [[each["phase"], kinds.get(each["kind"], each["kind"]), each["bytes"], "float32"] for each in collectives]
+    test.assertEqual(said, [[name, *entry] for name, *entries in training["log"] for entry in logged(entries, training["ranks"])])
+
+
 class DataLoading(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -113,6 +125,12 @@ class DataLoading(unittest.TestCase):
         for training in trainings:
             with self.subTest(**{key: training[key] for key in ("ranks", "inputs", "ddp", "join")}):
                 check_join(self, self.folder, training)
+
+    def test_sync_batchnorm(self):
+        trainings = self.read("sync_batchnorm.json")
+        self.assertEqual([training["ranks"] for training in trainings], [2, 4])
+        for training in trainings:
+            check_sync_batchnorm(self, self.folder, training)
 
     def test_sampled_counts(self):
         for ranks, cases in self.read("sampler.json").items():

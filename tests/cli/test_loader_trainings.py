@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
-from test_data_loading import FIXTURES, check_join, predicted_step
+from test_data_loading import FIXTURES, check_join, check_sync_batchnorm, predicted_step
 from torch_python import ENVIRONMENT, pythons_with_torch, trained_together
 
 FOLDER = pathlib.Path(__file__).parent
@@ -59,6 +59,13 @@ class LoaderTrainings(unittest.TestCase):
                 check_join(self, self.folder, training)
         if RENEW:
             keep("join.json", trainings)
+
+    def test_sync_batchnorm(self):
+        trainings = [training for ranks in (2, 4) for training in self.trained("sync_batchnorm_trainings.py", ranks)]
+        for training in trainings:
+            check_sync_batchnorm(self, self.folder, training)
+        if RENEW:
+            keep("sync_batchnorm.json", trainings)
 
     def test_sampler(self):
         told = subprocess.run([self.python, "-W", "ignore", FOLDER / "sampler_counts.py"], env=ENVIRONMENT, capture_output=True,
