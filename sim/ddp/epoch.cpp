@@ -12,14 +12,14 @@ std::optional<Epoch> epoch_of(const Job& job, Duration step, Duration warm_up) {
   if (!set || !batch_size) return std::nullopt;
   const int accumulate = job.options().ddp.accumulate;
   Epoch epoch{.set = *set,
-              .sampled = sample(*set, job.cluster().ranks()),
+              .sampled = deal_out(*set, job.cluster().ranks()),
               .batch = *batch_size,
               .batched = {},
               .step = step,
               .tail_step = {},
               .warm_up = warm_up,
               .time = warm_up};
-  epoch.batched = batch(*set, epoch.sampled.per_rank, *batch_size);
+  epoch.batched = in_batches(*set, epoch.sampled.per_rank, *batch_size);
   const std::int64_t whole = epoch.batched.full / accumulate;
   const std::int64_t left = epoch.batched.full % accumulate;
   epoch.time += step * whole + (step * left).scaled(1.0 / accumulate);

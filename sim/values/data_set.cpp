@@ -4,7 +4,7 @@
 
 namespace ddpsim {
 
-SampledSet sample(const DataSet& set, std::int64_t ranks) {
+SampledSet deal_out(const DataSet& set, std::int64_t ranks) {
   const bool drops = set.sampler_drop_last && set.size % ranks != 0;
   SampledSet sampled;
   // ceil((size - ranks) / ranks), and of fewer samples than ranks none
@@ -14,7 +14,7 @@ SampledSet sample(const DataSet& set, std::int64_t ranks) {
   return sampled;
 }
 
-BatchedSet batch(const DataSet& set, std::int64_t per_rank, std::int64_t batch_size) {
+BatchedSet in_batches(const DataSet& set, std::int64_t per_rank, std::int64_t batch_size) {
   BatchedSet batched{.full = per_rank / batch_size};
   const std::int64_t left = per_rank % batch_size;
   (set.loader_drop_last ? batched.dropped : batched.tail) = left;

@@ -68,7 +68,7 @@ def joined(folder, training):
     flags += ["--no-broadcast-buffers"] * (not training["ddp"].get("broadcast_buffers", True))
     kib = 1 / 1024
     return answer("simulate", write_json(folder / "joined.json", document), f"node:1 gpu:{training['ranks']}xV100 pcie:12GBps",
-                  *ALIKE, "--torch", "2.13", "--bucket-cap-mb", kib, "--first-bucket-mb", training["first_bucket"] / 2**20, *flags,
+                  *ALIKE, "--torch", "2.13", "--bucket-cap-mb", kib, *flags,
                   "--uneven-inputs", ",".join(words))["join"]
 
 
@@ -98,7 +98,7 @@ def check_sync_batchnorm(test, folder, training):
                   for name, shape in training["parameters"]]
     path = write_json(folder / "normed.json", workload(parameters, training["order"]))
     collectives = answer("simulate", path, f"node:1 gpu:{training['ranks']}xV100 pcie:12GBps", *ALIKE, "--torch", "2.13", "--bucket-cap-mb",
-                         1 / 1024, "--first-bucket-mb", 1 / 1024, "--scheme", "ddp", "--sync-batchnorm")["collectives"]
+                         1 / 1024, "--scheme", "ddp", "--sync-batchnorm")["collectives"]
     kinds = {"all_reduce": "all-reduce", "all_gather": "all-gather"}
     said = [[each["phase"], kinds.get(each["kind"], each["kind"]), each["bytes"], "float32"] for each in collectives]
     test.assertEqual(said, [[name, *entry] for name, *entries in training["log"] for entry in logged(entries, training["ranks"])])
@@ -176,7 +176,7 @@ class DataLoading(unittest.TestCase):
     def test_what_binds_is_said(self):
         for words, cause, interval in (("num_workers=8,sample=20ms,cores=16", "cores", 32 * 20_000 * 8 / 16),
                                        ("num_workers=8,sample=1ms,sample_bytes=1MB,storage=1GBps", "storage", 256_000),
-                                       ("num_workers=8,batch=1ms,pin_memory=true,batch_bytes=1GB,pin=4GBps", "pin_memory", 250_000),
+                                       ("num_workers=8,batch=1ms,pin_memory=true,batch_bytes=200MB,pin=500MBps", "pin_memory", 400_000),
                                        ("num_workers=8,batch=1ms,batch_bytes=1MB", "copy", 125),
                                        ("num_workers=0,batch=50ms", "workers", 50_000)):
             data = answer("simulate", *JOB, "--data-loader", words)["data_loader"]

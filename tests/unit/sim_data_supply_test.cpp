@@ -135,15 +135,15 @@ TEST_CASE("data supply: workers that bound a recording bound what is predicted")
 }
 
 TEST_CASE("data set: samples and batches, as DistributedSampler and DataLoader count them") {
-  CHECK(sample({.size = 10}, 4) == SampledSet{.per_rank = 3, .repeated = 2, .dropped = 0});
-  CHECK(sample({.size = 10, .sampler_drop_last = true}, 4) ==
+  CHECK(deal_out({.size = 10}, 4) == SampledSet{.per_rank = 3, .repeated = 2, .dropped = 0});
+  CHECK(deal_out({.size = 10, .sampler_drop_last = true}, 4) ==
         SampledSet{.per_rank = 2, .repeated = 0, .dropped = 2});
-  CHECK(sample({.size = 3, .sampler_drop_last = true}, 4) ==
+  CHECK(deal_out({.size = 3, .sampler_drop_last = true}, 4) ==
         SampledSet{.per_rank = 0, .repeated = 0, .dropped = 3});
-  CHECK(sample({.size = 8, .sampler_drop_last = true}, 4) ==
+  CHECK(deal_out({.size = 8, .sampler_drop_last = true}, 4) ==
         SampledSet{.per_rank = 2, .repeated = 0, .dropped = 0});
-  CHECK(batch({.size = 10}, 10, 4) == BatchedSet{.full = 2, .tail = 2, .dropped = 0});
-  CHECK(batch({.size = 10, .loader_drop_last = true}, 10, 4) ==
+  CHECK(in_batches({.size = 10}, 10, 4) == BatchedSet{.full = 2, .tail = 2, .dropped = 0});
+  CHECK(in_batches({.size = 10, .loader_drop_last = true}, 10, 4) ==
         BatchedSet{.full = 2, .tail = 0, .dropped = 2});
 }
 

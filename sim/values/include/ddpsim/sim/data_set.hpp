@@ -21,7 +21,7 @@ struct SampledSet {
   bool operator==(const SampledSet&) const = default;
 };
 /// Exactly `num_samples`, for 1 rank and more.
-SampledSet sample(const DataSet& set, std::int64_t ranks);
+SampledSet deal_out(const DataSet& set, std::int64_t ranks);
 
 /// What DataLoader makes of a rank's part.
 struct BatchedSet {
@@ -30,6 +30,6 @@ struct BatchedSet {
   std::int64_t dropped = 0;  ///< samples of this rank
   bool operator==(const BatchedSet&) const = default;
 };
-BatchedSet batch(const DataSet& set, std::int64_t per_rank, std::int64_t batch_size);
+BatchedSet in_batches(const DataSet& set, std::int64_t per_rank, std::int64_t batch_size);
 
 }  // namespace ddpsim
