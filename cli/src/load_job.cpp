@@ -39,7 +39,13 @@ bool over_flow(const JobArguments& arguments) {
 /// Options that do not go together.
 void require_consistent(const JobArguments& arguments, const TypedLine& typed) {
   if (arguments.scheme) require_of_scheme(parse_scheme(*arguments.scheme), arguments.ddp);
-  if (arguments.data_loader) parse_data_loader(*arguments.data_loader);
+  if (arguments.data_loader) {
+    parse_data_loader(*arguments.data_loader);
+    if (arguments.measured_step)
+      throw UsageError(
+          "--data-loader: what a replay misses of --measured-step is put down to compute and "
+          "communication, and of a step that waits for data to neither; leave one out");
+  }
   require_of_epoch(arguments.epoch, arguments.ddp, arguments.scheme);
   if (arguments.background && !over_flow(arguments))
     throw UsageError("--background: only --network flow knows of other traffic; add it");

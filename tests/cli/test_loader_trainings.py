@@ -13,7 +13,7 @@ from torch_python import ENVIRONMENT, pythons_with_torch, trained_together
 
 FOLDER = pathlib.Path(__file__).parent
 STEP_MS, STEPS = 40, 30
-CASES = ["0:2:20", "1:1:20", "1:2:60", "2:1:120", "4:2:160", "4:4:240"]
+CASES = ["0:2:20", "1:2:60", "2:1:120", "4:2:160"]
 KEPT = ["0:2:20", "0:2:40", "0:2:60", *(f"{w}:{f}:{w * each}" for w in (1, 2, 4) for f in (1, 2, 4) for each in (20, 40, 60))]
 RENEW = os.environ.get("DDPSIM_UPDATE_GOLDEN") == "1"
 
@@ -31,7 +31,7 @@ class LoaderTrainings(unittest.TestCase):
 
     def trained(self, script, ranks, *more):
         folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
-        return trained_together(self.python, FOLDER / script, folder, ranks, *more)
+        return trained_together(self.python, FOLDER / script, folder, ranks, ranks, *more)
 
     def test_steps(self):
         """On a machine that does something else, too, one of the two is apart now and then: of those that are, the better of two."""
