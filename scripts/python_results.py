@@ -57,6 +57,8 @@ PARTS = {
     "explained_by": "Explanation", "variation": "Variation", "stragglers": "Straggler", "rank_waits": "RankWaits",
     "SimulateResult.measured": "MeasuredStep", "MeasuredStep.spans": "MeasuredSpan", "SimulateResult.launch_cost": "LaunchCost",
     "iterations": "Iteration", "iteration_statistics": "IterationStatistics", "model_averaging": "ModelAveraging",
+    "data_loader": "DataLoader", "DataLoader.options": "DataLoaderOptions", "epoch": "Epoch", "join": "Join", "Join.iteration": "JoinCollective",
+    "joined_iteration": "JoinCollective", "Join.end": "JoinCollective", "data_loading": "DataLoading",
     "scheme": "Scheme", "staleness": "Staleness", "further_model_averaging": "ModelAveraging", "SimulateResult.collectives": "Collective", "Iteration.collectives": "Collective",
     "loss": "Loss", "memory": "Memory", "Memory.parts": "MemoryParts",
     "CompareResult.rows": "CompareRow", "Comparison.rows": "CompareRow", "workloads": "Comparison", "mix": "Mix", "Mix.rows": "MixRow",

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "data_loader_arguments.hpp"
 #include "help_group.hpp"
 #include "interference_arguments.hpp"
 #include "scheme_arguments.hpp"
@@ -63,6 +64,7 @@ void add_job_options(CLI::App& command, JobArguments& arguments) {
   add_network_options(command, arguments);
   add_interference_option(command, arguments.interference);
   add_recording_options(command, arguments);
+  add_data_loader_option(command, arguments.data_loader);
   add_memory_options(command, arguments.memory);
   add_variation_options(command, arguments.variation);
   add_host_options(command, arguments.host);

@@ -9,6 +9,7 @@
 #include "cluster_arguments.hpp"
 #include "ddp_arguments.hpp"
 #include "ddpsim/traces/import.hpp"
+#include "epoch_arguments.hpp"
 #include "host_arguments.hpp"
 #include "memory_arguments.hpp"
 #include "variation_arguments.hpp"
@@ -34,6 +35,8 @@ struct JobArguments {
   bool no_trace_calibration = false;
   std::optional<std::int64_t> batch;
   std::optional<std::string> scheme;
+  std::optional<std::string> data_loader;
+  EpochArguments epoch;  ///< of simulate alone
   DdpArguments ddp;
   MemoryArguments memory;
   VariationArguments variation;

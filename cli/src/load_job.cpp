@@ -7,6 +7,7 @@
 
 #include "cluster_arguments.hpp"
 #include "compute_transfer.hpp"
+#include "data_loader_arguments.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/models/transfer.hpp"
@@ -38,6 +39,14 @@ bool over_flow(const JobArguments& arguments) {
 /// Options that do not go together.
 void require_consistent(const JobArguments& arguments, const TypedLine& typed) {
   if (arguments.scheme) require_of_scheme(parse_scheme(*arguments.scheme), arguments.ddp);
+  if (arguments.data_loader) {
+    parse_data_loader(*arguments.data_loader);
+    if (arguments.measured_step)
+      throw UsageError(
+          "--data-loader: what a replay misses of --measured-step is put down to compute and "
+          "communication, and of a step that waits for data to neither; leave one out");
+  }
+  require_of_epoch(arguments.epoch, arguments.ddp, arguments.scheme);
   if (arguments.background && !over_flow(arguments))
     throw UsageError("--background: only --network flow knows of other traffic; add it");
   require_one_backend(arguments.backend, typed, over_flow(arguments));
@@ -233,6 +242,13 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
     cluster = calibrated_by_recording(std::move(cluster), loaded.workload, asked.tuning);
   const ComputeTransfer compute = carry_over(loaded.workload, arguments, cluster);
   set_compute(asked.options, arguments, compute.scale, loaded.workload, cluster);
+  asked.options.data_set = data_set(arguments.epoch, arguments.workload, loaded.workload);
+  if (arguments.epoch.uneven_inputs)
+    asked.options.uneven_inputs =
+        parse_uneven_inputs(*arguments.epoch.uneven_inputs, cluster.ranks());
+  if (arguments.data_loader)
+    asked.options.data_loader =
+        data_loader_of(*arguments.data_loader, arguments.workload, loaded.workload, request);
   asked.options.optimizer = know_memory(arguments.memory, loaded.workload);
   CollectiveModel model = collective_model(arguments, asked, loaded.workload, cluster, readers);
 

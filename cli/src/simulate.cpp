@@ -143,6 +143,7 @@ void add_simulate(CLI::App& app, std::function<int()>& action) {
       app.add_subcommand("simulate", "one configuration: verdict, breakdown, bucket table");
   const auto arguments = std::make_shared<SimulateArguments>();
   add_job_options(*command, arguments->job);
+  add_epoch_options(*command, arguments->job.epoch);
   command
       ->add_option("--iterations", arguments->job.iterations,
                    "simulate this many steps from the first of a training run (default: the "

@@ -77,6 +77,10 @@ def simulate(
     gpu: Text | None = None,
     batch: int | None = None,
     compute_scale: Text | None = None,
+    data_loader: Text | None = None,
+    dataset_size: int | None = None,
+    drop_last: Literal["none", "sampler", "loader", "both"] | None = None,
+    uneven_inputs: Text | None = None,
     optimizer: Literal["sgd", "momentum", "adam", "adamw"] | None = None,
     master_weights: bool = False,
     memory: Text | None = None,
@@ -174,6 +178,14 @@ def simulate(
         gpu (TEXT): accept the cluster's GPU: the workload is carried over layer by layer
         batch (INT): samples per GPU, where not the recorded ones: carried over layer by layer
         compute_scale (TEXT): speed of the cluster's GPU relative to the recording's: 2.3±0.2
+        data_loader (KEY=VALUE,…): how batches are loaded: num_workers, prefetch_factor, pin_memory, non_blocking as
+            DataLoader has them; batch (time of a worker) or sample and storage, sample_bytes; cores of a node;
+            batch_bytes to the GPU (docs/data_loading.md)
+        dataset_size (INT): samples of an epoch, dealt out by DistributedSampler: its steps, what repeats, the batch at
+            its end, its time
+        drop_last: of --dataset-size, whose drop_last=True: DistributedSampler's, DataLoader's, both (default: none)
+        uneven_inputs (KEY=VALUE,…): ranks with different numbers of batches, within DDP's join(): inputs=10+9+10+8 or
+            inputs=90..100, divide_by_initial_world_size, throw_on_early_termination
 
     Memory:
         optimizer: whose state counts as memory (its time is the recording's); default: momentum for models of images,
@@ -259,6 +271,10 @@ def simulate(
         "--gpu": gpu,
         "--batch": batch,
         "--compute-scale": compute_scale,
+        "--data-loader": data_loader,
+        "--dataset-size": dataset_size,
+        "--drop-last": drop_last,
+        "--uneven-inputs": uneven_inputs,
         "--optimizer": optimizer,
         "--master-weights": master_weights,
         "--memory": memory,
@@ -326,6 +342,7 @@ def tune(
     gpu: Text | None = None,
     batch: int | None = None,
     compute_scale: Text | None = None,
+    data_loader: Text | None = None,
     optimizer: Literal["sgd", "momentum", "adam", "adamw"] | None = None,
     master_weights: bool = False,
     memory: Text | None = None,
@@ -419,6 +436,9 @@ def tune(
         gpu (TEXT): accept the cluster's GPU: the workload is carried over layer by layer
         batch (INT): samples per GPU, where not the recorded ones: carried over layer by layer
         compute_scale (TEXT): speed of the cluster's GPU relative to the recording's: 2.3±0.2
+        data_loader (KEY=VALUE,…): how batches are loaded: num_workers, prefetch_factor, pin_memory, non_blocking as
+            DataLoader has them; batch (time of a worker) or sample and storage, sample_bytes; cores of a node;
+            batch_bytes to the GPU (docs/data_loading.md)
 
     Memory:
         optimizer: whose state counts as memory (its time is the recording's); default: momentum for models of images,
@@ -499,6 +519,7 @@ def tune(
         "--gpu": gpu,
         "--batch": batch,
         "--compute-scale": compute_scale,
+        "--data-loader": data_loader,
         "--optimizer": optimizer,
         "--master-weights": master_weights,
         "--memory": memory,
@@ -563,6 +584,7 @@ def advise(
     gpu: Text | None = None,
     batch: int | None = None,
     compute_scale: Text | None = None,
+    data_loader: Text | None = None,
     optimizer: Literal["sgd", "momentum", "adam", "adamw"] | None = None,
     master_weights: bool = False,
     memory: Text | None = None,
@@ -653,6 +675,9 @@ def advise(
         gpu (TEXT): accept the cluster's GPU: the workload is carried over layer by layer
         batch (INT): samples per GPU, where not the recorded ones: carried over layer by layer
         compute_scale (TEXT): speed of the cluster's GPU relative to the recording's: 2.3±0.2
+        data_loader (KEY=VALUE,…): how batches are loaded: num_workers, prefetch_factor, pin_memory, non_blocking as
+            DataLoader has them; batch (time of a worker) or sample and storage, sample_bytes; cores of a node;
+            batch_bytes to the GPU (docs/data_loading.md)
 
     Memory:
         optimizer: whose state counts as memory (its time is the recording's); default: momentum for models of images,
@@ -732,6 +757,7 @@ def advise(
         "--gpu": gpu,
         "--batch": batch,
         "--compute-scale": compute_scale,
+        "--data-loader": data_loader,
         "--optimizer": optimizer,
         "--master-weights": master_weights,
         "--memory": memory,
@@ -797,6 +823,7 @@ def compare(
     timing: Literal["recorded", "compacted"] | None = None,
     no_trace_calibration: bool = False,
     batch: int | None = None,
+    data_loader: Text | None = None,
     gpu: Texts | None = None,
     compute_scale: Texts | None = None,
     measured_step: Texts | None = None,
@@ -905,6 +932,9 @@ def compare(
         no_trace_calibration: do not calibrate the cluster with the recording's own all-reduces, as where it is the one
             recorded on
         batch (INT): samples per GPU, where not the recorded ones: carried over layer by layer
+        data_loader (KEY=VALUE,…): how batches are loaded: num_workers, prefetch_factor, pin_memory, non_blocking as
+            DataLoader has them; batch (time of a worker) or sample and storage, sample_bytes; cores of a node;
+            batch_bytes to the GPU (docs/data_loading.md)
         gpu (TEXT): accept this GPU of a cluster: the workload is carried over layer by layer; repeatable
         compute_scale (TEXT): speed of a GPU relative to the recording's, A100:2.3±0.2; repeatable. Without a name: of
             whichever GPU differs
@@ -1005,6 +1035,7 @@ def compare(
         "--timing": timing,
         "--no-trace-calibration": no_trace_calibration,
         "--batch": batch,
+        "--data-loader": data_loader,
         "--gpu": repeated(gpu),
         "--compute-scale": repeated(compute_scale),
         "--measured-step": repeated(measured_step),

@@ -1,4 +1,6 @@
+#include "data_lines.hpp"
 #include "ddpsim/reports/reports.hpp"
+#include "epoch_lines.hpp"
 #include "json_parts.hpp"
 #include "timeline_difference_report.hpp"
 
@@ -150,6 +152,9 @@ void write_step(JsonWriter& json, const StepResult& step, const std::optional<Sc
   json.end_array();
   if (step.averaging) write_averaging(json, *step.averaging);
   if (step.staleness) write_staleness(json, *step.staleness);
+  if (step.data) write_data(json, *step.data);
+  if (step.epoch) write_epoch(json, *step.epoch);
+  if (step.joined) write_joined(json, *step.joined);
   json.key("events").count(step.events);
 }
 

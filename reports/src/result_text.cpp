@@ -5,8 +5,10 @@
 #include <cmath>
 #include <utility>
 
+#include "data_lines.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "ddpsim/sim/size_text.hpp"
+#include "epoch_lines.hpp"
 #include "loss_lines.hpp"
 #include "overlap_drawing.hpp"
 #include "page.hpp"
@@ -328,6 +330,10 @@ std::string result_text(const SimulationResult& result, const ReportContext& con
            after_blank(loss_table(times, context.confidence, style, speaks_of_buckets(context))));
   if (!speaks_of_buckets(context))
     page.add(Weight::answer, scheme_lines(result.step, digits, style));
+  if (result.step.data) page.add(Weight::answer, data_lines(*result.step.data, digits, style));
+  if (result.step.epoch) page.add(Weight::answer, epoch_lines(*result.step.epoch, digits, style));
+  if (result.step.joined)
+    page.add(Weight::answer, joined_lines(*result.step.joined, digits, style));
   page.add(Weight::more, after_blank(breakdown(times, context, style)));
   page.add(Weight::more, communication_line(times, digits, style));
   page.add(Weight::more, averaging_line(result.step, digits, style));

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "ddpsim/sim/data_supply.hpp"
 #include "ddpsim/sim/step.hpp"
 
 namespace ddpsim {
 
 Duration pause_after_step(const Job& job, const Recorded& recorded) {
-  const Duration between = stall(recorded).value_or(Duration());
-  return std::max(between, Duration()) * job.options().ddp.accumulate;
+  const Duration between = std::max(stall(recorded).value_or(Duration()), Duration());
+  return (between - replaced_pause(job, recorded)) * job.options().ddp.accumulate;
 }
 
 Duration forward_ahead(const Job& job, const Recorded& recorded) {

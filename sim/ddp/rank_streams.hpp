@@ -280,6 +280,18 @@ class RankStreams {
     hold_compute(purpose, record_on_host(purpose), Duration());
   }
 
+  /// The host reads what came of a collective, launched here and now: neither it nor the compute stream goes on before.
+  void reduce_and_read(OperationKind purpose, std::uint32_t index) {
+    host(OperationKind::launch, costs_.host_launch);
+    hold_compute(purpose, collective(purpose, index), costs_.event_latency + to_device(index));
+    read(purpose);
+  }
+  void read(OperationKind purpose) {
+    append_wait(programs_.host, purpose, record(programs_.compute, purpose),
+                costs_.launch_latency + costs_.host_launch);
+    hold_compute(purpose, record_on_host(purpose), Duration());
+  }
+
  private:
   static bool is_copy_in(OperationKind purpose) {
     return purpose == OperationKind::copy_in || purpose == OperationKind::comm_hook;

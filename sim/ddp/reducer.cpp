@@ -62,14 +62,19 @@ class StepScheduler {
   }
 
   RankStep write() {
+    tell_inputs();
     // Blocking device-to-host copies: a host round trip.
     for (const std::uint32_t index : step_.rebuild)
       streams_.blocking_collective(OperationKind::rebuild, index,
                                    costs_.launch_latency + costs_.host_launch);
+    agree_on_buffers();
     broadcast_buffers();
+    tell_reducing();
     for (batch_ = 0; batch_ + 1 < ddp_.accumulate; ++batch_) {
       forward(batch_ == 0);
       backward_without_sync();
+      tell_inputs();
+      tell_reducing();
     }
     forward(ddp_.accumulate == 1);
     search_unused();
@@ -96,6 +101,32 @@ class StepScheduler {
   }
 
  private:
+  /// Join: the first of a forward's collectives. Nobody waits for it here.
+  void tell_inputs() {
+    if (step_.join.empty()) return;
+    const StepPlan::JoinNotices& notices = step_.join[joined_];
+    streams_.host(OperationKind::launch, costs_.host_launch);
+    ranks_told_ = streams_.collective(OperationKind::join, notices.not_joined);
+    if (notices.early_termination)
+      streams_.reduce_and_read(OperationKind::join, *notices.early_termination);
+  }
+  void agree_on_buffers() {
+    if (!step_.join.empty() && step_.join.front().common_rank)
+      streams_.reduce_and_read(OperationKind::join, *step_.join.front().common_rank);
+  }
+  void tell_reducing() {
+    if (step_.join.empty()) return;
+    streams_.host(OperationKind::launch, costs_.host_launch);
+    streams_.collective(OperationKind::join, step_.join[joined_++].backward_reduces);
+  }
+  /// By the first hook, where gradients are divided by the ranks that have inputs.
+  void read_divisor() {
+    const auto& inputs = step_.job.options().uneven_inputs;
+    if (!inputs || inputs->divide_by_initial_world_size) return;
+    streams_.hold_compute(OperationKind::join, ranks_told_, costs_.event_latency);
+    streams_.read(OperationKind::join);
+  }
+
   /// One flatten kernel, the broadcast, and one copy back per buffer, for each dtype. The trace of a
   /// one-rank job shows the copies back on rank 0 too, so all ranks are alike.
   void broadcast_buffers() {
@@ -243,6 +274,7 @@ class StepScheduler {
       compute_gradient(gradient, hooks);
       const std::int32_t bucket = step_.bucket_of[gradient.parameter];
       if (bucket < 0) continue;
+      if (first_hook) read_divisor();
       if (first_hook) hooks_of_unused(pending);
       first_hook = false;
       launched(OperationKind::backward, 0, gradient.idle, gradient.waited_copy, bucket);
@@ -449,7 +481,9 @@ class StepScheduler {
   const std::optional<std::vector<Duration>> recorded_launches_;
   const std::vector<double> shares_of_forward_;  ///< by layer
   RankStreams streams_;
-  int batch_ = 0;  ///< micro-batch
+  int batch_ = 0;           ///< micro-batch
+  std::size_t joined_ = 0;  ///< of Join's notices, those of micro-batches before
+  EventId ranks_told_ = 0;
   WorkInFlight work_;
   RankStep written_;
 };
@@ -477,7 +511,11 @@ PlannedStep schedule_reducer(const Job& job, const std::vector<Bucket>& buckets,
     }
   }
   result.hook_waits = stops_backward(job.options().ddp.comm_hook);
-  result.host_reads = !step.layers.empty() || reads_map;
+  const auto& inputs = job.options().uneven_inputs;
+  const bool reads_inputs =
+      inputs && (inputs->throw_on_early_termination || !inputs->divide_by_initial_world_size ||
+                 step.join.front().common_rank.has_value());
+  result.host_reads = !step.layers.empty() || reads_map || reads_inputs;
   result.averaging = step.averaging;
   result.parameter_broadcasts = step.parameter_broadcasts;
   result.local_used_map = step.local_used_map;

@@ -8,6 +8,7 @@
 
 #include "cannot_schedule.hpp"
 #include "comm_hook.hpp"
+#include "data_feed.hpp"
 #include "ddpsim/sim/assert.hpp"
 #include "flow_planner.hpp"
 #include "iteration_statistics.hpp"
@@ -356,6 +357,7 @@ SimulationResult simulate(const Job& job, Progress* progress, WithTimeline with_
   SimulationResult result;
   RankWaits waits;
   RankStates ranks(job);
+  DataFeed feed(job);
   Duration host_lead;
   const bool with_host = options.iterations > 0 && begins_with_host(job);
   int iteration = options.iterations > 0 ? 1 : 0;
@@ -384,9 +386,20 @@ SimulationResult simulate(const Job& job, Progress* progress, WithTimeline with_
     step.result.buckets = describe_buckets(step.planned, step.execution, buckets);
     step.result.collectives = describe_collectives(step.planned, step.execution);
     step.result.averaging = step.planned.averaging;
+    StepTimes& times = step.result.times;
+    if (last) step.result.data = data_supply(job, times.iteration, times.host);
+    add_stall(iteration == 0 ? supply_stall(job, times.iteration, times.host)
+                             : feed.next(times.iteration, times.host),
+              times);
+    if (last) {
+      const Duration warm_up = step.result.data ? step.result.data->warm_up_extra : Duration();
+      step.result.epoch = epoch_of(job, times.iteration, warm_up);
+      step.result.joined = joined_epoch_of(job, buckets, times.iteration);
+    }
     if (last) step.result.staleness = staleness_of(job, step.result.times);
     note_optimizer(step.planned, step.execution, step.result);
     if (last && with_timeline == WithTimeline::yes) result.timeline = draw(job, buckets, step);
+    if (last) draw_supply(step.result, result.timeline);
     if (iteration > 0) result.iterations.push_back(step.result);
     result.step = std::move(step.result);
   }
@@ -396,7 +409,9 @@ SimulationResult simulate(const Job& job, Progress* progress, WithTimeline with_
 }
 
 StepTimes simulate_times(const Job& job) {
-  return run_steady_step(job, buckets_for(job, 0), Detail::none).result.times;
+  StepTimes times = run_steady_step(job, buckets_for(job, 0), Detail::none).result.times;
+  add_stall(supply_stall(job, times.iteration, times.host), times);
+  return times;
 }
 
 }  // namespace ddpsim

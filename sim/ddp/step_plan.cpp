@@ -38,6 +38,25 @@ void add_statistics(StepPlan& step) {
     }
 }
 
+/// Of a float each, but the rank whose buffers are broadcast; no recording holds them.
+void add_join(StepPlan& step) {
+  const auto& inputs = step.job.options().uneven_inputs;
+  if (!inputs) return;
+  const auto notice = [&](Bytes bytes, const char* unit) {
+    return add(step, step.job, CollectiveKind::all_reduce, bytes, kUnrecorded, StepPhase::forward,
+               unit);
+  };
+  for (int batch = 0; batch < step.ddp().accumulate; ++batch) {
+    StepPlan::JoinNotices notices{.not_joined = notice(Bytes(4), "ranks not joined")};
+    if (inputs->throw_on_early_termination)
+      notices.early_termination = notice(Bytes(4), "early termination");
+    if (batch == 0 && step.broadcasts_buffers())
+      notices.common_rank = notice(Bytes(8), "common rank");
+    notices.backward_reduces = notice(Bytes(4), "backward reduces");
+    step.join.push_back(notices);
+  }
+}
+
 void add_broadcasts(StepPlan& step) {
   const auto* scheme = std::get_if<ZeroRedundancy>(&step.job.options().scheme);
   if (scheme == nullptr) return;
@@ -117,6 +136,7 @@ StepPlan plan_step(const Job& job, const std::vector<Bucket>& buckets, const Ste
         if (step.used[parameter]) step.copies_out += step.copies[parameter];
   add_collectives(step, kind);
   add_broadcasts(step);
+  add_join(step);
   step.averaging = model_averaging(job, step.kernels);
   return step;
 }

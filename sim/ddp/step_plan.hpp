@@ -39,6 +39,15 @@ struct StepPlan {
   std::optional<std::uint32_t> local_used_map;
   std::uint32_t statistics = 0;  ///< first of SyncBatchNorm's
 
+  /// Of Join, a micro-batch's each, into collectives.
+  struct JoinNotices {
+    std::uint32_t not_joined = 0;
+    std::optional<std::uint32_t> early_termination;
+    std::optional<std::uint32_t> common_rank;
+    std::uint32_t backward_reduces = 0;
+  };
+  std::vector<JoinNotices> join;
+
   std::optional<ModelAveraging> averaging;  ///< of local SGD
 
   /// Of ZeroRedundancyOptimizer: of the optimizer, what a rank steps, and into collectives, what it sends then.

@@ -145,6 +145,29 @@ Span written_out(const Drawn& drawn, const Workload& workload,
 
 }  // namespace
 
+void draw_supply(const StepResult& step, Timeline& timeline) {
+  if (!step.data || !step.data->simulated) return;
+  for (RankTimeline& rank : timeline.ranks) {
+    TimePoint end;
+    for (const Span& span : rank.spans)
+      if (span.track == Track::compute) end = std::max(end, span.end);
+    const TimePoint there = end + step.data->wait;
+    if (there > end)
+      rank.spans.push_back({.track = Track::host,
+                            .name = "waits for data",
+                            .bucket = {},
+                            .start = end,
+                            .end = there});
+    if (step.data->copy > Duration())
+      rank.spans.push_back({.track = Track::compute,
+                            .name = "copy of the batch",
+                            .bucket = {},
+                            .start = there,
+                            .end = there + step.data->copy});
+    std::ranges::stable_sort(rank.spans, {}, &Span::start);
+  }
+}
+
 void note_optimizer(const PlannedStep& planned, const Execution& execution, StepResult& step) {
   const Program& program = planned.schedule.ranks.front().compute;
   const std::vector<OperationTime>& times = execution.ranks.front().compute;

@@ -19,6 +19,7 @@ Section section_of(OperationKind purpose) {
     case OperationKind::buffer_copy:
     case OperationKind::buffer_broadcast:
     case OperationKind::rebuild:
+    case OperationKind::join:
       return Section::forward;
     case OperationKind::backward:
     case OperationKind::copy_in:
@@ -70,7 +71,7 @@ ComputeStream walk(const PlannedStep& planned, const std::vector<OperationTime>&
       case Section::forward:
         times.forward += passed;
         if (works && purpose == OperationKind::forward) stream.work.forward += program[i].duration;
-        if (purpose != OperationKind::forward && purpose != OperationKind::rebuild)
+        if (purpose == OperationKind::buffer_copy || purpose == OperationKind::buffer_broadcast)
           times.buffer_broadcast += passed;
         break;
       case Section::backward:

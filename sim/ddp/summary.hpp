@@ -44,6 +44,9 @@ Timeline draw_timeline(const PlannedStep& planned, const Execution& execution,
                        const Workload& workload, const std::vector<Bucket>& buckets,
                        bool slowest_first = false);
 
+/// Behind the step, what its host waits for data, and the copy of it to the GPU.
+void draw_supply(const StepResult& step, Timeline& timeline);
+
 /// Of the compute stream: for kernels of the model that the host has yet to launch. What else it waits for is no
 /// forward, backward or optimizer; until its start is no backward.
 inline bool waits_for_launch(const Operation& operation) {

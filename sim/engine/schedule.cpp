@@ -44,6 +44,8 @@ std::string_view name_of(OperationKind purpose) {
       return "broadcast";
     case OperationKind::pack:
       return "pack, cast, unpack";
+    case OperationKind::join:
+      return "join";
   }
   return "";
 }

@@ -1,5 +1,6 @@
 #include "ddpsim/sim/workload.hpp"
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 
@@ -91,6 +92,29 @@ std::optional<Duration> stall(const Recorded& recorded) {
   if (with.exposed) span += *with.exposed;
   if (with.finalize) span += *with.finalize;
   return *recorded.iteration - span;
+}
+
+Duration waited_for_data(const Recorded& recorded) {
+  if (!recorded.data_loading) return Duration();
+  const Duration pause = std::max(stall(recorded).value_or(Duration()), Duration());
+  return std::min(pause, recorded.data_loading->median);
+}
+
+std::optional<Duration> supply_interval(const Recorded& recorded) {
+  constexpr double kWaits = 0.01;  // of a step
+  if (!recorded.data_loading || !recorded.data_loading->processes || !recorded.iteration)
+    return std::nullopt;
+  Duration sum;
+  std::int64_t count = 0;
+  for (const StepSample& step : recorded.steps)
+    if (step.iteration) {
+      sum += *step.iteration;
+      ++count;
+    }
+  const Duration mean =
+      count == 0 ? *recorded.iteration : Duration::picoseconds(sum.picoseconds() / count);
+  if (recorded.data_loading->mean <= mean.scaled(kWaits)) return std::nullopt;
+  return mean;
 }
 
 bool launch_bound(const Recorded& recorded) {

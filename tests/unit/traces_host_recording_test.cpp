@@ -78,6 +78,28 @@ TEST_CASE("host: fetching a batch is no launching") {
   CHECK(trace.import().workload.host_held == std::vector<Duration>{30_us, 30_us});
 }
 
+TEST_CASE("host: what the trainer waited for its DataLoader is kept") {
+  CHECK_FALSE(late_host().import().workload.data_loading);
+  TraceBuilder trace = late_host();
+  const auto fetch = [&](const char* iterator, double from, double to) {
+    trace.span("user_annotation", std::string("enumerate(DataLoader)#") + iterator + ".__next__",
+               TraceBuilder::kCaller, from, to);
+  };
+  fetch("_MultiProcessingDataLoaderIter", 50, 52);
+  fetch("_MultiProcessingDataLoaderIter", 60, 64);
+  fetch("_MultiProcessingDataLoaderIter", 70, 80);
+  const DataLoading waits = trace.import().workload.data_loading.value();
+  CHECK(waits.median == 4_us);
+  CHECK(waits.p90 == 10_us);
+  CHECK(waits.mean == 7_us);
+  CHECK(waits.count == 3);
+  CHECK(waits.processes);
+  TraceBuilder alone = late_host();
+  alone.span("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+             TraceBuilder::kCaller, 50, 70);
+  CHECK_FALSE(alone.import().workload.data_loading->processes);
+}
+
 TEST_CASE("host: DDP's own launches are left out, and the time of its hooks") {
   TraceBuilder trace;
   trace.step(1, 0, 1000).kernel(10, 20, 30, TraceBuilder::kCaller).ddp();

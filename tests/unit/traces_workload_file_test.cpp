@@ -123,6 +123,19 @@ TEST_CASE("workload file: how far a host may be ahead is kept") {
   CHECK(parse_workload(format_workload(read), "w.json").launches == read.launches);
 }
 
+TEST_CASE("workload file: waits for data are kept") {
+  const char* text = R"({"parameters": [{"name": "p", "shape": [1], "dtype": "float32"}],
+    "data_loading": {"median_us": 2, "p90_us": 5, "mean_us": 3, "count": 7, "loads": "workers", "interval_us": 50}})";
+  const Workload workload = parse_workload(text, "waits");
+  CHECK(workload.data_loading == DataLoading{.median = Duration::microseconds(2),
+                                             .p90 = Duration::microseconds(5),
+                                             .mean = Duration::microseconds(3),
+                                             .count = 7,
+                                             .processes = true,
+                                             .interval = Duration::microseconds(50)});
+  CHECK(parse_workload(format_workload(workload), "again").data_loading == workload.data_loading);
+}
+
 TEST_CASE("workload file: only parameters are needed") {
   const Workload workload =
       parse_workload(R"({"parameters":[{"name":"a","shape":[1],"dtype":"float32"}]})", "w.json");

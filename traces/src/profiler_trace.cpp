@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,6 +14,7 @@
 
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/sim/ddp_options.hpp"
+#include "ddpsim/sim/quantile.hpp"
 #include "ddpsim/sim/size_text.hpp"
 #include "event_reader.hpp"
 #include "gradient_ready.hpp"
@@ -60,6 +63,7 @@ class TraceImport {
   void fill_collectives(const RecordedStep& step);
   void fill_variation(const RecordedStep& step, std::vector<StepSample> complete);
   void fill_host(const RecordedStep& step, std::size_t index);
+  void fill_data_loading();
   void note_rank_trace(const RecordedStep& step, const TraceHeader& header);
 
   std::string file_;
@@ -118,6 +122,7 @@ Imported TraceImport::interpret(const TraceHeader& header, bool mended) {
   fill_collectives(step);
   fill_variation(step, std::move(chosen.complete));
   fill_host(step, chosen.index);
+  fill_data_loading();
   note_rank_trace(step, header);
   return std::move(result_);
 }
@@ -417,6 +422,50 @@ void TraceImport::fill_variation(const RecordedStep& step, std::vector<StepSampl
                    .backward = busy(step.backward_start_ns, step.backward_end_ns),
                    .optimizer = busy(optimizer_ns, end_ns)};
   if (complete.size() > 1) workload.steps = std::move(complete);
+}
+
+/// Of one, that; else without the first.
+Duration mean_of(const std::vector<Duration>& waits) {
+  if (waits.size() == 1) return waits.front();
+  Duration sum;
+  for (std::size_t k = 1; k < waits.size(); ++k) sum += waits[k];
+  return Duration::picoseconds(sum.picoseconds() / static_cast<std::int64_t>(waits.size() - 1));
+}
+
+/// Over the whole trace: one step's says little.
+void TraceImport::fill_data_loading() {
+  if (compacted() || records_.node_count(TraceRecords::Node::loading) == 0) return;
+  std::vector<Duration> waits;
+  for (const HostSpan& call :
+       records_.nodes(TraceRecords::Node::loading, std::numeric_limits<std::int64_t>::min(),
+                      std::numeric_limits<std::int64_t>::max()))
+    waits.push_back(span(call.start_ns, call.end_ns));
+  if (waits.empty()) return;
+  Workload& workload = result_.workload;
+  DataLoading loading{.median = quantile(waits, 0.5),
+                      .p90 = quantile(waits, 0.9),
+                      .mean = mean_of(waits),
+                      .count = static_cast<std::int64_t>(waits.size()),
+                      .processes = records_.loads_in_workers(),
+                      .interval = {}};
+  workload.data_loading = loading;
+  if (workload.recorded_with.accumulate == 1)
+    workload.data_loading->interval = supply_interval(workload);
+  const auto ms = [](Duration time) { return fmt::format("{:.4g} ms", time.milliseconds()); };
+  std::string sentence = fmt::format(
+      "the trainer waited {} a batch for its DataLoader (mean of {}; median {}, 90th percentile "
+      "{})",
+      ms(loading.mean), loading.count, ms(loading.median), ms(loading.p90));
+  if (!loading.processes)
+    sentence += ", loading in its own thread (num_workers=0)";
+  else if (workload.data_loading->interval)
+    sentence += fmt::format(": workers gave one every {}, and the step waited for them",
+                            ms(*workload.data_loading->interval));
+  else if (!workload.iteration)
+    sentence += ": whether workers kept up is not known without the time between steps";
+  else
+    sentence += ": workers kept up; how much more they give is not known";
+  result_.recognised.push_back(std::move(sentence));
 }
 
 void TraceImport::fill_host(const RecordedStep& step, std::size_t index) {

@@ -40,6 +40,7 @@ class RecordingReader {
   Launches read_launches(const Cursor& cursor) const;
   PartTimes read_launch_cost(const Cursor& cursor);
   PartTimes read_parts(const Cursor& cursor);
+  std::optional<DataLoading> read_data_loading(const Cursor& cursor);
   /// `what` each part of the step does so long: none does it for longer than it lasts.
   PartTimes read_parts_of(const Cursor& cursor, const Recorded& recorded, std::string_view what);
   void read_steps(const Cursor& list, Recorded& recorded);
@@ -62,6 +63,8 @@ void RecordingReader::read(const Object& object, Recorded& recorded) {
   if (const auto host = object.optional("host")) read_host(*host, recorded);
   if (const auto busy = object.optional("gpu_busy"))
     recorded.busy = read_parts_of(*busy, recorded, "busy");
+  if (const auto loading = object.optional("data_loading"))
+    recorded.data_loading = read_data_loading(*loading);
   if (const auto with = object.optional("recorded_with")) {
     read_recorded_with(*with, recorded.recorded_with);
   }
@@ -69,6 +72,29 @@ void RecordingReader::read(const Object& object, Recorded& recorded) {
     read_steps(*steps, recorded);
     check_iteration(*steps, recorded);
   }
+}
+
+std::optional<DataLoading> RecordingReader::read_data_loading(const Cursor& cursor) {
+  const Object object =
+      cursor.object({"median_us", "p90_us", "mean_us", "count", "loads", "interval_us"});
+  const auto median = fields_.need(object, "median_us");
+  const auto p90 = fields_.need(object, "p90_us");
+  if (!median || !p90) return std::nullopt;
+  DataLoading loading{.median = fields_.time(*median), .p90 = fields_.time(*p90), .count = 1};
+  if (loading.p90 < loading.median)
+    p90->fail("the 90th percentile is below the median", "Expected it no shorter");
+  const auto mean = object.optional("mean_us");
+  loading.mean = mean ? fields_.time(*mean) : loading.median;
+  if (const auto count = object.optional("count")) loading.count = count->integer(1, 1'000'000'000);
+  if (const auto loads = object.optional("loads"))
+    loading.processes = loads->choice({"workers", "trainer"}) == "workers";
+  if (const auto interval = object.optional("interval_us")) {
+    loading.interval = fields_.time(*interval);
+    if (!loading.processes)
+      interval->fail("stands beside a trainer that loads by itself",
+                     "It is of workers, which load beside the step");
+  }
+  return loading;
 }
 
 void RecordingReader::check_iteration(const Cursor& steps, const Recorded& recorded) {

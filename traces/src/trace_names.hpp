@@ -8,6 +8,8 @@ namespace ddpsim {
 inline constexpr std::string_view kStepMarker = "ProfilerStep";
 inline constexpr std::string_view kOptimizerStep = "Optimizer.step";
 inline constexpr std::string_view kDataLoading = "enumerate(DataLoader)";
+/// "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"; without workers it is a _SingleProcessDataLoaderIter.
+inline constexpr std::string_view kWorkersLoad = "#_MultiProcessing";
 inline constexpr std::string_view kDdpForward = "DistributedDataParallel.forward";
 inline constexpr std::string_view kCommsOperation = "record_param_comms";
 inline constexpr std::string_view kGlooAllReduce = "gloo:all_reduce";

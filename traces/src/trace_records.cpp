@@ -101,6 +101,7 @@ void TraceRecords::add_host_operation(const TraceEvent& event) {
     calling_threads_[optimizers_.back().thread] = true;
   } else if (name.starts_with(kDataLoading)) {
     loading_.push_back(pack_node(event));
+    loads_in_workers_ = loads_in_workers_ || contains(name, kWorkersLoad);
   } else if (name == kCommsOperation || is_nccl_call(name)) {
     Collective call = collective_of_call(event);
     // An older record_param_comms says nothing, and waiting is no collective.

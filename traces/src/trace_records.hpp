@@ -99,6 +99,7 @@ class TraceRecords {
   std::int64_t unlaunched() const { return unlaunched_; }  ///< activities whose launch is not there
   std::int64_t early() const { return early_; }  ///< activities that start before their launch
   bool ddp_hooks() const { return ddp_hooks_; }
+  bool loads_in_workers() const { return loads_in_workers_; }
   std::int64_t devices() const { return static_cast<std::int64_t>(devices_.size()); }
   std::optional<std::int64_t> first_device() const;
   std::int64_t events() const { return events_; }
@@ -168,6 +169,7 @@ class TraceRecords {
   std::deque<PackedNode> gradients_with_hooks_;
   std::deque<PackedNode> held_;
   std::deque<PackedNode> loading_;
+  bool loads_in_workers_ = false;
   std::deque<StepMarker> steps_;
   std::deque<HostSpan> optimizers_;
   StepSource step_source_ = StepSource::markers;

@@ -58,7 +58,7 @@ Workload WorkloadReader::read(const Cursor& root) {
                                      "optimizer",     "iteration",      "host",
                                      "gpu_busy",      "buffers",        "activations",
                                      "recorded_with", "steps",          "ranks",
-                                     "provenance"});
+                                     "provenance",    "data_loading"});
   if (const auto name = object.optional("name")) workload_.name = name->string();
   if (const auto gpu = object.optional("gpu")) workload_.gpu = gpu->string();
   if (const auto precision = object.optional("precision"))
@@ -236,8 +236,9 @@ void WorkloadReader::read_ranks(const Cursor& list) {
   }
   bool whole = true;
   for (const Cursor& entry : entries) {
-    const Object object = entry.object({"rank", "offset_us", "forward", "backward", "optimizer",
-                                        "iteration", "host", "gpu_busy", "recorded_with", "steps"});
+    const Object object =
+        entry.object({"rank", "offset_us", "forward", "backward", "optimizer", "iteration", "host",
+                      "gpu_busy", "recorded_with", "steps", "data_loading"});
     RankRecording recording;
     const auto rank = fields_.need(object, "rank");
     if (rank) recording.rank = static_cast<int>(rank->integer(0, 1'000'000'000));

@@ -182,6 +182,16 @@ void write_phases(JsonWriter& json, const Recorded& recorded, const StatedCosts&
   write_phase(json, "iteration", recorded.iteration);
   write_host(json, recorded, costs);
   if (recorded.busy) write_parts(json, "gpu_busy", *recorded.busy);
+  if (const auto& loading = recorded.data_loading) {
+    json.key("data_loading").begin_object(Layout::line);
+    json.key("median_us").time(loading->median);
+    json.key("p90_us").time(loading->p90);
+    json.key("mean_us").time(loading->mean);
+    json.key("count").integer(loading->count);
+    json.key("loads").string(loading->processes ? "workers" : "trainer");
+    write_time(json, "interval_us", loading->interval);
+    json.end_object();
+  }
 }
 
 void write_ranks(JsonWriter& json, const std::vector<RankRecording>& ranks) {

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "ddpsim/sim/bucket_assignment.hpp"
+#include "ddpsim/sim/data_supply.hpp"
+#include "ddpsim/sim/epoch.hpp"
 #include "ddpsim/sim/loss.hpp"
 #include "ddpsim/sim/nccl.hpp"
 #include "ddpsim/sim/timeline.hpp"
@@ -70,7 +72,7 @@ struct StepTimes {
   Duration optimizer;
   Duration sync_batchnorm;   ///< waited for SyncBatchNorm's exchanges, in forward and backward
   Duration model_averaging;  ///< a step's share of what local SGD does once in its period
-  Duration stall;
+  Duration stall;            ///< between steps, waiting for data included
   /// Waiting for the slowest of the GPUs to compute (rank_slowdown.hpp) …
   Duration slowest_gpu;
   /// … and what several ranks cost beyond that, or --rank-slowdown says they do.
@@ -142,6 +144,10 @@ struct StepResult {
   std::vector<CollectiveResult> collectives;  ///< under a scheme that was asked for
   std::optional<ModelAveraging> averaging;    ///< of local SGD
   std::optional<Staleness> staleness;         ///< of asynchronous parameter servers
+  std::optional<DataSupply>
+      data;                    ///< of a loader that was asked for, or that a recording waited for
+  std::optional<Epoch> epoch;  ///< of a data set that was given
+  std::optional<JoinedEpoch> joined;  ///< of uneven inputs
   /// The first stretch of rank 0's optimizer, on the clock of the buckets; both alike where it takes no time.
   TimePoint optimizer_start;
   TimePoint optimizer_end;

@@ -47,6 +47,7 @@ enum class OperationKind : std::uint8_t {
   reduce_scatter,
   broadcast,
   pack,  ///< copies and casts around a scheme's collectives
+  join,  ///< what ranks tell each other of their inputs
 };
 std::string_view name_of(OperationKind purpose);
 

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "ddpsim/sim/bucket.hpp"
+#include "ddpsim/sim/data_loader.hpp"
+#include "ddpsim/sim/data_set.hpp"
 #include "ddpsim/sim/ddp_costs.hpp"
 #include "ddpsim/sim/ddp_options.hpp"
 #include "ddpsim/sim/optimizer.hpp"
@@ -13,6 +15,7 @@
 #include "ddpsim/sim/rank_slowdown.hpp"
 #include "ddpsim/sim/rank_variation.hpp"
 #include "ddpsim/sim/scheme.hpp"
+#include "ddpsim/sim/uneven_inputs.hpp"
 #include "ddpsim/sim/units.hpp"
 
 namespace ddpsim {
@@ -71,6 +74,11 @@ struct SimulationOptions {
   /// Buckets to use in place of the reducer's own (a partition under study).
   std::optional<std::vector<Bucket>> buckets;
   OptimizerSetting optimizer;
+  /// How its batches are loaded. Absent: as recorded.
+  std::optional<DataLoader> data_loader;
+  std::optional<DataSet> data_set;
+  /// The step stands within Join. Absent: every rank has as many inputs, and nobody asks.
+  std::optional<UnevenInputs> uneven_inputs;
 };
 
 }  // namespace ddpsim

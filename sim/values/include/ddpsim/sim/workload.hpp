@@ -158,6 +158,21 @@ struct Launches {
   bool operator==(const Launches&) const = default;
 };
 
+/// What the recorded trainer waited in `next(iter(DataLoader))`, over the steps recorded.
+struct DataLoading {
+  Duration median;  ///< lower
+  Duration p90;     ///< as quantile.hpp defines it
+  Duration
+      mean;  ///< without the first, which may begin an epoch: workers that give several batches at once make a step in
+             ///< several wait, and the median none
+  std::int64_t count = 0;
+  bool processes = true;  ///< workers load (num_workers > 0); false: the thread that trains
+  /// Of workers that bound the recording: they gave a batch in so long, its step. Absent: they kept up, and give at least
+  /// one a step (calls that find a batch there take 0.1 ms), or the thread that trains loads.
+  std::optional<Duration> interval;
+  bool operator==(const DataLoading&) const = default;
+};
+
 enum class ParameterOrder { definition, assumed };
 
 /// One step as one rank recorded it.
@@ -181,6 +196,7 @@ struct Recorded {
   RecordedWith recorded_with;
   /// Every complete step of the recording, this one among them; empty where one alone is known.
   std::vector<StepSample> steps;
+  std::optional<DataLoading> data_loading;  ///< absent where not recorded
   bool operator==(const Recorded&) const = default;
 };
 
@@ -220,6 +236,12 @@ const Recorded& recorded_by(const Workload& workload, int rank);
 /// stall = iteration - (forward + backward + exposed + finalize + optimizer): time between steps
 /// that belongs to none of them. Negative when steps overlap, absent where the iteration is.
 std::optional<Duration> stall(const Recorded& recorded);
+
+/// Of the pause between recorded steps (stall), what was a wait for data.
+Duration waited_for_data(const Recorded& recorded);
+/// How soon workers gave batches that bound a recording, the mean of its steps; absent where they did not: a mean wait of 1 %
+/// of a step is what can be told from none.
+std::optional<Duration> supply_interval(const Recorded& recorded);
 
 /// Of backward, in which the GPU waited for the host: from here on the step is launch-bound. The open traces that are
 /// bound by the GPU idle in 0 to 20 % of it, those bound by the host in half of it and more.

@@ -1,0 +1,20 @@
+// Where a step's batches come from, in JSON and for people.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "ddpsim/formats/json_writer.hpp"
+#include "ddpsim/reports/reports.hpp"
+#include "ddpsim/sim/data_supply.hpp"
+#include "text_layout.hpp"
+
+namespace ddpsim {
+
+/// `data_loader` of a result.
+void write_data(JsonWriter& json, const DataSupply& supply);
+
+/// A paragraph; empty where nothing is known of the data.
+std::string data_lines(const DataSupply& supply, int digits, const TerminalStyle& style);
+
+}  // namespace ddpsim
