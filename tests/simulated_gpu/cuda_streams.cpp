@@ -97,10 +97,14 @@ cudaError_t cudaEventCreate(cudaEvent_t* event) {
   const Call call(machine().settings.call_ns);
   if (const cudaError_t error = usable(); error != cudaSuccess) return report(error);
   Machine& m = machine();
-  int& place = m.first_free_event;
-  while (place < kEvents && m.events[place].used) ++place;
+  int& first = m.first_free_event;
+  while (first < kEvents && m.events[first].used) ++first;
+  // Somebody may still wait for a former owner's recordings, which another's must not overtake.
+  int place = first;
+  while (place < kEvents && (m.events[place].used || m.events[place].done < m.events[place].asked))
+    ++place;
   if (place == kEvents) return report(cudaErrorMemoryAllocation);
-  m.events[place].used = true;  // what waits for a former owner's recordings still does
+  m.events[place].used = true;
   m.events[place].recorded = false;
   *event = reinterpret_cast<cudaEvent_t>(&m.events[place]);
   return cudaSuccess;
