@@ -20,6 +20,7 @@
 #include "process_groups.hpp"
 #include "scheme_writer.hpp"
 #include "schemes.hpp"
+#include "shared_communicator.hpp"
 #include "unit_sizes.hpp"
 #include "units.hpp"
 
@@ -29,6 +30,7 @@ namespace {
 constexpr std::size_t kMostInFlight = 2;  ///< all-gathers whose memory is not free yet
 
 struct PlannedUnit {
+  Dtype stored;
   UnitSizes sizes;
   StepCollective gather;
   StepCollective reduce;
@@ -41,12 +43,17 @@ struct Fsdp1Plan {
   std::vector<Unit> units;
   std::vector<PlannedUnit> planned;
   int ranks;       ///< that shard together
+  GradientDivision division;
   double stepped;  ///< share of the parameters a rank steps
 
   bool frees_after_forward(std::size_t unit) const {
     const bool frees = scheme.strategy == ShardingStrategy::full_shard ||
                        scheme.strategy == ShardingStrategy::hybrid_shard;
     return frees && !units[unit].module.empty();
+  }
+  Dtype computed(const PlannedUnit& unit) const { return scheme.param_dtype.value_or(unit.stored); }
+  Dtype reduced(const PlannedUnit& unit) const {
+    return scheme.reduce_dtype.value_or(computed(unit));
   }
   bool shards() const { return scheme.strategy != ShardingStrategy::no_shard; }
   bool frees_in_backward(bool sync) const {
@@ -65,6 +72,7 @@ Fsdp1Plan plan_fsdp1(const Job& job, const Fsdp1& scheme) {
                  .units = units_called(job.workload(), scheme.wrap),
                  .planned = {},
                  .ranks = scheme.strategy == ShardingStrategy::no_shard ? 1 : group.ranks(),
+                 .division = divided_in_two(all),
                  .stepped = 0};
   const std::vector<bool> written = gradients_written(job.workload());
   Bytes whole;
@@ -79,7 +87,8 @@ Fsdp1Plan plan_fsdp1(const Job& job, const Fsdp1& scheme) {
     const auto of_unit = [&](StepCollective collective, StepPhase phase) {
       return named(std::move(collective), unit.name(), phase);
     };
-    PlannedUnit planned{.sizes = sizes,
+    PlannedUnit planned{.stored = stored_type(job.workload(), unit),
+                        .sizes = sizes,
                         .gather = {},
                         .reduce = {},
                         .between = {},
@@ -121,13 +130,11 @@ class Fsdp1Writer {
   }
 
   RankStep write() {
-    bool adds = false;
     for (int batch = 0; batch < writer_.micro_batches(); ++batch) {
       const bool sync = !scheme_.no_sync || batch + 1 == writer_.micro_batches();
-      writer_.begin_batch(adds);
+      writer_.begin_batch(false);
       forward();
       backward(sync);
-      adds = !sync;
     }
     writer_.optimizer(plan_.stepped);
     return writer_.finish();
@@ -137,6 +144,7 @@ class Fsdp1Writer {
 
  private:
   using Launched = SchemeWriter::Launched;
+  using From = SharedCommunicator::From;
 
   void forward() {
     phase_ = StepPhase::forward;
@@ -186,16 +194,25 @@ class Fsdp1Writer {
     writer_.end_backward();
     for (const Launched& reduced : std::exchange(reduced_, {})) writer_.wait_for(reduced);
     if (shard_is_there_)
-      streams_.hold_compute(OperationKind::pack, *std::exchange(shard_is_there_, std::nullopt),
-                            Duration());
+      streams_.hold_compute(OperationKind::pack, *std::exchange(shard_is_there_, std::nullopt));
   }
 
   /// The flat parameter's hook: autograd comes to its views behind all that forward computed since they were made.
   void after_backward(std::size_t unit, bool sync) {
+    put_together(unit);
     gathered_[unit].is_asked_for = false;
     if (plan_.frees_in_backward(sync)) reshard(unit);
     if (scheme_.backward_prefetch == BackwardPrefetch::post) prefetch_before(unit);
     if (sync) reduce(unit);
+  }
+
+  /// Autograd puts the flat gradient together on the compute stream, and adds it to one that is there.
+  void put_together(std::size_t unit) {
+    const PlannedUnit& planned = plan_.planned[unit];
+    if (!planned.has_gradient) return;
+    writer_.pack(writer_.kernels().copy(planned.sizes.gradient));
+    if (std::exchange(gathered_[unit].has_gradient, true))
+      writer_.accumulate(planned.sizes.gradient);
   }
 
   /// The one that forward left before it, unless backward has come to that already.
@@ -214,24 +231,27 @@ class Fsdp1Writer {
 
   void unshard(std::size_t unit) {
     if (!plan_.shards() || std::exchange(gathered_[unit].is_asked_for, true)) return;
-    if (scheme_.limit_all_gathers && freed_.size() >= kMostInFlight) {
-      if (freed_.front()) streams_.hold_host(OperationKind::launch, *freed_.front());
-      freed_.pop_front();
-    }
-    if (std::exchange(gathered_[unit].is_there, true)) return;
+    const bool was_there = std::exchange(gathered_[unit].is_there, true);
     const PlannedUnit& planned = plan_.planned[unit];
     EventId ready = from_;
-    if (scheme_.param_dtype) {
+    if (!was_there && plan_.computed(planned) != planned.stored) {  // before the host waits
       streams_.hold_on(casts_, OperationKind::pack, from_);
-      streams_.hold_on(casts_, OperationKind::pack, streams_.record_on_host(OperationKind::launch));
+      streams_.hold_for_launch(casts_, OperationKind::pack);
       streams_.work_on(
           casts_, OperationKind::pack,
           writer_.kernels().cast(planned.sizes.stored, planned.sizes.gathered_shard(plan_.ranks)));
       ready = streams_.record_on(casts_, OperationKind::pack);
     }
+    if (scheme_.limit_all_gathers && freed_.size() >= kMostInFlight) {
+      if (freed_.front()) streams_.hold_host(OperationKind::launch, *freed_.front());
+      freed_.pop_front();
+    }
+    if (was_there) return;
     StepCollective gather = planned.gather;
     gather.phase = phase_;
+    shared_.enter(streams_, {}, From::gathers);
     gathered_[unit].launched = writer_.launch({}, gather, {ready});
+    shared_.left(*gathered_[unit].launched, From::gathers);
   }
   void wait_for(std::size_t unit) {
     if (auto& launched = gathered_[unit].launched)
@@ -243,39 +263,59 @@ class Fsdp1Writer {
     freed_.push_back(streams_.record_on_compute(OperationKind::forward));
   }
 
-  /// Autograd puts the flat gradient together on the compute stream.
+  /// On the stream behind backward: what is done to a shard there keeps the communicator from nothing.
   void reduce(std::size_t unit) {
     const PlannedUnit& planned = plan_.planned[unit];
     if (!planned.has_gradient) return;
     const KernelCosts& kernels = writer_.kernels();
-    writer_.pack(kernels.copy(planned.sizes.gradient));
-    const EventId written = streams_.record_on_compute(OperationKind::backward);
-    streams_.hold_on(reductions_, OperationKind::pack, written);
-    if (scheme_.reduce_dtype && scheme_.reduce_dtype != scheme_.param_dtype)
-      streams_.work_on(reductions_, OperationKind::pack,
-                       kernels.cast(planned.sizes.gradient, planned.sizes.reduced));
-    streams_.work_on(reductions_, OperationKind::pack,
-                     kernels.copy(planned.sizes.reduced));  // divided
-    const Launched reduced =
-        writer_.launch({}, planned.reduce, {streams_.record_on(reductions_, OperationKind::pack)});
-    reduced_.push_back(reduced);
-    Launched last = reduced;
-    if (planned.between) {
-      last = writer_.launch(between_, *planned.between, {reduced.done});
-      reduced_.push_back(last);
-    }
-    if (!plan_.shards() || (!scheme_.reduce_dtype && !scheme_.param_dtype)) return;
+    const Bytes reduced = planned.sizes.reduced;
+    if (plan_.shards()) gathered_[unit].has_gradient = false;  // it is freed
     streams_.hold_on(reductions_, OperationKind::pack,
-                     last.done);  // back to the type that is stored
-    streams_.work_on(reductions_, OperationKind::pack,
-                     kernels.cast(planned.sizes.reduced_shard(plan_.ranks), planned.sizes.stored));
-    shard_is_there_ = streams_.record_on(reductions_, OperationKind::pack);
+                     streams_.record_on_compute(OperationKind::backward));
+    Duration work;
+    if (plan_.reduced(planned) != plan_.computed(planned))
+      work += kernels.cast(planned.sizes.gradient, planned.sizes.unpadded);
+    if (reduced > planned.sizes.unpadded && plan_.shards())
+      work += kernels.zero_fill(reduced) + kernels.copy(planned.sizes.unpadded);
+    if (plan_.division.before) work += kernels.copy(reduced);
+    if (work > Duration()) {
+      streams_.hold_for_launch(reductions_, OperationKind::pack);
+      streams_.work_on(reductions_, OperationKind::pack, work);
+    }
+    const EventId ready = streams_.record_on(reductions_, OperationKind::pack);
+    shared_.enter(streams_, {}, From::reductions);
+    const Launched all =
+        writer_.launch({}, planned.reduce, {ready}, RankStreams::Behind::own_stream);
+    shared_.left(all, From::reductions);
+    reduced_.push_back(all);
+    streams_.follow_on(reductions_, OperationKind::pack, all.done);
+    if (planned.between) reduced_.push_back(writer_.launch(between_, *planned.between, {all.done}));
+    finish_shard(planned.between ? between_ : reductions_, unit);
+  }
+
+  /// Divided, cast into the type that is stored, added to what is there.
+  void finish_shard(RankStreams::Beside stream, std::size_t unit) {
+    const PlannedUnit& planned = plan_.planned[unit];
+    const KernelCosts& kernels = writer_.kernels();
+    const Bytes shard =
+        plan_.shards() ? planned.sizes.reduced_shard(plan_.ranks) : planned.sizes.reduced;
+    Duration work;
+    if (plan_.division.after) work += kernels.copy(shard);
+    if (plan_.reduced(planned) != planned.stored) work += kernels.cast(shard, planned.sizes.stored);
+    if (plan_.shards() && std::exchange(gathered_[unit].has_shard, true))
+      work += kernels.accumulate(planned.sizes.stored);
+    if (work == Duration()) return;
+    streams_.hold_for_launch(stream, OperationKind::pack);
+    streams_.work_on(stream, OperationKind::pack, work);
+    shard_is_there_ = streams_.record_on(stream, OperationKind::pack);
   }
 
   struct Gathered {
     bool is_due = false;        ///< backward is to come to it
     bool is_asked_for = false;  ///< in this pass
     bool is_there = false;      ///< or on its way
+    bool has_gradient = false;  ///< of the whole unit, of a micro-batch before
+    bool has_shard = false;     ///< reduced, of a micro-batch before
     std::optional<Launched> launched;
   };
 
@@ -295,6 +335,7 @@ class Fsdp1Writer {
   std::vector<Launched> reduced_;
   std::optional<EventId> shard_is_there_;
   EventId from_ = 0;
+  SharedCommunicator shared_;
   StepPhase phase_ = StepPhase::forward;
 };
 

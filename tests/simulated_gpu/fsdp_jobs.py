@@ -129,7 +129,7 @@ def cluster(draw, nodes, gpus):
     drawn = random_jobs.cluster(draw, gpus)
     drawn["nodes"] = nodes
     if nodes > 1:
-        drawn["network"] = {"kind": "infiniband", "nics_per_node": gpus, "per_nic": "100Gbps"}
+        drawn["network"] = {"kind": "ib", "nics_per_node": gpus, "per_nic": "100Gbps"}
     return drawn
 
 

@@ -20,7 +20,6 @@ STEPS = 6
 ALONE = ("--nccl", "2.27.3", "--rank-slowdown", "0%", "--interference", "sm:0 memory:0 nccl:1")
 APART_US = 0.1
 KINDS = {"all-gather": "all_gather", "reduce-scatter": "reduce_scatter", "all-reduce": "all_reduce"}
-COPIES = ("pack", "accumulate")
 
 
 def table(job, collectives):
@@ -39,6 +38,19 @@ def driver_collectives(document):
     return {(KINDS[one["kind"]], one["bytes"]): one["end_us"] - one["last_arrival_us"] for one in document["collectives"]}
 
 
+def began_behind(spans, latency):
+    """A collective begins no sooner than its communicator is free, which the event in front of it does not say."""
+    found, before = [], None
+    for span in spans:
+        if span[0] in ("all_gather", "reduce_scatter"):
+            what, unit, start, end = span
+            if before:
+                start = max(start, before[1] + (0 if before[0] == what else latency))
+            before, span = (what, end), (what, unit, start, end)
+        found.append(span)
+    return found
+
+
 class Work:
     """Spans of one kind on a stream, laid end to end: when so much of it is done. Neighbours may be drawn as one."""
 
@@ -48,7 +60,7 @@ class Work:
 
     def instants(self, begin, end):
         """When work goes on behind `begin` of it, and when `end` of it is done."""
-        at, started, tiny = 0, None, 0.005
+        at, started, tiny = 0, None, 0.05
         for start, stop in self.spans:
             if started is None and at + (stop - start) > begin + tiny:
                 started = start + max(begin - at, 0)
@@ -105,10 +117,13 @@ class Predicted(Fsdp):
         driven = self.spans(job.driver_lines(STEPS), table(job, driver_collectives(document)))
         yield "step", next(end for what, unit, _, end in driven if (what, unit) == ("step", "ends")) - document["iteration_us"]
 
-        launches = [(unit, end) for what, unit, _, end in driven if what == "launch"]
+        # The event that host and streams have in common began when its launch had got there.
+        latency = job.cluster["gpu_costs"]["launch_latency_us"]
+        launches = [(unit, end - latency) for what, unit, _, end in driven if what == "launch"]
         self.assertEqual([one["unit"] for one in document["collectives"]], [unit for unit, _ in launches], "order of launches")
         for (unit, end), one in zip(launches, document["collectives"]):
             yield f"launch {one['kind']}", end - one["launch_us"]
+        driven = began_behind(driven, job.cluster["gpu_costs"]["event_latency_us"])
         for kind, name in KINDS.items():
             predicted = [one for one in document["collectives"] if one["kind"] == kind]
             happened = [span for span in driven if span[0] == name]
@@ -120,7 +135,7 @@ class Predicted(Fsdp):
         def predicted_work(names):
             return Work((span["start_us"], span["end_us"]) for span in drawn if span["track"] == "compute" and span["name"] in names)
         for what, names in (("forward", ("forward",)), ("backward", ("backward",)), ("optimizer", ("optimizer",))):
-            happened = [span for span in driven if span[0] == what]
+            happened = [span for span in driven if span[0] in (what, *(("accumulate",) if what == "backward" else ()))]
             work, at = predicted_work(names), 0
             for _, unit, start, end in happened:
                 began, ended = work.instants(at, at + end - start)

@@ -1,6 +1,7 @@
 // fully_shard, function by function as in torch/distributed/fsdp/_fully_shard of 2.13 (_fsdp_param_group.py,
 // _fsdp_collectives.py, _fsdp_state.py): one group of parameters a module, sharded on their first dimension, default
 // communication, nothing offloaded. Functions have PyTorch's names.
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <optional>
@@ -314,7 +315,7 @@ class Fsdp2 : public Trainer {
     const Unit& own = unit(g);
     const ddpsim_type type = job_.reduce_type;
     const bool overflows = type == DDPSIM_FLOAT16;
-    const ncclRedOp_t operation = overflows || job_.ranks == 1 ? ncclSum : ncclAvg;
+    const ncclRedOp_t operation = overflows ? ncclSum : ncclAvg;
     int pre = 1;
     while (overflows && job_.ranks % pre == 0 && job_.ranks / pre > pre) pre *= 2;
     const double post = overflows ? static_cast<double>(job_.ranks) / pre : 1;
@@ -359,10 +360,14 @@ class Fsdp2 : public Trainer {
     if (group.sharded_gradient.data == nullptr) {
       group.sharded_gradient = output;
     } else {
-      rank_.pack(last, "add", own, [&](cudaStream_t stream) {
-        return ddpsim_add(stream, output.data, group.sharded_gradient.data, own.shard,
-                          DDPSIM_FLOAT32);
-      });
+      for (const Place& place : own.parameters) {
+        const std::int64_t behind = place.elements - rank_.group_rank() * place.shard;
+        rank_.pack(last, "add", own, [&](cudaStream_t stream) {  // of nothing: no kernel
+          return ddpsim_add(stream, rank_.at(output, place.shard_at, DDPSIM_FLOAT32),
+                            rank_.at(group.sharded_gradient, place.shard_at, DDPSIM_FLOAT32),
+                            std::min(place.shard, behind), DDPSIM_FLOAT32);
+        });
+      }
       rank_.memory().give(output);
     }
     cudaEvent_t& last_event = last_post_reduce_[last];
