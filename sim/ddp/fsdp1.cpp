@@ -6,8 +6,9 @@
 //             root, unit 0, … in front of each one's forward; in backward each one's all-gather in front of that of the
 //             unit before it (BACKWARD_PRE) or behind it (BACKWARD_POST), its reduce-scatter behind it
 //   host      takes, before it issues an all-gather, the oldest of what was freed, if there are two, and waits until it is
-//             (limit_all_gathers). What a step leaves the next one takes: by then it is free. A unit that is gathered
-//             takes one all the same: in backward the root
+//             (limit_all_gathers). What a step leaves the next one takes, so that where launches are counted it is
+//             no further ahead than the end of backward. A unit that is gathered takes one all the same: in backward the
+//             root
 //
 // Casts of a shard and of a gradient, and divisions, run on streams of their own; between groups of a hybrid strategy a
 // communicator of its own all-reduces shards. The root is gathered once: it is freed after backward alone.
@@ -121,10 +122,13 @@ class Fsdp1Writer {
         casts_(streams_.open()),
         reductions_(streams_.open()),
         between_(streams_.open()),
+        unshards_(streams_.open()),
         hook_(job.options().costs.host_unit_hook),
         spans_(spans_of(plan.units, recording)),
         gathered_(plan.units.size()),
         freed_(freed_before) {
+    for (std::size_t i = 0; kind.freed_before && i < freed_before; ++i)
+      freed_[i].before = (*kind.freed_before)[i];
     for (const UnitHook& hook : forward_hooks(plan.units, spans_))
       (hook.when == UnitHook::When::before ? entered_ : left_).push_back(hook.unit);
   }
@@ -137,7 +141,10 @@ class Fsdp1Writer {
       backward(sync);
     }
     writer_.optimizer(plan_.stepped);
-    return writer_.finish();
+    RankStep step = writer_.finish();
+    for (const OnceFree& free : freed_)
+      step.freed.push_back({.operation = free.operation, .at = free.before.value_or(Duration())});
+    return step;
   }
   /// So many the next step may take.
   std::size_t freed() const { return freed_.size(); }
@@ -150,6 +157,7 @@ class Fsdp1Writer {
     phase_ = StepPhase::forward;
     // The root's hook: what is gathered was stepped by then.
     from_ = streams_.record_on_compute(OperationKind::forward);
+    streams_.hold_on(unshards_, OperationKind::pack, from_);
     for (const UnitHook& hook : forward_hooks(plan_.units, spans_)) {
       writer_.forward_to(hook.forward);
       if (hook.when == UnitHook::When::before) {
@@ -180,7 +188,6 @@ class Fsdp1Writer {
         continue;
       }
       writer_.backward_to(hook.gradient);
-      writer_.call_hook(hook_);
       // Views made a unit ahead in forward come one later in backward: autograd runs what was made last first.
       if (!scheme_.forward_prefetch) {
         after_backward(hook.unit, sync);
@@ -200,6 +207,7 @@ class Fsdp1Writer {
   /// The flat parameter's hook: autograd comes to its views behind all that forward computed since they were made.
   void after_backward(std::size_t unit, bool sync) {
     put_together(unit);
+    writer_.call_hook(hook_);
     gathered_[unit].is_asked_for = false;
     if (plan_.frees_in_backward(sync)) reshard(unit);
     if (scheme_.backward_prefetch == BackwardPrefetch::post) prefetch_before(unit);
@@ -243,7 +251,9 @@ class Fsdp1Writer {
       ready = streams_.record_on(casts_, OperationKind::pack);
     }
     if (scheme_.limit_all_gathers && freed_.size() >= kMostInFlight) {
-      if (freed_.front()) streams_.hold_host(OperationKind::launch, *freed_.front());
+      const OnceFree& oldest = freed_.front();
+      if (oldest.event) streams_.hold_host(OperationKind::launch, *oldest.event);
+      if (oldest.before) streams_.hold_host_for(*oldest.before);
       freed_.pop_front();
     }
     if (was_there) return;
@@ -255,12 +265,17 @@ class Fsdp1Writer {
   }
   void wait_for(std::size_t unit) {
     if (auto& launched = gathered_[unit].launched)
-      writer_.wait_for(*std::exchange(launched, std::nullopt));
+      return writer_.wait_for(*std::exchange(launched, std::nullopt));
+    // Nothing came: it waits all the same, in forward for a stream that waits for it.
+    if (phase_ == StepPhase::forward)
+      streams_.hold_compute(OperationKind::pack,
+                            streams_.record_on(unshards_, OperationKind::pack));
   }
   void reshard(std::size_t unit) {
     if (!gathered_[unit].is_there) return;
     gathered_[unit].is_there = false;
-    freed_.push_back(streams_.record_on_compute(OperationKind::forward));
+    const EventId event = streams_.record_on_compute(OperationKind::forward);
+    freed_.push_back({.event = event, .operation = streams_.last_on_compute(), .before = {}});
   }
 
   /// On the stream behind backward: what is done to a shard there keeps the communicator from nothing.
@@ -310,6 +325,14 @@ class Fsdp1Writer {
     shard_is_there_ = streams_.record_on(stream, OperationKind::pack);
   }
 
+  /// The memory of a unit, from an event on …
+  struct OnceFree {
+    std::optional<EventId> event;
+    std::optional<std::size_t> operation;
+    /// … or a moment in a step before; neither: by then nobody waits for it.
+    std::optional<Duration> before;
+  };
+
   struct Gathered {
     bool is_due = false;        ///< backward is to come to it
     bool is_asked_for = false;  ///< in this pass
@@ -326,12 +349,13 @@ class Fsdp1Writer {
   const RankStreams::Beside casts_;
   const RankStreams::Beside reductions_;
   const RankStreams::Beside between_;
+  const RankStreams::Beside unshards_;  ///< but for its all-gathers
   const Duration hook_;
   const std::vector<UnitSpan> spans_;
   std::vector<std::size_t> entered_;          ///< units in the order forward enters them …
   std::vector<std::size_t> left_;             ///< … and leaves them
   std::vector<Gathered> gathered_;            ///< by unit
-  std::deque<std::optional<EventId>> freed_;  ///< not yet taken; in an earlier step: absent
+  std::deque<OnceFree> freed_;       ///< not yet taken
   std::vector<Launched> reduced_;
   std::optional<EventId> shard_is_there_;
   EventId from_ = 0;
@@ -361,10 +385,12 @@ PlannedStep schedule_fsdp1(const Job& job, const Fsdp1& scheme, const StepKind& 
   const Fsdp1Plan plan = plan_fsdp1(job, scheme);
   const std::size_t freed = freed_in_steps_before(job, plan);
   StepCollectives collectives;
-  return planned_step(
+  PlannedStep step = planned_step(
       job, states, collectives, [&](const RankClass& alike, const Recording& recording) {
         return Fsdp1Writer(job, plan, collectives, kind, alike, recording, freed).write();
       });
+  step.host_reads = freed > 0;  // it never gets further ahead than the last unit that was freed
+  return step;
 }
 
 }  // namespace ddpsim

@@ -141,6 +141,11 @@ class RankStreams {
   void hold_host_until(Duration since_start, OperationKind purpose, std::int32_t bucket) {
     append_wait_until(programs_.host, purpose, std::max(start_ + since_start, start_), bucket);
   }
+  /// The host waits for what the GPU did in a step before: `since_start` of this one, negative.
+  void hold_host_for(Duration since_start) {
+    append_wait_until(programs_.host, OperationKind::launch,
+                      start_ + since_start + costs_.event_latency);
+  }
   void hold_compute(OperationKind purpose, EventId event, Duration latency) {
     append_wait(programs_.compute, purpose, event, latency);
   }

@@ -88,7 +88,7 @@ class Job:
 
     def driver_lines(self, steps):
         keys = {"scheme": self.scheme, "ranks": self.ranks, "group": self.group, "steps": steps, "steps_ahead": 1,
-                "micro_batches": self.micro_batches, "hook_us": HOOK_US, "collective_us": self.collective_us,
+                "micro_batches": self.micro_batches, "hook_us": HOOK_US, "wake_us": self.cluster["gpu_costs"]["event_latency_us"], "collective_us": self.collective_us,
                 "optimizer_us": self.optimizer_us * self.stepped()}
         for key, value in self.options.items():
             keys[key] = {"true": 1, "false": 0}.get(value, value)

@@ -60,7 +60,7 @@ class Work:
 
     def instants(self, begin, end):
         """When work goes on behind `begin` of it, and when `end` of it is done."""
-        at, started, tiny = 0, None, 0.05
+        at, started, tiny = 0, None, 0.5
         for start, stop in self.spans:
             if started is None and at + (stop - start) > begin + tiny:
                 started = start + max(begin - at, 0)

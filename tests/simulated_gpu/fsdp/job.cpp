@@ -74,6 +74,10 @@ class Reader {
       job_.hook_ns = nanoseconds();
     else if (key == "collective_us")
       job_.collective_ns = nanoseconds();
+    else if (key == "wake_us")
+      job_.wake_ns = nanoseconds();
+    else if (key == "root_output_is_its_own")
+      job_.root_output_is_its_own = yes();
     else if (key == "optimizer_us")
       job_.optimizer_ns = nanoseconds();
     else if (key == "no_sync")

@@ -2,7 +2,9 @@
 //
 //   scheme fsdp1|fsdp2            ranks N            group N (ranks that shard together; the others replicate)
 //   steps N                       micro_batches N    steps_ahead N (of the host)
-//   hook_us T                     collective_us T    of the host: Python around a unit, launching a collective
+//   hook_us T    collective_us T    wake_us T        of the host: Python around a unit, launching a collective, going on when
+//                                 an event it stood for is there
+//   root_output_is_its_own 0|1    else, where nothing of the root's is behind all units, what it returns is the last one's
 //   optimizer_us T                no_sync 0|1        param_dtype fp32|bf16|fp16     reduce_dtype …
 //   strategy full_shard|…         backward_prefetch pre|post|none    forward_prefetch 0|1    limit_all_gathers 0|1
 //   reshard_after_forward 0|1     reshard_root 0|1
@@ -46,6 +48,8 @@ struct Job {
   int steps_ahead = 1;
   std::int64_t hook_ns = 0;
   std::int64_t collective_ns = 0;
+  std::int64_t wake_ns = 0;
+  bool root_output_is_its_own = true;
   std::int64_t optimizer_ns = 1000;
   bool no_sync = true;
   ddpsim_type param_type = DDPSIM_FLOAT32;

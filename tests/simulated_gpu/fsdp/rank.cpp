@@ -50,7 +50,7 @@ Rank::Rank(const Job& job, int rank, Communicators communicators, bool by_parame
 }
 
 bool Rank::root_computes_last() const {
-  return units_[stretches_.back().unit].is_root;
+  return job_.root_output_is_its_own || units_[stretches_.back().unit].is_root;
 }
 
 /// Units by first use, the root first.
@@ -218,7 +218,13 @@ void Rank::collective(cudaStream_t stream, const char* what, const Unit& unit,
 
 void Rank::synchronize(cudaEvent_t event, const Unit& unit) {
   const double since = timing_ ? host_us() : 0;
-  require(cudaEventSynchronize(event), "waiting for memory");
+  const cudaError_t state = cudaEventQuery(event);
+  if (state == cudaErrorNotReady) {
+    require(cudaEventSynchronize(event), "waiting for memory");
+    work_on_host(job_.wake_ns);
+  } else {
+    require(state, "asking for memory");
+  }
   note_host("limited", unit, since);
 }
 

@@ -87,7 +87,8 @@ class Rank {
   const Communicators& communicators() const { return communicators_; }
   std::vector<Unit>& units() { return units_; }
   const std::vector<Stretch>& stretches() const { return stretches_; }
-  /// Root computes something behind all units, so that its output is not the last one's.
+  /// What the root returns is not what the last unit does: it computes something behind all of them. Else its hooks hang on
+  /// the same tensor as the unit's, and are called behind them.
   bool root_computes_last() const;
 
   cudaStream_t open_stream(bool high_priority);
