@@ -263,13 +263,17 @@ class Fsdp1Writer {
     gathered_[unit].launched = writer_.launch({}, gather, {ready});
     shared_.left(*gathered_[unit].launched, From::gathers);
   }
+  /// By an event that the host records now: where launches are counted, behind its launch, whatever the stream of
+  /// all-gathers holds.
   void wait_for(std::size_t unit) {
-    if (auto& launched = gathered_[unit].launched)
-      return writer_.wait_for(*std::exchange(launched, std::nullopt));
-    // Nothing came: it waits all the same, in forward for a stream that waits for it.
-    if (phase_ == StepPhase::forward)
-      streams_.hold_compute(OperationKind::pack,
-                            streams_.record_on(unshards_, OperationKind::pack));
+    const std::optional<Launched> launched =
+        std::exchange(gathered_[unit].launched, std::nullopt);
+    if (launched) writer_.wait_for(*launched);
+    if (!streams_.waits_for_launches()) return;
+    streams_.hold_for_launch(unshards_, OperationKind::pack);
+    streams_.hold_compute(
+        phase_ == StepPhase::forward ? OperationKind::forward : OperationKind::backward,
+        streams_.record_on(unshards_, OperationKind::pack));
   }
   void reshard(std::size_t unit) {
     if (!gathered_[unit].is_there) return;
