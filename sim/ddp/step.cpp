@@ -156,7 +156,11 @@ SimulatedStep run_steady_step(const Job& job, const std::vector<Bucket>& buckets
   SimulatedStep with_host =
       run_with_host(job, buckets, run.planned.host->step, paced ? Duration() : *most, detail);
   // A step that no reducer schedules holds nothing of the recorded host, but where it says when it was where.
-  if (!uses_reducer(job.options().scheme) && job.workload().host_ready.empty()) return with_host;
+  if (!uses_reducer(job.options().scheme) && job.workload().host_ready.empty()) {
+    if (paced || !host_sets_pace(with_host)) return with_host;
+    // Its lead would go down step by step: it begins where it ends.
+    return run_with_host(job, buckets, run.planned.host->step, Duration(), detail);
+  }
   return with_host.result.times.iteration < run.result.times.iteration ? std::move(run)
                                                                        : std::move(with_host);
 }

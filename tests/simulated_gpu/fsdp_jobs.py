@@ -86,6 +86,12 @@ class Job:
             own = sum(self.padded_share(elements) for elements in by_unit.values())
         return min(1, own / whole)
 
+    def host_us(self, collectives):
+        """Of a step: hooks in front of forward and backward, FSDP1's behind backward, and launches."""
+        units = len({"root" if unit.name in ("first", "last") else unit.name for unit in self.units})
+        hooks = units * (3 if self.scheme == "fsdp1" else 2) * self.micro_batches
+        return hooks * HOOK_US + collectives * self.collective_us
+
     def driver_lines(self, steps):
         keys = {"scheme": self.scheme, "ranks": self.ranks, "group": self.group, "steps": steps, "steps_ahead": 1,
                 "micro_batches": self.micro_batches, "hook_us": HOOK_US, "wake_us": self.cluster["gpu_costs"]["event_latency_us"], "collective_us": self.collective_us,

@@ -99,7 +99,7 @@ class Fsdp(unittest.TestCase):
     def spans(self, lines, machine):
         """Of rank 0's last step: (what, unit, start, end), from its begin on."""
         self.write("table", machine)
-        run = self.drive(lines, "--spans", SIMULATED_GPU_TABLE="table")
+        run = self.drive(lines, "--spans", SIMULATED_GPU_TABLE="table", SIMULATED_GPU_QUEUE=4096)
         self.assertEqual((run.returncode, run.stderr), (0, ""), run.stdout)
         found = []
         for line in run.stdout.splitlines():
@@ -112,13 +112,17 @@ class Fsdp(unittest.TestCase):
 
 class Predicted(Fsdp):
     def differences(self, job):
-        """(what, us apart) of all there is to compare."""
+        """(what, us apart) of all there is to compare. Where the host sets the pace it is as far ahead as it happened to be when the
+        step became steady, and the step is as long whatever that is: nothing else is compared."""
         document, drawn = self.predict(job)
+        self.host_sets_pace = job.host_us(len(document["collectives"])) > document["iteration_us"] - 1
         driven = self.spans(job.driver_lines(STEPS), table(job, driver_collectives(document)))
         yield "step", next(end for what, unit, _, end in driven if (what, unit) == ("step", "ends")) - document["iteration_us"]
 
         # The event that host and streams have in common began when its launch had got there.
         latency = job.cluster["gpu_costs"]["launch_latency_us"]
+        if self.host_sets_pace:
+            return
         launches = [(unit, end - latency) for what, unit, _, end in driven if what == "launch"]
         self.assertEqual([one["unit"] for one in document["collectives"]], [unit for unit, _ in launches], "order of launches")
         for (unit, end), one in zip(launches, document["collectives"]):
@@ -145,7 +149,7 @@ class Predicted(Fsdp):
             yield f"{what}, all", at - work.total
 
     def compare(self, scheme):
-        worst, spans = {}, 0
+        worst, spans, paced = {}, 0, 0
         for seed in range(JOBS):
             job = fsdp_jobs.job(seed, scheme)
             with self.subTest(job=str(job), seed=seed):
@@ -154,7 +158,9 @@ class Predicted(Fsdp):
                     if abs(apart) > abs(worst.get(what, (0, 0))[0]):
                         worst[what] = (apart, seed)
                     self.assertAlmostEqual(apart, 0, delta=APART_US, msg=what)
-        print(f"{scheme}: {JOBS} jobs, {spans} instants; apart at most, in us: " +
+                paced += self.host_sets_pace
+        self.assertLess(paced, JOBS // 4)
+        print(f"{scheme}: {JOBS} jobs, {paced} of them paced by the host; {spans} instants; apart at most, in us: " +
               ", ".join(f"{what} {apart:.3f}" for what, (apart, _) in sorted(worst.items())))
 
     def test_fsdp1(self):
@@ -265,6 +271,7 @@ OPTIONS = (
     ("fsdp2", {"ranks": 4, "group": 2, "param_dtype": "bf16", "reduce_dtype": "bf16"}),
 )
 SEEDS = 40
+SKIP_SEEDS = 8
 
 
 class Orders(Fsdp):
@@ -278,7 +285,15 @@ class Orders(Fsdp):
 
 
 # Waits that nobody misses, by the function that makes them, and why.
-NOT_MISSED = {}
+LIMITER = "the limiter bounds memory, which two properties above look at; no number hangs on it"
+AHEAD = "how far a script lets its host run ahead is no error"
+NOT_MISSED = {
+    "cudaEvent(Query|Synchronize) Rank::synchronize < Fsdp1::wait_for_a_free": LIMITER,
+    "cudaEventRecord Rank::record_event < Fsdp1::reshard": LIMITER,
+    "cudaEvent(Record|Synchronize) Rank::.*train": AHEAD,
+    "cudaStreamWaitEvent Rank::wait_event < Fsdp2::root_post_backward_final_callback":
+        "PyTorch waits twice: finalize_backward has waited for an event behind that reduce-scatter",
+}
 
 
 class MissingWaits(Fsdp):
@@ -294,7 +309,7 @@ class MissingWaits(Fsdp):
     def test_each_is_missed(self):
         sites = {}
         for scheme, options in OPTIONS:
-            run = self.drive(layers(scheme, units=3, **{**options, "steps": 3}), SIMULATED_GPU_SEEDS=f"1:{SEEDS}", SIMULATED_GPU_SKIP="each")
+            run = self.drive(layers(scheme, units=3, **{**options, "steps": 3}), SIMULATED_GPU_SEEDS=f"1:{SKIP_SEEDS}", SIMULATED_GPU_SKIP="each")
             self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
             for line in run.stdout.splitlines():
                 _, call, first, second, found = line.split(" ", 4)

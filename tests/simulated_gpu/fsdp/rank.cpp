@@ -308,15 +308,19 @@ void Rank::note_host(const char* what, const Unit& unit, double since_us) {
   if (timing_) spans_.push_back({what, unit.name, since_us, host_us()});
 }
 
+/// By the step's first event: times are read as floats, whose steps are the smaller the shorter they are.
 void Rank::read_spans() {
-  constexpr double kUsPerMs = 1000;
-  const auto since_still = [&](cudaEvent_t event) {
+  const auto between = [](cudaEvent_t first, cudaEvent_t last) {
+    constexpr double kUsPerMs = 1000;
     float ms = 0;
-    require(cudaEventElapsedTime(&ms, still_, event), "reading an event's time");
+    require(cudaEventElapsedTime(&ms, first, last), "reading an event's time");
     return ms * kUsPerMs;
   };
+  const cudaEvent_t first = timed_.front().start;
+  const double begin = between(still_, first);
   for (const TimedSpan& span : timed_)
-    spans_.push_back({span.what, span.unit, since_still(span.start), since_still(span.end)});
+    spans_.push_back({span.what, span.unit, begin + between(first, span.start),
+                      begin + between(first, span.end)});
 }
 
 }  // namespace fsdp
