@@ -43,7 +43,7 @@ struct Fsdp1Plan {
   const Fsdp1& scheme;
   std::vector<Unit> units;
   std::vector<PlannedUnit> planned;
-  int ranks;       ///< that shard together
+  int ranks;  ///< that shard together
   GradientDivision division;
   double stepped;  ///< share of the parameters a rank steps
 
@@ -266,8 +266,7 @@ class Fsdp1Writer {
   /// By an event that the host records now: where launches are counted, behind its launch, whatever the stream of
   /// all-gathers holds.
   void wait_for(std::size_t unit) {
-    const std::optional<Launched> launched =
-        std::exchange(gathered_[unit].launched, std::nullopt);
+    const std::optional<Launched> launched = std::exchange(gathered_[unit].launched, std::nullopt);
     if (launched) writer_.wait_for(*launched);
     if (!streams_.waits_for_launches()) return;
     streams_.hold_for_launch(unshards_, OperationKind::pack);
@@ -356,10 +355,10 @@ class Fsdp1Writer {
   const RankStreams::Beside unshards_;  ///< but for its all-gathers
   const Duration hook_;
   const std::vector<UnitSpan> spans_;
-  std::vector<std::size_t> entered_;          ///< units in the order forward enters them …
-  std::vector<std::size_t> left_;             ///< … and leaves them
-  std::vector<Gathered> gathered_;            ///< by unit
-  std::deque<OnceFree> freed_;       ///< not yet taken
+  std::vector<std::size_t> entered_;  ///< units in the order forward enters them …
+  std::vector<std::size_t> left_;     ///< … and leaves them
+  std::vector<Gathered> gathered_;    ///< by unit
+  std::deque<OnceFree> freed_;        ///< not yet taken
   std::vector<Launched> reduced_;
   std::optional<EventId> shard_is_there_;
   EventId from_ = 0;

@@ -287,8 +287,8 @@ class Fsdp2Writer {
     packed = streams_.record_on(reductions_, OperationKind::pack);
     const RankStreams::Beside communicator;
     if (!scheme_.separate_groups) shared_.enter(streams_, communicator, From::reductions);
-    reducing_ = writer_.launch(communicator, planned.reduce, {packed},
-                               RankStreams::Behind::own_stream);
+    reducing_ =
+        writer_.launch(communicator, planned.reduce, {packed}, RankStreams::Behind::own_stream);
     shared_.left(*reducing_, From::reductions);
     reduced_.push_back(*reducing_);
     streams_.follow_on(reductions_, OperationKind::pack, reducing_->done);

@@ -110,8 +110,7 @@ std::vector<Duration> freed_in(const SimulatedStep& step) {
   std::vector<Duration> times;
   const std::vector<OperationTime>& compute = step.execution.ranks.front().compute;
   for (const Freed& freed : step.planned.freed) {
-    const Duration at =
-        freed.operation ? compute[*freed.operation].end.since_start() : freed.at;
+    const Duration at = freed.operation ? compute[*freed.operation].end.since_start() : freed.at;
     times.push_back(at - step.result.times.iteration);
   }
   return times;

@@ -110,10 +110,13 @@ std::int64_t run_chunk_cat(const KernelCall& call) {
 
 #define SIMULATED_GPU_OF_TYPE(name, T, size) \
   { "void fsdp_kernels::" #name "<" #T ">", Signature::name, size, size, run_##name<T> }
-#define SIMULATED_GPU_BETWEEN(From, from, To, to)                                              \
-  {"void fsdp_kernels::chunk_cat<" #From ", " #To ">", Signature::chunk_cat, from, to,         \
-   run_chunk_cat<From, To>},                                                                   \
-  { "void fsdp_kernels::convert<" #From ", " #To ">", Signature::cast, from, to, run_cast<From, To> }
+#define SIMULATED_GPU_BETWEEN(From, from, To, to)                                      \
+  {"void fsdp_kernels::chunk_cat<" #From ", " #To ">", Signature::chunk_cat, from, to, \
+   run_chunk_cat<From, To>},                                                           \
+  {                                                                                    \
+    "void fsdp_kernels::convert<" #From ", " #To ">", Signature::cast, from, to,       \
+        run_cast<From, To>                                                             \
+  }
 
 constexpr Kernel kKernels[] = {
     {"ddpsim_kernels::spin", Signature::spin, 0, 0, run_spin},

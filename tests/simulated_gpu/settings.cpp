@@ -61,8 +61,8 @@ void read_table(const char* path, Settings& settings) {
     bool good = false;
     if (const int kind = collective_named(key); kind >= 0) {
       CollectiveRow row{.kind = static_cast<CollectiveKind>(kind), .bytes = 0, .ns = 0, .ranks = 0};
-      good = settings.collective_rows < kTableRows &&
-             static_cast<bool>(words >> row.bytes >> row.ns);
+      good =
+          settings.collective_rows < kTableRows && static_cast<bool>(words >> row.bytes >> row.ns);
       if (good && !(words >> row.ranks)) row.ranks = 0;
       if (good) settings.collectives[settings.collective_rows++] = row;
     } else if (key == "work_beside_collective") {

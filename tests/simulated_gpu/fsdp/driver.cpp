@@ -68,9 +68,8 @@ int run(const Job& job, bool timed) {
   std::vector<Outcome> outcomes(static_cast<std::size_t>(job.ranks));
   std::vector<std::thread> threads;
   for (int rank = 0; rank < job.ranks; ++rank)
-    threads.emplace_back([&, rank] {
-      outcomes[static_cast<std::size_t>(rank)] = run_rank(job, rank, ids, timed);
-    });
+    threads.emplace_back(
+        [&, rank] { outcomes[static_cast<std::size_t>(rank)] = run_rank(job, rank, ids, timed); });
   for (std::thread& thread : threads) thread.join();
   int status = 0;
   for (int rank = 0; rank < job.ranks; ++rank) {

@@ -114,8 +114,8 @@ class Fsdp1 : public Trainer {
         pre_backward_hook(*root());
       Handle& handle = handles_[stretch.unit];
       if (handle.pieces.data == nullptr)
-        handle.pieces = rank_.memory().take(
-            unit(stretch.unit).elements * size_of(job_.param_type), rank_.compute());
+        handle.pieces = rank_.memory().take(unit(stretch.unit).elements * size_of(job_.param_type),
+                                            rank_.compute());
       for (std::size_t p = stretch.first; p < stretch.first + stretch.count; ++p)
         rank_.backward(unit(stretch.unit), unit(stretch.unit).parameters[p],
                        parameters_of(stretch.unit), handle.pieces);
@@ -227,9 +227,7 @@ class Fsdp1 : public Trainer {
     }
   }
 
-  bool should_free_in_backward() const {
-    return shards() && (syncs_ || reshards_after_forward());
-  }
+  bool should_free_in_backward() const { return shards() && (syncs_ || reshards_after_forward()); }
 
   void reduce_grad(std::size_t h, const Block& unsharded) {
     Handle& handle = handles_[h];
@@ -368,9 +366,9 @@ class Fsdp1 : public Trainer {
     const std::optional<std::size_t> target = handle_to_prefetch(current);
     if (!target) return;
     Handle& handle = handles_[*target];
-    const HandleState before = std::exchange(handle.state, mode == PrefetchMode::backward
-                                                               ? HandleState::backward_pre
-                                                               : HandleState::forward);
+    const HandleState before =
+        std::exchange(handle.state, mode == PrefetchMode::backward ? HandleState::backward_pre
+                                                                   : HandleState::forward);
     unshard(*target);
     handle.state = before;
     handle.prefetched = true;

@@ -24,12 +24,12 @@ struct Group {
   TrainingState state = TrainingState::idle;
   bool unsharded = false;
   std::optional<AllGatherResult> gathered;
-  Block parameters;                       ///< unsharded ones, parameter after parameter
-  Block gradients;                        ///< unsharded ones, unpadded
-  Block sharded_gradient;                 ///< as the optimizer gets it
-  Block all_reduce_input;                 ///< _all_reduce_state …
-  cudaEvent_t all_reduced = nullptr;      ///< … and its event
-  cudaEvent_t post_reduce = nullptr;      ///< not owned
+  Block parameters;                   ///< unsharded ones, parameter after parameter
+  Block gradients;                    ///< unsharded ones, unpadded
+  Block sharded_gradient;             ///< as the optimizer gets it
+  Block all_reduce_input;             ///< _all_reduce_state …
+  cudaEvent_t all_reduced = nullptr;  ///< … and its event
+  cudaEvent_t post_reduce = nullptr;  ///< not owned
   std::vector<std::size_t> post_forward_indices;
   std::optional<std::uint64_t> post_backward_node;
 };
@@ -78,9 +78,7 @@ class Fsdp2 : public Trainer {
   const fsdp_kernels::ParameterPlace* places(std::size_t g) {
     return static_cast<const fsdp_kernels::ParameterPlace*>(unit(g).places.data);
   }
-  std::int64_t count(std::size_t g) {
-    return static_cast<std::int64_t>(unit(g).parameters.size());
-  }
+  std::int64_t count(std::size_t g) { return static_cast<std::int64_t>(unit(g).parameters.size()); }
 
   void forward() {
     root_pre_forward();
@@ -304,8 +302,7 @@ class Fsdp2 : public Trainer {
   }
   void release_all_reduce_input(std::size_t g, bool waits) {
     Group& group = groups_[g];
-    if (waits && group.all_reduced != nullptr)
-      rank_.wait_event(rank_.compute(), group.all_reduced);
+    if (waits && group.all_reduced != nullptr) rank_.wait_event(rank_.compute(), group.all_reduced);
     rank_.end_event(group.all_reduced);
     rank_.memory().give(group.all_reduce_input);
   }

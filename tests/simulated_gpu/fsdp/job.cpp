@@ -50,7 +50,8 @@ class Reader {
   T one_of(const std::map<std::string, T>& names) {
     const auto word = next<std::string>("a word");
     const auto found = names.find(word);
-    if (found == names.end()) refuse(path_, line_, "\"" + word + "\" is none of the choices (job.hpp)");
+    if (found == names.end())
+      refuse(path_, line_, "\"" + word + "\" is none of the choices (job.hpp)");
     return found->second;
   }
   bool yes() { return next<int>("0 or 1") != 0; }

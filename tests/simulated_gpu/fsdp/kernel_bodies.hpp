@@ -27,14 +27,14 @@ DDPSIM_ON_BOTH void read_too_body(Lane lane, const T* from, T* to, int64_t eleme
 
 /// One parameter of a unit that fully_shard shards on its first dimension, in elements.
 struct ParameterPlace {
-  int64_t shard_at;     ///< within what a rank holds of the unit
-  int64_t shard;        ///< what a rank holds of it, padded
-  int64_t whole_at;     ///< within the unit's parameters, each unpadded
+  int64_t shard_at;  ///< within what a rank holds of the unit
+  int64_t shard;     ///< what a rank holds of it, padded
+  int64_t whole_at;  ///< within the unit's parameters, each unpadded
   int64_t whole;
 };
 
-DDPSIM_ON_BOTH inline const ParameterPlace& parameter_at(const ParameterPlace* places, int64_t count,
-                                                         int64_t at) {
+DDPSIM_ON_BOTH inline const ParameterPlace& parameter_at(const ParameterPlace* places,
+                                                         int64_t count, int64_t at) {
   int64_t found = 0;
   while (found + 1 < count && places[found + 1].shard_at <= at) ++found;
   return places[found];
@@ -53,13 +53,15 @@ DDPSIM_ON_BOTH void copy_out_body(Lane lane, const T* from, T* to, const Paramet
 
 /// torch._chunk_cat: from parameter after parameter to rank after rank, padded with zeros.
 template <typename From, typename To>
-DDPSIM_ON_BOTH void chunk_cat_body(Lane lane, const From* from, To* to, const ParameterPlace* places,
-                                   int64_t count, int64_t shard, int64_t ranks) {
+DDPSIM_ON_BOTH void chunk_cat_body(Lane lane, const From* from, To* to,
+                                   const ParameterPlace* places, int64_t count, int64_t shard,
+                                   int64_t ranks) {
   using V = typename Arithmetic<To>::Type;
   for (int64_t i = lane.first; i < shard * ranks; i += lane.step) {
     const ParameterPlace& place = parameter_at(places, count, i % shard);
     const int64_t at = i / shard * place.shard + i % shard - place.shard_at;
-    to[i] = Cast<To, V>::of(at < place.whole ? static_cast<V>(wide(from[place.whole_at + at])) : V());
+    to[i] =
+        Cast<To, V>::of(at < place.whole ? static_cast<V>(wide(from[place.whole_at + at])) : V());
   }
 }
 

@@ -11,9 +11,8 @@ Block Memory::take(std::int64_t bytes, cudaStream_t stream) {
   collect();
   in_use_ += bytes;
   most_ = std::max(most_, in_use_);
-  const auto known = std::ranges::find_if(free_, [&](const Block& block) {
-    return block.bytes == bytes && block.stream == stream;
-  });
+  const auto known = std::ranges::find_if(
+      free_, [&](const Block& block) { return block.bytes == bytes && block.stream == stream; });
   if (known != free_.end()) {
     const Block block = *known;
     free_.erase(known);

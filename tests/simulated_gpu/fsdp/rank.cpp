@@ -164,11 +164,10 @@ void Rank::forward(const Stretch& stretch, const Block& parameters) {
   for (std::size_t p = stretch.first; p < stretch.first + stretch.count; ++p)
     elements += by_parameter_ ? unit.parameters[p].shard * job_.group : unit.parameters[p].elements;
   timed(compute_, "forward", unit.name, [&] {
-    require_launched(fsdp_compute(compute_, stretch.forward_ns,
-                                  at(parameters, begin, job_.param_type),
-                                  at(unit.activation, begin, job_.param_type), elements, 1,
-                                  job_.param_type),
-                     "launching forward");
+    require_launched(
+        fsdp_compute(compute_, stretch.forward_ns, at(parameters, begin, job_.param_type),
+                     at(unit.activation, begin, job_.param_type), elements, 1, job_.param_type),
+        "launching forward");
   });
 }
 
@@ -181,10 +180,10 @@ void Rank::backward(const Unit& unit, const Place& place, const Block& parameter
     require_launched(fsdp_read_too(compute_, at(parameters, from, type),
                                    at(unit.activation, from, type), place.elements, type),
                      "launching backward");
-    require_launched(fsdp_compute(compute_, place.backward_ns, at(unit.activation, from, type),
-                                  at(gradients, place.at, type), place.elements,
-                                  kHalf * (rank_ + 1), type),
-                     "launching backward");
+    require_launched(
+        fsdp_compute(compute_, place.backward_ns, at(unit.activation, from, type),
+                     at(gradients, place.at, type), place.elements, kHalf * (rank_ + 1), type),
+        "launching backward");
   });
 }
 
@@ -194,8 +193,7 @@ void Rank::optimizer(const std::vector<Block>& gradients) {
   timed(compute_, "optimizer", "", [&] {
     for (std::size_t u = 0; u < units_.size(); ++u) {
       const auto others = static_cast<std::int64_t>(units_.size() - 1) * kLeastNs;
-      const std::int64_t takes =
-          u == 0 ? std::max(job_.optimizer_ns - others, kLeastNs) : kLeastNs;
+      const std::int64_t takes = u == 0 ? std::max(job_.optimizer_ns - others, kLeastNs) : kLeastNs;
       require_launched(fsdp_compute(compute_, takes, gradients[u].data, units_[u].stored.data,
                                     units_[u].shard, factor, kStored),
                        "launching the optimizer");
@@ -234,7 +232,8 @@ void Rank::train(const std::function<void()>& step, bool timed) {
     if (timed && k + 1 == job_.steps) timing_ = true;
     // A script that reads its loss so many steps late.
     const int awaited = k - 1 - job_.steps_ahead;
-    if (awaited >= 0) require(cudaEventSynchronize(ends[static_cast<std::size_t>(awaited)]), "waiting for a step");
+    if (awaited >= 0)
+      require(cudaEventSynchronize(ends[static_cast<std::size_t>(awaited)]), "waiting for a step");
     if (timed && k == 0) stand_still();
     if (timing_) this->timed(compute_, "step", "begins", [] {});
     step();

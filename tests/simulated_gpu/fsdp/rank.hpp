@@ -34,7 +34,7 @@ std::int64_t size_of(ddpsim_type type);
 /// A parameter where its unit keeps it.
 struct Place {
   std::int64_t elements;
-  std::int64_t shard;     ///< a rank's share of it, padded, where parameters are sharded one by one …
+  std::int64_t shard;  ///< a rank's share of it, padded, where parameters are sharded one by one …
   std::int64_t shard_at;  ///< … and where it lies within a rank's share of the unit
   std::int64_t at;        ///< within the unit, one unpadded parameter behind the other
   std::int64_t backward_ns;
