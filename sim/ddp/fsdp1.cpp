@@ -6,8 +6,9 @@
 //             root, unit 0, … in front of each one's forward; in backward each one's all-gather in front of that of the
 //             unit before it (BACKWARD_PRE) or behind it (BACKWARD_POST), its reduce-scatter behind it
 //   host      takes, before it issues an all-gather, the oldest of what was freed, if there are two, and waits until it is
-//             (limit_all_gathers). What a step leaves the next one takes: by then it is free. A unit that is gathered
-//             takes one all the same: in backward the root
+//             (limit_all_gathers). What a step leaves the next one takes, so that where launches are counted it is
+//             no further ahead than the end of backward. A unit that is gathered takes one all the same: in backward the
+//             root
 //
 // Casts of a shard and of a gradient, and divisions, run on streams of their own; between groups of a hybrid strategy a
 // communicator of its own all-reduces shards. The root is gathered once: it is freed after backward alone.
@@ -20,6 +21,7 @@
 #include "process_groups.hpp"
 #include "scheme_writer.hpp"
 #include "schemes.hpp"
+#include "shared_communicator.hpp"
 #include "unit_sizes.hpp"
 #include "units.hpp"
 
@@ -29,6 +31,7 @@ namespace {
 constexpr std::size_t kMostInFlight = 2;  ///< all-gathers whose memory is not free yet
 
 struct PlannedUnit {
+  Dtype stored;
   UnitSizes sizes;
   StepCollective gather;
   StepCollective reduce;
@@ -40,13 +43,18 @@ struct Fsdp1Plan {
   const Fsdp1& scheme;
   std::vector<Unit> units;
   std::vector<PlannedUnit> planned;
-  int ranks;       ///< that shard together
+  int ranks;  ///< that shard together
+  GradientDivision division;
   double stepped;  ///< share of the parameters a rank steps
 
   bool frees_after_forward(std::size_t unit) const {
     const bool frees = scheme.strategy == ShardingStrategy::full_shard ||
                        scheme.strategy == ShardingStrategy::hybrid_shard;
     return frees && !units[unit].module.empty();
+  }
+  Dtype computed(const PlannedUnit& unit) const { return scheme.param_dtype.value_or(unit.stored); }
+  Dtype reduced(const PlannedUnit& unit) const {
+    return scheme.reduce_dtype.value_or(computed(unit));
   }
   bool shards() const { return scheme.strategy != ShardingStrategy::no_shard; }
   bool frees_in_backward(bool sync) const {
@@ -65,6 +73,7 @@ Fsdp1Plan plan_fsdp1(const Job& job, const Fsdp1& scheme) {
                  .units = units_called(job.workload(), scheme.wrap),
                  .planned = {},
                  .ranks = scheme.strategy == ShardingStrategy::no_shard ? 1 : group.ranks(),
+                 .division = divided_in_two(all),
                  .stepped = 0};
   const std::vector<bool> written = gradients_written(job.workload());
   Bytes whole;
@@ -79,7 +88,8 @@ Fsdp1Plan plan_fsdp1(const Job& job, const Fsdp1& scheme) {
     const auto of_unit = [&](StepCollective collective, StepPhase phase) {
       return named(std::move(collective), unit.name(), phase);
     };
-    PlannedUnit planned{.sizes = sizes,
+    PlannedUnit planned{.stored = stored_type(job.workload(), unit),
+                        .sizes = sizes,
                         .gather = {},
                         .reduce = {},
                         .between = {},
@@ -112,36 +122,42 @@ class Fsdp1Writer {
         casts_(streams_.open()),
         reductions_(streams_.open()),
         between_(streams_.open()),
+        unshards_(streams_.open()),
         hook_(job.options().costs.host_unit_hook),
         spans_(spans_of(plan.units, recording)),
         gathered_(plan.units.size()),
         freed_(freed_before) {
+    for (std::size_t i = 0; kind.freed_before && i < freed_before; ++i)
+      freed_[i].before = (*kind.freed_before)[i];
     for (const UnitHook& hook : forward_hooks(plan.units, spans_))
       (hook.when == UnitHook::When::before ? entered_ : left_).push_back(hook.unit);
   }
 
   RankStep write() {
-    bool adds = false;
     for (int batch = 0; batch < writer_.micro_batches(); ++batch) {
       const bool sync = !scheme_.no_sync || batch + 1 == writer_.micro_batches();
-      writer_.begin_batch(adds);
+      writer_.begin_batch(false);
       forward();
       backward(sync);
-      adds = !sync;
     }
     writer_.optimizer(plan_.stepped);
-    return writer_.finish();
+    RankStep step = writer_.finish();
+    for (const OnceFree& free : freed_)
+      step.freed.push_back({.operation = free.operation, .at = free.before.value_or(Duration())});
+    return step;
   }
   /// So many the next step may take.
   std::size_t freed() const { return freed_.size(); }
 
  private:
   using Launched = SchemeWriter::Launched;
+  using From = SharedCommunicator::From;
 
   void forward() {
     phase_ = StepPhase::forward;
     // The root's hook: what is gathered was stepped by then.
     from_ = streams_.record_on_compute(OperationKind::forward);
+    streams_.hold_on(unshards_, OperationKind::pack, from_);
     for (const UnitHook& hook : forward_hooks(plan_.units, spans_)) {
       writer_.forward_to(hook.forward);
       if (hook.when == UnitHook::When::before) {
@@ -172,7 +188,6 @@ class Fsdp1Writer {
         continue;
       }
       writer_.backward_to(hook.gradient);
-      writer_.call_hook(hook_);
       // Views made a unit ahead in forward come one later in backward: autograd runs what was made last first.
       if (!scheme_.forward_prefetch) {
         after_backward(hook.unit, sync);
@@ -186,16 +201,26 @@ class Fsdp1Writer {
     writer_.end_backward();
     for (const Launched& reduced : std::exchange(reduced_, {})) writer_.wait_for(reduced);
     if (shard_is_there_)
-      streams_.hold_compute(OperationKind::pack, *std::exchange(shard_is_there_, std::nullopt),
-                            Duration());
+      streams_.hold_compute(OperationKind::pack, *std::exchange(shard_is_there_, std::nullopt));
   }
 
   /// The flat parameter's hook: autograd comes to its views behind all that forward computed since they were made.
   void after_backward(std::size_t unit, bool sync) {
+    put_together(unit);
+    writer_.call_hook(hook_);
     gathered_[unit].is_asked_for = false;
     if (plan_.frees_in_backward(sync)) reshard(unit);
     if (scheme_.backward_prefetch == BackwardPrefetch::post) prefetch_before(unit);
     if (sync) reduce(unit);
+  }
+
+  /// Autograd puts the flat gradient together on the compute stream, and adds it to one that is there.
+  void put_together(std::size_t unit) {
+    const PlannedUnit& planned = plan_.planned[unit];
+    if (!planned.has_gradient) return;
+    writer_.pack(writer_.kernels().copy(planned.sizes.gradient));
+    if (std::exchange(gathered_[unit].has_gradient, true))
+      writer_.accumulate(planned.sizes.gradient);
   }
 
   /// The one that forward left before it, unless backward has come to that already.
@@ -214,68 +239,109 @@ class Fsdp1Writer {
 
   void unshard(std::size_t unit) {
     if (!plan_.shards() || std::exchange(gathered_[unit].is_asked_for, true)) return;
-    if (scheme_.limit_all_gathers && freed_.size() >= kMostInFlight) {
-      if (freed_.front()) streams_.hold_host(OperationKind::launch, *freed_.front());
-      freed_.pop_front();
-    }
-    if (std::exchange(gathered_[unit].is_there, true)) return;
+    const bool was_there = std::exchange(gathered_[unit].is_there, true);
     const PlannedUnit& planned = plan_.planned[unit];
     EventId ready = from_;
-    if (scheme_.param_dtype) {
+    if (!was_there && plan_.computed(planned) != planned.stored) {  // before the host waits
       streams_.hold_on(casts_, OperationKind::pack, from_);
-      streams_.hold_on(casts_, OperationKind::pack, streams_.record_on_host(OperationKind::launch));
+      streams_.hold_for_launch(casts_, OperationKind::pack);
       streams_.work_on(
           casts_, OperationKind::pack,
           writer_.kernels().cast(planned.sizes.stored, planned.sizes.gathered_shard(plan_.ranks)));
       ready = streams_.record_on(casts_, OperationKind::pack);
     }
+    if (scheme_.limit_all_gathers && freed_.size() >= kMostInFlight) {
+      const OnceFree& oldest = freed_.front();
+      if (oldest.event) streams_.hold_host(OperationKind::launch, *oldest.event);
+      if (oldest.before) streams_.hold_host_for(*oldest.before);
+      freed_.pop_front();
+    }
+    if (was_there) return;
     StepCollective gather = planned.gather;
     gather.phase = phase_;
+    shared_.enter(streams_, {}, From::gathers);
     gathered_[unit].launched = writer_.launch({}, gather, {ready});
+    shared_.left(*gathered_[unit].launched, From::gathers);
   }
+  /// By an event that the host records now: where launches are counted, behind its launch, whatever the stream of
+  /// all-gathers holds.
   void wait_for(std::size_t unit) {
-    if (auto& launched = gathered_[unit].launched)
-      writer_.wait_for(*std::exchange(launched, std::nullopt));
+    const std::optional<Launched> launched = std::exchange(gathered_[unit].launched, std::nullopt);
+    if (launched) writer_.wait_for(*launched);
+    if (!streams_.waits_for_launches()) return;
+    streams_.hold_for_launch(unshards_, OperationKind::pack);
+    streams_.hold_compute(
+        phase_ == StepPhase::forward ? OperationKind::forward : OperationKind::backward,
+        streams_.record_on(unshards_, OperationKind::pack));
   }
   void reshard(std::size_t unit) {
     if (!gathered_[unit].is_there) return;
     gathered_[unit].is_there = false;
-    freed_.push_back(streams_.record_on_compute(OperationKind::forward));
+    const EventId event = streams_.record_on_compute(OperationKind::forward);
+    freed_.push_back({.event = event, .operation = streams_.last_on_compute(), .before = {}});
   }
 
-  /// Autograd puts the flat gradient together on the compute stream.
+  /// On the stream behind backward: what is done to a shard there keeps the communicator from nothing.
   void reduce(std::size_t unit) {
     const PlannedUnit& planned = plan_.planned[unit];
     if (!planned.has_gradient) return;
     const KernelCosts& kernels = writer_.kernels();
-    writer_.pack(kernels.copy(planned.sizes.gradient));
-    const EventId written = streams_.record_on_compute(OperationKind::backward);
-    streams_.hold_on(reductions_, OperationKind::pack, written);
-    if (scheme_.reduce_dtype && scheme_.reduce_dtype != scheme_.param_dtype)
-      streams_.work_on(reductions_, OperationKind::pack,
-                       kernels.cast(planned.sizes.gradient, planned.sizes.reduced));
-    streams_.work_on(reductions_, OperationKind::pack,
-                     kernels.copy(planned.sizes.reduced));  // divided
-    const Launched reduced =
-        writer_.launch({}, planned.reduce, {streams_.record_on(reductions_, OperationKind::pack)});
-    reduced_.push_back(reduced);
-    Launched last = reduced;
-    if (planned.between) {
-      last = writer_.launch(between_, *planned.between, {reduced.done});
-      reduced_.push_back(last);
-    }
-    if (!plan_.shards() || (!scheme_.reduce_dtype && !scheme_.param_dtype)) return;
+    const Bytes reduced = planned.sizes.reduced;
+    if (plan_.shards()) gathered_[unit].has_gradient = false;  // it is freed
     streams_.hold_on(reductions_, OperationKind::pack,
-                     last.done);  // back to the type that is stored
-    streams_.work_on(reductions_, OperationKind::pack,
-                     kernels.cast(planned.sizes.reduced_shard(plan_.ranks), planned.sizes.stored));
-    shard_is_there_ = streams_.record_on(reductions_, OperationKind::pack);
+                     streams_.record_on_compute(OperationKind::backward));
+    Duration work;
+    if (plan_.reduced(planned) != plan_.computed(planned))
+      work += kernels.cast(planned.sizes.gradient, planned.sizes.unpadded);
+    if (reduced > planned.sizes.unpadded && plan_.shards())
+      work += kernels.zero_fill(reduced) + kernels.copy(planned.sizes.unpadded);
+    if (plan_.division.before) work += kernels.copy(reduced);
+    if (work > Duration()) {
+      streams_.hold_for_launch(reductions_, OperationKind::pack);
+      streams_.work_on(reductions_, OperationKind::pack, work);
+    }
+    const EventId ready = streams_.record_on(reductions_, OperationKind::pack);
+    shared_.enter(streams_, {}, From::reductions);
+    const Launched all =
+        writer_.launch({}, planned.reduce, {ready}, RankStreams::Behind::own_stream);
+    shared_.left(all, From::reductions);
+    reduced_.push_back(all);
+    streams_.follow_on(reductions_, OperationKind::pack, all.done);
+    if (planned.between) reduced_.push_back(writer_.launch(between_, *planned.between, {all.done}));
+    finish_shard(planned.between ? between_ : reductions_, unit);
   }
+
+  /// Divided, cast into the type that is stored, added to what is there.
+  void finish_shard(RankStreams::Beside stream, std::size_t unit) {
+    const PlannedUnit& planned = plan_.planned[unit];
+    const KernelCosts& kernels = writer_.kernels();
+    const Bytes shard =
+        plan_.shards() ? planned.sizes.reduced_shard(plan_.ranks) : planned.sizes.reduced;
+    Duration work;
+    if (plan_.division.after) work += kernels.copy(shard);
+    if (plan_.reduced(planned) != planned.stored) work += kernels.cast(shard, planned.sizes.stored);
+    if (plan_.shards() && std::exchange(gathered_[unit].has_shard, true))
+      work += kernels.accumulate(planned.sizes.stored);
+    if (work == Duration()) return;
+    streams_.hold_for_launch(stream, OperationKind::pack);
+    streams_.work_on(stream, OperationKind::pack, work);
+    shard_is_there_ = streams_.record_on(stream, OperationKind::pack);
+  }
+
+  /// The memory of a unit, from an event on …
+  struct OnceFree {
+    std::optional<EventId> event;
+    std::optional<std::size_t> operation;
+    /// … or a moment in a step before; neither: by then nobody waits for it.
+    std::optional<Duration> before;
+  };
 
   struct Gathered {
     bool is_due = false;        ///< backward is to come to it
     bool is_asked_for = false;  ///< in this pass
     bool is_there = false;      ///< or on its way
+    bool has_gradient = false;  ///< of the whole unit, of a micro-batch before
+    bool has_shard = false;     ///< reduced, of a micro-batch before
     std::optional<Launched> launched;
   };
 
@@ -286,15 +352,17 @@ class Fsdp1Writer {
   const RankStreams::Beside casts_;
   const RankStreams::Beside reductions_;
   const RankStreams::Beside between_;
+  const RankStreams::Beside unshards_;  ///< but for its all-gathers
   const Duration hook_;
   const std::vector<UnitSpan> spans_;
-  std::vector<std::size_t> entered_;          ///< units in the order forward enters them …
-  std::vector<std::size_t> left_;             ///< … and leaves them
-  std::vector<Gathered> gathered_;            ///< by unit
-  std::deque<std::optional<EventId>> freed_;  ///< not yet taken; in an earlier step: absent
+  std::vector<std::size_t> entered_;  ///< units in the order forward enters them …
+  std::vector<std::size_t> left_;     ///< … and leaves them
+  std::vector<Gathered> gathered_;    ///< by unit
+  std::deque<OnceFree> freed_;        ///< not yet taken
   std::vector<Launched> reduced_;
   std::optional<EventId> shard_is_there_;
   EventId from_ = 0;
+  SharedCommunicator shared_;
   StepPhase phase_ = StepPhase::forward;
 };
 
@@ -320,10 +388,12 @@ PlannedStep schedule_fsdp1(const Job& job, const Fsdp1& scheme, const StepKind& 
   const Fsdp1Plan plan = plan_fsdp1(job, scheme);
   const std::size_t freed = freed_in_steps_before(job, plan);
   StepCollectives collectives;
-  return planned_step(
+  PlannedStep step = planned_step(
       job, states, collectives, [&](const RankClass& alike, const Recording& recording) {
         return Fsdp1Writer(job, plan, collectives, kind, alike, recording, freed).write();
       });
+  step.host_reads = freed > 0;  // it never gets further ahead than the last unit that was freed
+  return step;
 }
 
 }  // namespace ddpsim

@@ -17,6 +17,7 @@
 #include "process_groups.hpp"
 #include "scheme_writer.hpp"
 #include "schemes.hpp"
+#include "shared_communicator.hpp"
 #include "unit_sizes.hpp"
 #include "units.hpp"
 
@@ -24,15 +25,18 @@ namespace ddpsim {
 namespace {
 
 struct PlannedGroup {
+  Dtype stored;
   UnitSizes sizes;
   StepCollective gather;
   std::optional<StepCollective> gather_again;  ///< in backward; absent: what was gathered is there
   StepCollective reduce;
   std::optional<StepCollective> between;  ///< meshes
+  std::vector<Bytes> shards;              ///< of parameters with a gradient, as stored
 };
 
 struct Fsdp2Plan {
   const Fsdp2& scheme;
+  int all;  ///< ranks
   std::vector<Unit> units;
   std::vector<PlannedGroup> planned;
   int ranks;  ///< that shard together
@@ -40,12 +44,19 @@ struct Fsdp2Plan {
   double stepped;  ///< share of the parameters rank 0 steps
 
   bool keeps_parts() const { return again < ranks; }
+  Dtype computed(const PlannedGroup& group) const {
+    return scheme.param_dtype.value_or(group.stored);
+  }
+  Dtype reduced(const PlannedGroup& group) const {
+    return scheme.reduce_dtype.value_or(computed(group));
+  }
 };
 
 Fsdp2Plan plan_fsdp2(const Job& job, const Fsdp2& scheme) {
   const ProcessGroups group(job, scheme.group.value_or(job.cluster().ranks()));
   const ProcessGroups again(job, scheme.reshard_to.value_or(group.ranks()));
   Fsdp2Plan plan{.scheme = scheme,
+                 .all = job.cluster().ranks(),
                  .units = units_called(job.workload(), scheme.wrap),
                  .planned = {},
                  .ranks = group.ranks(),
@@ -71,13 +82,20 @@ Fsdp2Plan plan_fsdp2(const Job& job, const Fsdp2& scheme) {
       return named(std::move(collective), unit.name(), phase);
     };
     PlannedGroup planned{
+        .stored = stored_type(job.workload(), unit),
         .sizes = sizes,
         .gather =
             of_unit(group.within(CollectiveKind::all_gather, sizes.gathered), StepPhase::forward),
         .gather_again = {},
         .reduce = of_unit(group.within(CollectiveKind::reduce_scatter, sizes.reduced),
                           StepPhase::backward),
-        .between = {}};
+        .between = {},
+        .shards = {}};
+    for (const std::size_t parameter : reduced.parameters) {
+      Unit alone = unit;
+      alone.parameters = {parameter};
+      planned.shards.push_back(sizes_of(alone).stored);
+    }
     const bool reshards = unit.module.empty() ? scheme.reshard_root
                                               : scheme.reshard_after_forward || scheme.reshard_to;
     if (reshards)
@@ -104,6 +122,7 @@ class Fsdp2Writer {
         gathers_(scheme_.separate_groups ? streams_.open() : RankStreams::Beside()),
         gathers_again_(scheme_.reshard_to ? streams_.open() : gathers_),
         between_(streams_.open()),
+        reductions_(streams_.open()),
         hook_(job.options().costs.host_unit_hook),
         spans_(spans_of(plan.units, recording)),
         gradients_(recording.gradients()),
@@ -116,10 +135,11 @@ class Fsdp2Writer {
     bool adds = false;
     for (int batch = 0; batch < writer_.micro_batches(); ++batch) {
       const bool sync = !scheme_.no_sync || batch + 1 == writer_.micro_batches();
-      writer_.begin_batch(adds);
+      writer_.begin_batch(adds, scheme_.param_dtype);
       forward();
       backward(sync);
       adds = !sync;
+      has_shards_ = has_shards_ || sync;
     }
     writer_.optimizer(plan_.stepped);
     return writer_.finish();
@@ -127,6 +147,7 @@ class Fsdp2Writer {
 
  private:
   using Launched = SchemeWriter::Launched;
+  using From = SharedCommunicator::From;
 
   void forward() {
     streams_.hold_on(copies_in_, OperationKind::pack,
@@ -174,15 +195,20 @@ class Fsdp2Writer {
       if (sync) reduce(hook.unit);
     }
     writer_.end_backward();
+    // The root's callback goes from module to module, and waits for all that is reduced before it comes to the next.
     for (const std::size_t unit : at_the_end) {
       gathered_[unit].is_there = false;
       if (sync) reduce(unit);
+      wait_for_shards();
     }
+    wait_for_shards();
+    reducing_.reset();
+  }
+
+  void wait_for_shards() {
     for (const Launched& reduced : std::exchange(reduced_, {})) writer_.wait_for(reduced);
     if (shard_is_there_)
-      streams_.hold_compute(OperationKind::pack, *std::exchange(shard_is_there_, std::nullopt),
-                            Duration());
-    reducing_.reset();
+      streams_.hold_compute(OperationKind::pack, *std::exchange(shard_is_there_, std::nullopt));
   }
 
   /// Out of what was gathered, which is freed.
@@ -194,9 +220,16 @@ class Fsdp2Writer {
 
   void unshard(std::size_t unit) {
     if (std::exchange(gathered_[unit].is_there, true)) return;
-    const UnitSizes& sizes = plan_.planned[unit].sizes;
-    gather(unit, plan_.planned[unit].gather, gathers_,
-           writer_.kernels().cast(sizes.stored, sizes.gathered_shard(plan_.ranks)));
+    const PlannedGroup& planned = plan_.planned[unit];
+    gather(unit, planned.gather, gathers_, copy_in(planned));
+  }
+
+  /// A cast, where there is one, makes a copy of its own (_get_param_all_gather_inputs).
+  Duration copy_in(const PlannedGroup& planned) const {
+    const KernelCosts& kernels = writer_.kernels();
+    const Bytes shard = planned.sizes.gathered_shard(plan_.ranks);
+    const bool casts = plan_.computed(planned) != planned.stored;
+    return kernels.copy(shard) + (casts ? kernels.cast(planned.sizes.stored, shard) : Duration());
   }
 
   void unshard_again(std::size_t unit) {
@@ -207,17 +240,21 @@ class Fsdp2Writer {
     const UnitSizes& sizes = planned.sizes;
     const KernelCosts& kernels = writer_.kernels();
     gather(unit, *planned.gather_again, gathers_again_,
-           kept ? kernels.copy(sizes.gathered_shard(plan_.again))
-                : kernels.cast(sizes.stored, sizes.gathered_shard(plan_.ranks)));
+           kept ? kernels.copy(sizes.gathered_shard(plan_.again)) : copy_in(planned));
   }
 
   void gather(std::size_t unit, const StepCollective& gather, RankStreams::Beside stream,
               Duration copy_in) {
-    streams_.hold_on(copies_in_, OperationKind::pack,
-                     streams_.record_on_host(OperationKind::launch));
+    streams_.hold_for_launch(copies_in_, OperationKind::pack);
     streams_.work_on(copies_in_, OperationKind::pack, copy_in);
-    gathered_[unit].launched =
+    // Fewer ranks gather again over a communicator of their own.
+    const bool of_fewer = scheme_.reshard_to && &gather != &plan_.planned[unit].gather;
+    const bool shares = !scheme_.separate_groups && !of_fewer;
+    if (shares) shared_.enter(streams_, stream, From::gathers);
+    const Launched launched =
         writer_.launch(stream, gather, {streams_.record_on(copies_in_, OperationKind::pack)});
+    if (shares) shared_.left(launched, From::gathers);
+    gathered_[unit].launched = launched;
   }
 
   /// And copies it out, unless that was done; where its copy ends.
@@ -229,23 +266,52 @@ class Fsdp2Writer {
     return streams_.record_on_compute(OperationKind::pack);
   }
 
-  /// The compute stream waits until the input of the reduce-scatter before is free.
+  /// The compute stream waits until the input of the reduce-scatter before is free. What is done to a shard behind its
+  /// reduction keeps the communicator from nothing.
   void reduce(std::size_t unit) {
     const PlannedGroup& planned = plan_.planned[unit];
     const KernelCosts& kernels = writer_.kernels();
-    if (planned.sizes.reduced == Bytes()) return;
+    const Bytes reduced = planned.sizes.reduced;
+    if (reduced == Bytes()) return;
     if (reducing_) writer_.wait_for(*reducing_);
-    writer_.pack(kernels.cast(planned.sizes.gradient, planned.sizes.reduced));
-    const EventId packed = streams_.record_on_compute(OperationKind::pack);
-    reducing_ = writer_.launch({}, planned.reduce, {packed});
+    writer_.pack(kernels.cast(planned.sizes.gradient, reduced));
+    EventId packed = streams_.record_on_compute(OperationKind::pack);
+    const GradientDivision division = plan_.reduced(planned) == Dtype::float16
+                                          ? divided_in_two(plan_.all)
+                                          : GradientDivision{.before = false, .after = false};
+    streams_.hold_on(reductions_, OperationKind::pack, packed);
+    if (division.before) {
+      streams_.hold_for_launch(reductions_, OperationKind::pack);
+      streams_.work_on(reductions_, OperationKind::pack, kernels.copy(reduced));
+    }
+    packed = streams_.record_on(reductions_, OperationKind::pack);
+    const RankStreams::Beside communicator;
+    if (!scheme_.separate_groups) shared_.enter(streams_, communicator, From::reductions);
+    reducing_ =
+        writer_.launch(communicator, planned.reduce, {packed}, RankStreams::Behind::own_stream);
+    shared_.left(*reducing_, From::reductions);
     reduced_.push_back(*reducing_);
-    if (planned.between)
+    streams_.follow_on(reductions_, OperationKind::pack, reducing_->done);
+    RankStreams::Beside stream = reductions_;
+    if (planned.between) {
       reduced_.push_back(writer_.launch(between_, *planned.between, {reducing_->done}));
-    const bool casts = scheme_.reduce_dtype || scheme_.param_dtype;
-    if (!casts) return;
-    const RankStreams::Beside stream = planned.between ? between_ : RankStreams::Beside();
-    streams_.work_on(stream, OperationKind::pack,
-                     kernels.cast(planned.sizes.reduced_shard(plan_.ranks), planned.sizes.stored));
+      stream = between_;
+    }
+    finish_shard(stream, planned, division.after);
+  }
+
+  /// Divided, cast into the type that is stored, added to what is there.
+  void finish_shard(RankStreams::Beside stream, const PlannedGroup& planned, bool divides) {
+    const KernelCosts& kernels = writer_.kernels();
+    const Bytes shard = planned.sizes.reduced_shard(plan_.ranks);
+    Duration work;
+    if (divides) work += kernels.copy(shard);
+    if (plan_.reduced(planned) != planned.stored) work += kernels.cast(shard, planned.sizes.stored);
+    if (has_shards_)
+      for (const Bytes parameter : planned.shards) work += kernels.accumulate(parameter);
+    if (work == Duration()) return;
+    streams_.hold_for_launch(stream, OperationKind::pack);
+    streams_.work_on(stream, OperationKind::pack, work);
     shard_is_there_ = streams_.record_on(stream, OperationKind::pack);
   }
 
@@ -263,6 +329,7 @@ class Fsdp2Writer {
   const RankStreams::Beside gathers_;
   const RankStreams::Beside gathers_again_;  ///< within fewer ranks
   const RankStreams::Beside between_;
+  const RankStreams::Beside reductions_;  ///< but for their collectives
   const Duration hook_;
   const std::vector<UnitSpan> spans_;
   const std::size_t gradients_;
@@ -272,6 +339,8 @@ class Fsdp2Writer {
   std::optional<Launched> reducing_;
   std::vector<Launched> reduced_;
   std::optional<EventId> shard_is_there_;
+  bool has_shards_ = false;  ///< reduced in a micro-batch before
+  SharedCommunicator shared_;
 };
 
 }  // namespace

@@ -73,6 +73,7 @@ void add_class(const Job& job, const RankClass& alike, RankStep written, Planned
     step.copies_in_stretches = written.copies_in_stretches;
     step.optimizer_left_out = written.optimizer_left_out;
     step.awaited = std::move(written.awaited);
+    step.freed = std::move(written.freed);
   }
   schedule.start = std::min(schedule.start, TimePoint(written.start));
   schedule.ranks.push_back(std::move(written.programs));

@@ -21,6 +21,12 @@ namespace ddpsim {
 /// long as nothing comes between, which ends the step at the same instant.
 enum class Detail { every_gradient, those_of_rank_0, none };
 
+/// Something on the compute stream that the host of the next step may wait for (FSDP1's limiter).
+struct Freed {
+  std::optional<std::size_t> operation;  ///< on that stream; absent: in an earlier step, …
+  Duration at;                           ///< … so long after this one's forward began (negative)
+};
+
 /// How a step of a training run differs from the steady one.
 struct StepKind {
   bool rebuild = false;       ///< rebuild_buckets runs at the start of this forward
@@ -28,6 +34,8 @@ struct StepKind {
   /// How long before its compute stream a rank's host begins. Absent: so long that no kernel waits for its launch.
   std::optional<Duration> host_lead;
   Detail detail = Detail::every_gradient;
+  /// With a host: when what the steps before left to wait for was there, since forward began.
+  std::optional<std::vector<Duration>> freed_before;
   /// Under optimizer_in_backward, by bucket: the gradient in front of which its optimizer steps, in the order they are
   /// written; past the last one: after backward. Empty: all of them.
   std::vector<std::size_t> steps_before;
@@ -72,6 +80,7 @@ struct RankStep {
   std::vector<std::size_t> launch_operation;
   std::vector<WrittenGradient> gradients;
   std::vector<AwaitedEvents> awaited;  ///< by collective
+  std::vector<Freed> freed;            ///< nobody waited for them in this step
 };
 
 /// What all ranks run, and where its collectives stand in it.
@@ -81,6 +90,7 @@ struct PlannedStep {
   std::vector<std::size_t> program_of_rank;
   std::vector<StepCollective> collectives;  ///< those of the schedule
   std::vector<AwaitedEvents> awaited;       ///< by collective, of rank 0
+  std::vector<Freed> freed;                 ///< by rank 0, and left to the next step
   std::vector<BucketCollectives> buckets;   ///< of the reducer; none under another scheme
   std::optional<std::uint32_t> local_used_map;
   bool hook_waits = false;                  ///< backward stands still while a bucket is reduced

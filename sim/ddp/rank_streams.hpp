@@ -142,8 +142,16 @@ class RankStreams {
   void hold_host_until(Duration since_start, OperationKind purpose, std::int32_t bucket) {
     append_wait_until(programs_.host, purpose, std::max(start_ + since_start, start_), bucket);
   }
+  /// The host waits for what the GPU did in a step before: `since_start` of this one, negative.
+  void hold_host_for(Duration since_start) {
+    append_wait_until(programs_.host, OperationKind::launch,
+                      start_ + since_start + costs_.event_latency);
+  }
   void hold_compute(OperationKind purpose, EventId event, Duration latency) {
     append_wait(programs_.compute, purpose, event, latency);
+  }
+  void hold_compute(OperationKind purpose, EventId event) {
+    hold_compute(purpose, event, costs_.event_latency);
   }
 
   EventId record_on_host(OperationKind purpose) { return record(programs_.host, purpose); }
@@ -184,22 +192,36 @@ class RankStreams {
   EventId record_on(Beside stream, OperationKind purpose) {
     return record(program_of(stream), purpose);
   }
+  /// Where one stream of the GPU is two here: it goes on behind that, and nobody has to tell it.
+  void follow_on(Beside stream, OperationKind purpose, EventId event) {
+    append_wait(program_of(stream), purpose, event, Duration());
+  }
+  /// The host launches something on that stream now: it does not begin before it has got there.
+  void hold_for_launch(Beside stream, OperationKind purpose) {
+    append_wait(program_of(stream), purpose, record_on_host(OperationKind::launch),
+                costs_.launch_latency);
+  }
+  /// Who hears of it that what a collective waits for is there: its stream, by an event, or the stream on which that ran.
+  enum class Behind { event, own_stream };
   /// The host launches it now, which takes it `launching`; it begins when all of `ready` have been reached, and what is
   /// in front on its stream has ended. Returns its end.
   EventId launch_on(Beside stream, OperationKind purpose, std::uint32_t index,
-                    std::vector<EventId> ready, Duration launching, std::int32_t label) {
+                    std::vector<EventId> ready, Duration launching, std::int32_t label,
+                    Behind behind = Behind::event) {
     host(OperationKind::launch, launching, label,
          purpose == OperationKind::broadcast ? purpose : OperationKind::copy_in);
     return launch_after(record_on_host(OperationKind::launch), stream, purpose, index,
-                        std::move(ready), label);
+                        std::move(ready), label, behind);
   }
   /// The same of one that the host has launched by then.
   EventId launch_after(EventId launched, Beside stream, OperationKind purpose, std::uint32_t index,
-                       std::vector<EventId> ready, std::int32_t label) {
+                       std::vector<EventId> ready, std::int32_t label,
+                       Behind behind = Behind::event) {
     Program& program = program_of(stream);
     append_wait(program, purpose, launched, costs_.launch_latency);
+    const Duration latency = behind == Behind::event ? costs_.event_latency : Duration();
     for (const EventId event : ready)
-      append_wait(program, purpose, event, costs_.event_latency + collectives_[index].to_host);
+      append_wait(program, purpose, event, latency + collectives_[index].to_host);
     append_collective(program, purpose, index, label);
     if (awaited_.size() <= index) awaited_.resize(index + 1);
     awaited_[index] = {.launched = launched, .ready = std::move(ready)};

@@ -20,8 +20,9 @@ SchemeWriter::SchemeWriter(const Job& job, StepCollectives& collectives, const S
   begun_ = streams_.record_on_compute(OperationKind::forward);
 }
 
-void SchemeWriter::begin_batch(bool adds) {
+void SchemeWriter::begin_batch(bool adds, std::optional<Dtype> gradients) {
   adds_ = adds;
+  gradient_type_ = gradients;
   forward_ = 0;
   gradients_ = 0;
 }
@@ -49,14 +50,22 @@ void SchemeWriter::backward_to(std::size_t gradient) {
     streams_.wait_as_recorded(purpose, stretch.kernels, work, stretch.waited + stretch.waited_copy);
     streams_.launched(purpose, stretch.kernels, streams_.scaled(work));
     if (adds_) {
-      streams_.launch(purpose, job_.options().costs.host_copy_kernel, 1);
-      const Duration kernel = kernels_.accumulate(stretch.bytes);
-      written_.accumulated += kernel;
-      streams_.compute(purpose, kernel);
+      const std::int64_t recorded =
+          element_size(job_.workload().parameters[stretch.parameter].dtype);
+      const std::int64_t size = gradient_type_ ? element_size(*gradient_type_) : recorded;
+      accumulate(Bytes(stretch.bytes.count() / recorded * size));
     }
     if (every_gradient_ && !streams_.in_stretches())
       written_.gradients.push_back({stretch.parameter, streams_.last_on_compute()});
   }
+}
+
+void SchemeWriter::accumulate(Bytes gradients) {
+  constexpr auto purpose = OperationKind::backward;
+  streams_.launch(purpose, job_.options().costs.host_copy_kernel, 1);
+  const Duration kernel = kernels_.accumulate(gradients);
+  written_.accumulated += kernel;
+  streams_.compute(purpose, kernel);
 }
 
 void SchemeWriter::end_backward() {
@@ -83,21 +92,23 @@ void SchemeWriter::leave_out_optimizer() {
 
 SchemeWriter::Launched SchemeWriter::launch(RankStreams::Beside stream,
                                             const StepCollective& collective,
-                                            std::vector<EventId> ready) {
-  const Launched launched = launch_async(stream, collective, std::move(ready));
+                                            std::vector<EventId> ready,
+                                            RankStreams::Behind behind) {
+  const Launched launched = launch_async(stream, collective, std::move(ready), behind);
   if (streams_.host_computes()) wait_for(launched);
   return launched;
 }
 
 SchemeWriter::Launched SchemeWriter::launch_async(RankStreams::Beside stream,
                                                   const StepCollective& collective,
-                                                  std::vector<EventId> ready) {
+                                                  std::vector<EventId> ready,
+                                                  RankStreams::Behind behind) {
   const std::uint32_t index = planned(collective);
   const DdpCosts& costs = job_.options().costs;
   if (hooks_ > Duration()) streams_.host(OperationKind::hook, std::exchange(hooks_, Duration()));
   const EventId done =
       streams_.launch_on(stream, purpose_of(collective.scheduled.kind), index, std::move(ready),
-                         costs.host_launch + costs.host_comm_hook, -1);
+                         costs.host_launch + costs.host_comm_hook, -1, behind);
   return {done, index};
 }
 

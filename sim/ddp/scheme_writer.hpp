@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,8 @@ class SchemeWriter {
   /// The first thing on the compute stream.
   EventId begun() const { return begun_; }
 
-  /// A micro-batch begins. `adds`: to gradients that are there.
-  void begin_batch(bool adds);
+  /// A micro-batch begins. `adds`: to gradients that are there, of this type where it is not their parameters'.
+  void begin_batch(bool adds, std::optional<Dtype> gradients = {});
   /// Forward goes on to this share of it. Threads of one interpreter launch it for so many GPUs.
   void forward_to(double share, int gpus = 1);
   /// Backward goes on until that gradient, in the order written, is there.
@@ -37,6 +38,8 @@ class SchemeWriter {
   /// Others step all of the parameters.
   void leave_out_optimizer();
 
+  /// Adds to gradients of so many bytes that are there.
+  void accumulate(Bytes gradients);
   /// A kernel beside compute's own: a copy or cast that compute waits behind.
   void pack(Duration kernel) {
     streams_.launch(OperationKind::pack, job_.options().costs.host_copy_kernel, 1);
@@ -50,10 +53,12 @@ class SchemeWriter {
   };
   /// A host that computes itself stands until then, as gloo's collectives have it …
   Launched launch(RankStreams::Beside stream, const StepCollective& collective,
-                  std::vector<EventId> ready);
+                  std::vector<EventId> ready,
+                  RankStreams::Behind behind = RankStreams::Behind::event);
   /// … unless they are called with async_op=True, and waited for later.
   Launched launch_async(RankStreams::Beside stream, const StepCollective& collective,
-                        std::vector<EventId> ready);
+                        std::vector<EventId> ready,
+                        RankStreams::Behind behind = RankStreams::Behind::event);
   /// The host calls something that launches collectives by itself, without holding it up. When it is called.
   EventId call_launcher();
   /// Such a collective. It holds nobody up, whoever computes.
@@ -85,6 +90,7 @@ class SchemeWriter {
   std::uint32_t launched_ = 0;
   Duration hooks_;  ///< called since the last launch
   bool adds_ = false;
+  std::optional<Dtype> gradient_type_;
   double forward_ = 0;         ///< share that is done
   std::size_t gradients_ = 0;  ///< written in this micro-batch
   RankStep written_;

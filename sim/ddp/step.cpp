@@ -106,6 +106,17 @@ Duration lead_after(const Job& job, const SimulatedStep& step) {
   return std::min(lead, most_ahead(job, step).value_or(lead));
 }
 
+/// When that which the next step's host may wait for is there, since the next step began.
+std::vector<Duration> freed_in(const SimulatedStep& step) {
+  std::vector<Duration> times;
+  const std::vector<OperationTime>& compute = step.execution.ranks.front().compute;
+  for (const Freed& freed : step.planned.freed) {
+    const Duration at = freed.operation ? compute[*freed.operation].end.since_start() : freed.at;
+    times.push_back(at - step.result.times.iteration);
+  }
+  return times;
+}
+
 bool host_sets_pace(const SimulatedStep& step) {
   const bool never_far_ahead = step.planned.hook_waits || step.planned.host_reads;
   return step.planned.host &&
@@ -124,9 +135,15 @@ SimulatedStep run_with_host(const Job& job, const std::vector<Bucket>& buckets, 
   for (int step = 1;; ++step) {
     SimulatedStep run = run_steady_ranks(job, buckets, kind);
     const Duration lead = lead_after(job, run);
-    const Duration moved = lead - *kind.host_lead;
-    if (std::max(moved, -moved) <= exact || step == kMostSteps) return run;
+    std::vector<Duration> freed = freed_in(run);
+    Duration moved = std::max(lead - *kind.host_lead, *kind.host_lead - lead);
+    const std::vector<Duration>& before = kind.freed_before ? *kind.freed_before : freed;
+    for (std::size_t i = 0; i < freed.size(); ++i)
+      moved = std::max({moved, freed[i] - before[i], before[i] - freed[i]});
+    const bool is_first = !kind.freed_before && !freed.empty();
+    if ((moved <= exact && !is_first) || step == kMostSteps) return run;
     kind.host_lead = lead;
+    if (!freed.empty()) kind.freed_before = std::move(freed);
   }
 }
 
@@ -138,6 +155,12 @@ SimulatedStep run_steady_step(const Job& job, const std::vector<Bucket>& buckets
   if (!paced && !most) return run;
   SimulatedStep with_host =
       run_with_host(job, buckets, run.planned.host->step, paced ? Duration() : *most, detail);
+  // A step that no reducer schedules holds nothing of the recorded host, but where it says when it was where.
+  if (!uses_reducer(job.options().scheme) && job.workload().host_ready.empty()) {
+    if (paced || !host_sets_pace(with_host)) return with_host;
+    // Its lead would go down step by step: it begins where it ends.
+    return run_with_host(job, buckets, run.planned.host->step, Duration(), detail);
+  }
   return with_host.result.times.iteration < run.result.times.iteration ? std::move(run)
                                                                        : std::move(with_host);
 }

@@ -17,9 +17,15 @@ void add(UnitSizes& sizes, const Elements& elements, Dtype stored, int ranks,
   sizes.gathered += Bytes(elements.padded * computed);
   sizes.gradient += Bytes(elements.whole * computed);
   sizes.reduced += Bytes(elements.padded * reduced);
+  sizes.unpadded += Bytes(elements.whole * reduced);
 }
 
 }  // namespace
+
+Dtype stored_type(const Workload& workload, const Unit& unit) {
+  return unit.parameters.empty() ? Dtype::float32
+                                 : workload.parameters[unit.parameters.front()].dtype;
+}
 
 std::int64_t elements_of(const Parameter& parameter) {
   return gradient_bytes(parameter).value_or(Bytes()).count() / element_size(parameter.dtype);
@@ -27,6 +33,12 @@ std::int64_t elements_of(const Parameter& parameter) {
 
 std::int64_t padded_to(std::int64_t multiple_of, std::int64_t count) {
   return (count + multiple_of - 1) / multiple_of * multiple_of;
+}
+
+GradientDivision divided_in_two(int ranks) {
+  int before = 1;
+  while (ranks % before == 0 && ranks > before * before) before *= 2;
+  return {.before = before > 1, .after = ranks > before};
 }
 
 double share_of(Bytes part, Bytes whole) {

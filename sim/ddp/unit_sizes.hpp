@@ -15,15 +15,27 @@ struct UnitSizes {
   Bytes gathered;  ///< all-gather: of the type computed in
   Bytes gradient;  ///< unsharded, unpadded, of the type computed in
   Bytes reduced;   ///< reduce-scatter: of the type reduced in
+  Bytes unpadded;  ///< the same without padding
 
   /// Of one rank.
   Bytes gathered_shard(int ranks) const { return Bytes(gathered.count() / ranks); }
   Bytes reduced_shard(int ranks) const { return Bytes(reduced.count() / ranks); }
 };
 
+/// A unit's parameters are of one type.
+Dtype stored_type(const Workload& workload, const Unit& unit);
 /// Of the gradient, and so of the parameter.
 std::int64_t elements_of(const Parameter& parameter);
 std::int64_t padded_to(std::int64_t multiple_of, std::int64_t count);
+
+/// Sums over so many ranks are divided by about the root of it before they are made, and by the rest behind, so that half
+/// precision neither overflows nor underflows (_get_gradient_predivide_factor, _get_gradient_divide_factors). Which of the
+/// two there are.
+struct GradientDivision {
+  bool before;
+  bool after;
+};
+GradientDivision divided_in_two(int ranks);
 
 /// 1 of nothing, and no more than 1: padding is no work.
 double share_of(Bytes part, Bytes whole);

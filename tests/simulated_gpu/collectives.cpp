@@ -41,23 +41,63 @@ void add_into(const Collective& collective, const std::byte* from, std::byte* to
     case ncclFloat32:
       return add<float>(from, to, collective.bytes);
     default:
-      give_up("an all-reduce of NCCL's type %d", collective.dtype);
+      give_up("a sum of NCCL's type %d", collective.dtype);
   }
+}
+
+template <typename T>
+void multiply(std::byte* values, std::int64_t bytes, double factor) {
+  auto* const out = reinterpret_cast<T*>(values);
+  ddpsim_kernels::scale_body({0, 1}, out, out, bytes / static_cast<std::int64_t>(sizeof(T)),
+                             factor);
+}
+
+/// ncclAvg of a floating type multiplies what each rank gives before it is added.
+void divide(const Collective& collective, std::byte* values, int by) {
+  switch (collective.dtype) {
+    case ncclFloat64:
+      return multiply<double>(values, collective.bytes, 1.0 / by);
+    case ncclFloat16:
+      return multiply<__half>(values, collective.bytes, 1.0 / by);
+    case ncclBfloat16:
+      return multiply<__nv_bfloat16>(values, collective.bytes, 1.0 / by);
+    case ncclFloat32:
+      return multiply<float>(values, collective.bytes, 1.0 / by);
+    default:
+      give_up("an average of NCCL's type %d", collective.dtype);
+  }
+}
+
+bool sums_up(CollectiveKind kind) {
+  return kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter ||
+         kind == CollectiveKind::reduce;
+}
+
+/// All of what rank after rank gives.
+void gather(Collective& collective, int ranks) {
+  const std::int64_t part = collective.bytes / ranks;
+  for (int rank = 0; rank < ranks; ++rank)
+    std::memcpy(collective.result + rank * part, collective.given[rank],
+                static_cast<std::size_t>(part));
 }
 
 /// In the ring's order: element by element rank after rank, rounded each time; from which rank on is NCCL's affair.
 void complete(Collective& collective, int ranks) {
   collective.result = take_memory(collective.bytes);
+  if (collective.kind == CollectiveKind::all_gather) {
+    gather(collective, ranks);
+    return;
+  }
+  for (int rank = 0; collective.averages && rank < ranks; ++rank)
+    divide(collective, collective.given[rank], ranks);
   const int first = collective.kind == CollectiveKind::broadcast ? collective.root
                     : adversarial() ? static_cast<int>(draw(static_cast<std::uint64_t>(ranks)))
                                     : 0;
   std::memcpy(collective.result, collective.given[first],
               static_cast<std::size_t>(collective.bytes));
-  if (collective.kind == CollectiveKind::all_reduce)
+  if (sums_up(collective.kind))
     for (int i = 1; i < ranks; ++i)
       add_into(collective, collective.given[(first + i) % ranks], collective.result);
-  for (int rank = 0; rank < ranks; ++rank)
-    if (collective.given[rank] != nullptr) give_memory(collective.given[rank], collective.bytes);
 }
 
 }  // namespace
@@ -68,7 +108,7 @@ Collective& collective_of(const Operation& operation) {
       .collectives[operation.sequence % Communicator::kInFlight];
 }
 
-bool describe(Operation& operation, CollectiveKind kind, int root, int dtype) {
+bool describe(Operation& operation, const Asked& asked) {
   Communicator& communicator = machine().communicators[operation.communicator];
   operation.kind = Kind::collective;
   operation.sequence = communicator.launched[operation.rank]++;
@@ -76,14 +116,16 @@ bool describe(Operation& operation, CollectiveKind kind, int root, int dtype) {
   if (!collective.known) {
     collective = {};
     collective.known = true;
-    collective.kind = kind;
-    collective.root = root;
-    collective.dtype = dtype;
-    collective.bytes = operation.writes.bytes;
+    collective.kind = asked.kind;
+    collective.root = asked.root;
+    collective.dtype = asked.dtype;
+    collective.averages = asked.averages;
+    collective.bytes = asked.bytes;
     return true;
   }
-  const bool same = collective.kind == kind && collective.root == root &&
-                    collective.dtype == dtype && collective.bytes == operation.writes.bytes;
+  const bool same = collective.kind == asked.kind && collective.root == asked.root &&
+                    collective.dtype == asked.dtype && collective.averages == asked.averages &&
+                    collective.bytes == asked.bytes;
   if (!same)
     std::fprintf(stderr,
                  "simulated GPU: rank %d's collective %ld is not the one of the other ranks\n",
@@ -100,16 +142,23 @@ void arrive(Operation& operation) {
     return;
   }
   Collective& collective = collective_of(operation);
-  const auto bytes = static_cast<std::size_t>(collective.bytes);
-  if (collective.kind == CollectiveKind::all_reduce || collective.root == operation.rank) {
-    collective.given[operation.rank] = take_memory(collective.bytes);
-    std::memcpy(collective.given[operation.rank], operation.reads.begin, bytes);
+  if (collective.kind != CollectiveKind::broadcast || collective.root == operation.rank) {
+    collective.given[operation.rank] = take_memory(operation.reads.bytes);
+    std::memcpy(collective.given[operation.rank], operation.reads.begin,
+                static_cast<std::size_t>(operation.reads.bytes));
   }
-  std::memset(operation.writes.begin, kNaN, bytes);
+  std::memset(operation.writes.begin, kNaN, static_cast<std::size_t>(operation.writes.bytes));
   if (++collective.arrived < communicator.ranks || collective.lost) return;
   complete(collective, communicator.ranks);
-  const std::int64_t takes = adversarial() ? static_cast<std::int64_t>(draw(300'000))
-                                           : m.settings.all_reduce_ns(collective.bytes);
+  const std::int64_t given = collective.kind == CollectiveKind::all_gather
+                                 ? collective.bytes / communicator.ranks
+                                 : collective.bytes;
+  for (int rank = 0; rank < communicator.ranks; ++rank)
+    if (collective.given[rank] != nullptr) give_memory(collective.given[rank], given);
+  const std::int64_t takes =
+      adversarial()
+          ? static_cast<std::int64_t>(draw(300'000))
+          : m.settings.collective_ns(collective.kind, communicator.ranks, collective.bytes);
   for (int i = 0; i < m.streams_used; ++i) {
     Stream& stream = m.streams[i];
     if (stream.idle()) continue;
@@ -128,11 +177,14 @@ void finish(Operation& operation) {
   const Communicator& communicator = machine().communicators[operation.communicator];
   if (communicator.aborted[operation.rank]) return;
   Collective& collective = collective_of(operation);
-  const auto bytes = static_cast<std::size_t>(collective.bytes);
+  const auto bytes = static_cast<std::size_t>(operation.writes.bytes);
+  const std::int64_t from = collective.kind == CollectiveKind::reduce_scatter
+                                ? operation.rank * operation.writes.bytes
+                                : 0;
   if (collective.torn) {
     std::memset(operation.writes.begin, kNaN, bytes);
   } else {
-    std::memcpy(operation.writes.begin, collective.result, bytes);
+    std::memcpy(operation.writes.begin, collective.result + from, bytes);
   }
   if (++collective.finished < communicator.ranks) return;
   give_memory(collective.result, collective.bytes);

@@ -1,4 +1,4 @@
-// Sums and broadcasts between ranks: a rank gives what it has when its operation begins; whoever completes the last arrival
+// Sums, broadcasts and all-gathers between ranks: a rank gives what it has when its operation begins; whoever completes the last arrival
 // works out the result; all have it when the collective ends.
 #pragma once
 
@@ -8,7 +8,14 @@ namespace simulated_gpu {
 
 Collective& collective_of(const Operation& operation);
 /// Before it is enqueued: the next of this rank. False: another rank asked for another collective in its place.
-bool describe(Operation& operation, CollectiveKind kind, int root, int dtype);
+struct Asked {
+  CollectiveKind kind;
+  int root;
+  int dtype;
+  bool averages;
+  std::int64_t bytes;  ///< as Collective::bytes
+};
+bool describe(Operation& operation, const Asked& asked);
 void arrive(Operation& operation);
 void finish(Operation& operation);
 

@@ -1,6 +1,7 @@
 // How nvcc's code makes itself known to the CUDA runtime and launches kernels.
 #include <cstddef>
 #include <optional>
+#include <utility>
 
 #include "cuda_process.hpp"
 #include "kernels.hpp"
@@ -22,10 +23,12 @@ thread_local LaunchShape shape;
 
 extern "C" {
 
+/// Once for each file of kernels.
 void** __cudaRegisterFatBinary(void*) {
   static void* handle = nullptr;
+  static bool joined = false;
   join_machine();
-  join_scheduler();
+  if (!std::exchange(joined, true)) join_scheduler();
   return &handle;
 }
 void __cudaRegisterFatBinaryEnd(void**) {}

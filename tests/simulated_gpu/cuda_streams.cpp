@@ -46,6 +46,11 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
   return cudaSuccess;
 }
 
+/// Kernels do not compete here: which of them comes first when there is no room for both is nobody's question.
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int) {
+  return cudaStreamCreateWithFlags(stream, flags);
+}
+
 /// What it holds is still done.
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   const Call call(machine().settings.call_ns);
@@ -92,10 +97,14 @@ cudaError_t cudaEventCreate(cudaEvent_t* event) {
   const Call call(machine().settings.call_ns);
   if (const cudaError_t error = usable(); error != cudaSuccess) return report(error);
   Machine& m = machine();
-  int& place = m.first_free_event;
-  while (place < kEvents && m.events[place].used) ++place;
+  int& first = m.first_free_event;
+  while (first < kEvents && m.events[first].used) ++first;
+  // Somebody may still wait for a former owner's recordings, which another's must not overtake.
+  int place = first;
+  while (place < kEvents && (m.events[place].used || m.events[place].done < m.events[place].asked))
+    ++place;
   if (place == kEvents) return report(cudaErrorMemoryAllocation);
-  m.events[place].used = true;  // what waits for a former owner's recordings still does
+  m.events[place].used = true;
   m.events[place].recorded = false;
   *event = reinterpret_cast<cudaEvent_t>(&m.events[place]);
   return cudaSuccess;
@@ -120,6 +129,16 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   operation.event = index_of(event);
   operation.recording = ++event_of(event).asked;
   return report(launch(stream, operation));
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  const Call call(machine().settings.call_ns);
+  if (const cudaError_t error = usable(); error != cudaSuccess) return report(error);
+  if (!is_event(event)) return report(cudaErrorInvalidResourceHandle);
+  if (skipped("cudaEventQuery")) return cudaSuccess;
+  if (event_of(event).done < event_of(event).asked) return cudaErrorNotReady;  // that is no error
+  tell_of_wait_for(index_of(event), event_of(event).asked);
+  return cudaSuccess;
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {

@@ -37,8 +37,13 @@ std::int64_t copy_ns(const Operation& operation) {
                                                         settings.copy_bytes_per_ns);
 }
 
-/// Events of this stream's first operation that must have happened before it begins.
+/// What must have happened before this stream's first operation begins: an event, or the rank's collective in front.
 bool may_begin(const Operation& operation) {
+  if (operation.kind == Kind::collective) {
+    const Communicator& communicator = machine().communicators[operation.communicator];
+    return communicator.ended[operation.rank] == operation.sequence ||
+           communicator.aborted[operation.rank];
+  }
   return operation.kind != Kind::wait ||
          machine().events[operation.event].done >= operation.recording;
 }
@@ -160,9 +165,23 @@ void end(Stream& stream) {
     operation.result = nullptr;
   }
   const bool was_collective = operation.kind == Kind::collective;
+  if (was_collective) {
+    Communicator& communicator = m.communicators[operation.communicator];
+    ++communicator.ended[operation.rank];
+    communicator.ended_on[operation.rank] = operation.stream;
+    communicator.ended_at[operation.rank] = operation.end;
+  }
   ++stream.done;
   if (was_collective && collectives_running_on(stream.device) == 0)
     change_pace_of_work(stream.device, 1 / m.settings.work_beside_collective);
+}
+
+/// A collective goes on with another stream's by an event.
+std::int64_t behind_collective_elsewhere(const Operation& operation) {
+  if (operation.kind != Kind::collective || operation.sequence == 0) return 0;
+  const Communicator& communicator = machine().communicators[operation.communicator];
+  if (communicator.ended_on[operation.rank] == operation.stream) return 0;
+  return communicator.ended_at[operation.rank] + machine().settings.event_latency_ns;
 }
 
 struct Next {
@@ -179,7 +198,8 @@ Next next_of_all() {
     Operation& operation = stream.head();
     if (operation.phase == Phase::queued && may_begin(operation)) {
       operation.phase = Phase::due;
-      operation.begin = std::max(m.cursor, operation.enqueued + m.settings.launch_latency_ns);
+      operation.begin = std::max({m.cursor, operation.enqueued + m.settings.launch_latency_ns,
+                                  behind_collective_elsewhere(operation)});
       if (adversarial()) operation.begin += drawn_duration();
     }
     if (operation.phase == Phase::queued) continue;

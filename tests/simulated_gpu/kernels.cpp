@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "cuda_kernel_bodies.hpp"
+#include "fsdp/kernel_bodies.hpp"
 
 namespace simulated_gpu {
 namespace {
@@ -24,7 +25,7 @@ struct SimulatedClock {
   void wait_until(std::int64_t instant) { time = instant; }
 };
 /// Arguments as the kernel's signature has them.
-enum class Signature { spin, work, scale, add, set, cast };
+enum class Signature { spin, work, scale, add, set, cast, compute, read_too, copy_out, chunk_cat };
 
 struct Kernel {
   std::string_view name;  ///< demangled, up to its parameters
@@ -75,6 +76,48 @@ std::int64_t run_cast(const KernelCall& call) {
   return 0;
 }
 
+template <typename T>
+std::int64_t run_compute(const KernelCall& call) {
+  SimulatedClock clock;
+  fsdp_kernels::compute_body(kAll, clock, call.nanoseconds, reinterpret_cast<const T*>(call.from),
+                             reinterpret_cast<T*>(call.to), call.elements, call.value);
+  return clock.time;
+}
+
+template <typename T>
+std::int64_t run_read_too(const KernelCall& call) {
+  constexpr std::int64_t kNoTime = 1;
+  fsdp_kernels::read_too_body(kAll, reinterpret_cast<const T*>(call.from),
+                              reinterpret_cast<T*>(call.to), call.elements);
+  return kNoTime;
+}
+
+template <typename T>
+std::int64_t run_copy_out(const KernelCall& call) {
+  fsdp_kernels::copy_out_body(kAll, reinterpret_cast<const T*>(call.from),
+                              reinterpret_cast<T*>(call.to), call.places, call.count,
+                              call.elements / call.ranks, call.ranks);
+  return 0;
+}
+
+template <typename From, typename To>
+std::int64_t run_chunk_cat(const KernelCall& call) {
+  fsdp_kernels::chunk_cat_body(kAll, reinterpret_cast<const From*>(call.from),
+                               reinterpret_cast<To*>(call.to), call.places, call.count,
+                               call.elements / call.ranks, call.ranks);
+  return 0;
+}
+
+#define SIMULATED_GPU_OF_TYPE(name, T, size) \
+  { "void fsdp_kernels::" #name "<" #T ">", Signature::name, size, size, run_##name<T> }
+#define SIMULATED_GPU_BETWEEN(From, from, To, to)                                      \
+  {"void fsdp_kernels::chunk_cat<" #From ", " #To ">", Signature::chunk_cat, from, to, \
+   run_chunk_cat<From, To>},                                                           \
+  {                                                                                    \
+    "void fsdp_kernels::convert<" #From ", " #To ">", Signature::cast, from, to,       \
+        run_cast<From, To>                                                             \
+  }
+
 constexpr Kernel kKernels[] = {
     {"ddpsim_kernels::spin", Signature::spin, 0, 0, run_spin},
     {"ddpsim_kernels::work", Signature::work, 0, 0, run_work},
@@ -96,7 +139,28 @@ constexpr Kernel kKernels[] = {
      run_cast<float, __nv_bfloat16>},
     {"void ddpsim_kernels::cast<__nv_bfloat16, float>", Signature::cast, 2, 4,
      run_cast<__nv_bfloat16, float>},
+    // Of the FSDP driver (fsdp/kernels.cu).
+    SIMULATED_GPU_OF_TYPE(compute, float, 4),
+    SIMULATED_GPU_OF_TYPE(compute, __half, 2),
+    SIMULATED_GPU_OF_TYPE(compute, __nv_bfloat16, 2),
+    SIMULATED_GPU_OF_TYPE(read_too, float, 4),
+    SIMULATED_GPU_OF_TYPE(read_too, __half, 2),
+    SIMULATED_GPU_OF_TYPE(read_too, __nv_bfloat16, 2),
+    SIMULATED_GPU_OF_TYPE(copy_out, float, 4),
+    SIMULATED_GPU_OF_TYPE(copy_out, __half, 2),
+    SIMULATED_GPU_OF_TYPE(copy_out, __nv_bfloat16, 2),
+    SIMULATED_GPU_BETWEEN(float, 4, float, 4),
+    SIMULATED_GPU_BETWEEN(float, 4, __half, 2),
+    SIMULATED_GPU_BETWEEN(float, 4, __nv_bfloat16, 2),
+    SIMULATED_GPU_BETWEEN(__half, 2, float, 4),
+    SIMULATED_GPU_BETWEEN(__half, 2, __half, 2),
+    SIMULATED_GPU_BETWEEN(__half, 2, __nv_bfloat16, 2),
+    SIMULATED_GPU_BETWEEN(__nv_bfloat16, 2, float, 4),
+    SIMULATED_GPU_BETWEEN(__nv_bfloat16, 2, __half, 2),
+    SIMULATED_GPU_BETWEEN(__nv_bfloat16, 2, __nv_bfloat16, 2),
 };
+#undef SIMULATED_GPU_OF_TYPE
+#undef SIMULATED_GPU_BETWEEN
 
 template <typename T>
 T argument(void** arguments, int index) {
@@ -145,8 +209,31 @@ Operation kernel_operation(int kernel, void** arguments) {
       call.elements = argument<std::int64_t>(arguments, 1);
       call.value = argument<double>(arguments, 2);
       break;
+    case Signature::compute:
+      call.nanoseconds = argument<std::int64_t>(arguments, 0);
+      call.from = argument<const std::byte*>(arguments, 1);
+      call.to = argument<std::byte*>(arguments, 2);
+      call.elements = argument<std::int64_t>(arguments, 3);
+      call.value = argument<double>(arguments, 4);
+      break;
+    case Signature::read_too:
+      call.from = argument<const std::byte*>(arguments, 0);
+      call.to = argument<std::byte*>(arguments, 1);
+      call.elements = argument<std::int64_t>(arguments, 2);
+      break;
+    case Signature::copy_out:
+    case Signature::chunk_cat:
+      call.from = argument<const std::byte*>(arguments, 0);
+      call.to = argument<std::byte*>(arguments, 1);
+      call.places = argument<const fsdp_kernels::ParameterPlace*>(arguments, 2);
+      call.count = argument<std::int64_t>(arguments, 3);
+      call.ranks = argument<std::int64_t>(arguments, 5);
+      call.elements = argument<std::int64_t>(arguments, 4) * call.ranks;
+      break;
   }
-  operation.reads = {const_cast<std::byte*>(call.from), call.elements * known.from_size};
+  std::int64_t read = call.elements;
+  if (known.signature == Signature::chunk_cat) read = argument<std::int64_t>(arguments, 6);
+  operation.reads = {const_cast<std::byte*>(call.from), read * known.from_size};
   operation.writes = {call.to, call.elements * known.to_size};
   operation.slowed_by_collectives = known.signature == Signature::work;
   operation.moved_bytes = operation.reads.bytes + operation.writes.bytes;

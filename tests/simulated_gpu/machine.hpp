@@ -16,7 +16,7 @@ namespace simulated_gpu {
 constexpr std::int64_t kNever = INT64_MAX;
 constexpr int kThreads = 1024;
 constexpr int kStreams = 128;
-constexpr int kQueue = 1024;
+constexpr int kQueue = 4096;  ///< of addresses; SIMULATED_GPU_QUEUE says how many of them
 constexpr int kEvents = 1 << 18;
 constexpr int kCommunicators = 16;
 constexpr int kRanks = 16;

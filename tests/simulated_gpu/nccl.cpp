@@ -60,25 +60,39 @@ std::int64_t size_of(ncclDataType_t type) {
   }
 }
 
-ncclResult_t collective(CollectiveKind kind, int root, const void* from, void* to,
-                        std::size_t count, ncclDataType_t type, ncclComm_t handle,
-                        cudaStream_t stream) {
+/// Elements that a rank gives and gets, `all` of them the collective's size.
+struct Sizes {
+  std::size_t given;
+  std::size_t got;
+  std::size_t all;
+};
+
+ncclResult_t collective(Asked asked, const Sizes& sizes, const void* from, void* to,
+                        ncclComm_t handle, cudaStream_t to_stream) {
   const Call call(machine().settings.collective_launch_ns);
   if (!all_joined(handle)) return ncclInvalidUsage;
   if (machine().settings.dying_rank == handle->rank &&
       machine().settings.last_collective == communicator_of(handle).launched[handle->rank])
     die();
-  const std::int64_t bytes = static_cast<std::int64_t>(count) * size_of(type);
+  const std::int64_t element = size_of(static_cast<ncclDataType_t>(asked.dtype));
+  const auto bytes = [&](std::size_t count) { return static_cast<std::int64_t>(count) * element; };
+  auto* const stream = reinterpret_cast<Stream*>(to_stream);
+  asked.bytes = bytes(sizes.all);
   Operation operation{};
   operation.communicator = handle->communicator;
   operation.rank = handle->rank;
-  operation.reads = {static_cast<std::byte*>(const_cast<void*>(from)), bytes};
-  operation.writes = {static_cast<std::byte*>(to), bytes};
-  if (!describe(operation, kind, root, type)) return ncclInvalidUsage;
+  operation.stream = static_cast<int>(stream - machine().streams);
+  operation.reads = {static_cast<std::byte*>(const_cast<void*>(from)), bytes(sizes.given)};
+  operation.writes = {static_cast<std::byte*>(to), bytes(sizes.got)};
+  if (!describe(operation, asked)) return ncclInvalidUsage;
   note_collective(communicator_of(handle), collective_of(operation), handle->rank,
                   operation.sequence);
-  enqueue(*reinterpret_cast<Stream*>(stream), operation);
+  enqueue(*stream, operation);
   return ncclSuccess;
+}
+
+bool adds(ncclRedOp_t operation) {
+  return operation == ncclSum || operation == ncclAvg;
 }
 
 }  // namespace
@@ -196,16 +210,47 @@ ncclResult_t ncclGroupEnd() {
 
 ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t type,
                            ncclRedOp_t operation, ncclComm_t handle, cudaStream_t stream) {
-  if (operation != ncclSum) return ncclInvalidArgument;
+  if (!adds(operation)) return ncclInvalidArgument;
   return now_or_in_group([=] {
-    return collective(CollectiveKind::all_reduce, 0, from, to, count, type, handle, stream);
+    return collective({CollectiveKind::all_reduce, 0, type, operation == ncclAvg, 0},
+                      {count, count, count}, from, to, handle, stream);
   });
 }
 
 ncclResult_t ncclBroadcast(const void* from, void* to, std::size_t count, ncclDataType_t type,
                            int root, ncclComm_t handle, cudaStream_t stream) {
   return now_or_in_group([=] {
-    return collective(CollectiveKind::broadcast, root, from, to, count, type, handle, stream);
+    return collective({CollectiveKind::broadcast, root, type, false, 0}, {count, count, count},
+                      from, to, handle, stream);
+  });
+}
+
+ncclResult_t ncclReduce(const void* from, void* to, std::size_t count, ncclDataType_t type,
+                        ncclRedOp_t operation, int root, ncclComm_t handle, cudaStream_t stream) {
+  if (!adds(operation)) return ncclInvalidArgument;
+  return now_or_in_group([=] {
+    const std::size_t got = handle->rank == root ? count : 0;
+    return collective({CollectiveKind::reduce, root, type, operation == ncclAvg, 0},
+                      {count, got, count}, from, to, handle, stream);
+  });
+}
+
+ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDataType_t type,
+                           ncclComm_t handle, cudaStream_t stream) {
+  return now_or_in_group([=] {
+    const std::size_t all = count * static_cast<std::size_t>(communicator_of(handle).ranks);
+    return collective({CollectiveKind::all_gather, 0, type, false, 0}, {count, all, all}, from, to,
+                      handle, stream);
+  });
+}
+
+ncclResult_t ncclReduceScatter(const void* from, void* to, std::size_t count, ncclDataType_t type,
+                               ncclRedOp_t operation, ncclComm_t handle, cudaStream_t stream) {
+  if (!adds(operation)) return ncclInvalidArgument;
+  return now_or_in_group([=] {
+    const std::size_t all = count * static_cast<std::size_t>(communicator_of(handle).ranks);
+    return collective({CollectiveKind::reduce_scatter, 0, type, operation == ncclAvg, 0},
+                      {all, count, all}, from, to, handle, stream);
   });
 }
 

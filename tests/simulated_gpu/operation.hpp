@@ -4,6 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 
+namespace fsdp_kernels {
+struct ParameterPlace;
+}
+
 namespace simulated_gpu {
 
 struct Range {
@@ -24,6 +28,11 @@ struct KernelCall {
   double value;
   const std::byte* from;
   std::byte* to;
+  // Of the FSDP driver's.
+  std::int64_t nanoseconds;
+  const fsdp_kernels::ParameterPlace* places;
+  std::int64_t count;
+  std::int64_t ranks;
 };
 
 struct Operation {
@@ -38,6 +47,7 @@ struct Operation {
   int communicator;        ///< of a collective …
   int rank;
   std::int64_t sequence;
+  int stream;  ///< … and where it was launched
   Range reads;
   Range writes;
   std::int64_t moved_bytes;    ///< read and written
@@ -54,7 +64,7 @@ struct Memory {
   std::byte* free[kClasses];
 };
 
-enum class CollectiveKind { all_reduce, broadcast };
+enum class CollectiveKind { all_reduce, broadcast, all_gather, reduce_scatter, reduce };
 
 /// One collective of a communicator: what every rank must have asked for alike.
 struct Collective {
@@ -62,7 +72,8 @@ struct Collective {
   CollectiveKind kind;
   int root;
   int dtype;
-  std::int64_t bytes;
+  bool averages;       ///< what ranks give, each divided by how many they are
+  std::int64_t bytes;  ///< the larger of what a rank gives and gets: all of it
   int arrived;
   int finished;
   bool torn;
@@ -79,6 +90,11 @@ struct Communicator {
   bool aborted[16];
   int async_error[16];
   std::int64_t launched[16];
+  // A rank's collectives run in the order it launched them, from whichever stream (NCCL's enqueue.cc has an event between two
+  // streams): how many have ended, where the last of them was, and when.
+  std::int64_t ended[16];
+  int ended_on[16];
+  std::int64_t ended_at[16];
   static constexpr int kInFlight = 1024;
   Collective collectives[kInFlight];  ///< the i-th at i % kInFlight
 };

@@ -3,13 +3,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <string>
+#include <tuple>
 
 #include "faults.hpp"
 
@@ -17,8 +20,36 @@ namespace simulated_gpu {
 namespace {
 
 // Where the table has no rows: a latency, and the rate of one NVLink of a V100.
-constexpr std::int64_t kAllReduceLatencyNs = 15000;
-constexpr double kAllReduceBytesPerNs = 20;
+constexpr std::int64_t kCollectiveLatencyNs = 15000;
+constexpr double kCollectiveBytesPerNs = 20;
+
+constexpr const char* kCollectives[] = {"all_reduce", "broadcast", "all_gather", "reduce_scatter",
+                                        "reduce"};
+
+/// By its name in the table; -1: it is none.
+int collective_named(const std::string& name) {
+  for (int i = 0; i < static_cast<int>(std::size(kCollectives)); ++i)
+    if (name == kCollectives[i]) return i;
+  return -1;
+}
+
+/// Rows of one kind and number of ranks, by size.
+bool is_before(const CollectiveRow& a, const CollectiveRow& b) {
+  return std::tie(a.kind, a.ranks, a.bytes) < std::tie(b.kind, b.ranks, b.bytes);
+}
+
+std::int64_t interpolated(const CollectiveRow* first, const CollectiveRow* last,
+                          std::int64_t bytes) {
+  const CollectiveRow* above = first;
+  while (above != last && above->bytes < bytes) ++above;
+  if (above == last)  // beyond: in proportion
+    return static_cast<std::int64_t>(static_cast<double>(above[-1].ns) *
+                                     static_cast<double>(bytes) /
+                                     static_cast<double>(above[-1].bytes));
+  if (above == first || above->bytes == bytes) return above->ns;
+  const CollectiveRow& low = above[-1];
+  return low.ns + (above->ns - low.ns) * (bytes - low.bytes) / (above->bytes - low.bytes);
+}
 
 void read_table(const char* path, Settings& settings) {
   std::ifstream file(path);
@@ -28,11 +59,12 @@ void read_table(const char* path, Settings& settings) {
     std::string key;
     if (!(words >> key) || key.front() == '#') continue;
     bool good = false;
-    if (key == "all_reduce") {
-      AllReduceRow row{};
+    if (const int kind = collective_named(key); kind >= 0) {
+      CollectiveRow row{.kind = static_cast<CollectiveKind>(kind), .bytes = 0, .ns = 0, .ranks = 0};
       good =
-          settings.all_reduce_rows < kTableRows && static_cast<bool>(words >> row.bytes >> row.ns);
-      if (good) settings.all_reduce[settings.all_reduce_rows++] = row;
+          settings.collective_rows < kTableRows && static_cast<bool>(words >> row.bytes >> row.ns);
+      if (good && !(words >> row.ranks)) row.ranks = 0;
+      if (good) settings.collectives[settings.collective_rows++] = row;
     } else if (key == "work_beside_collective") {
       good = static_cast<bool>(words >> settings.work_beside_collective) &&
              settings.work_beside_collective >= 1;
@@ -58,25 +90,24 @@ void read_table(const char* path, Settings& settings) {
     }
     if (!good) give_up("SIMULATED_GPU_TABLE: %s: \"%s\" is no line of a table", path, line.c_str());
   }
+  std::sort(settings.collectives, settings.collectives + settings.collective_rows, is_before);
 }
 
 }  // namespace
 
-std::int64_t Settings::all_reduce_ns(std::int64_t bytes) const {
-  if (all_reduce_rows == 0)
-    return kAllReduceLatencyNs +
-           static_cast<std::int64_t>(static_cast<double>(bytes) / kAllReduceBytesPerNs);
-  int above = 0;
-  while (above < all_reduce_rows && all_reduce[above].bytes < bytes) ++above;
-  if (above == all_reduce_rows) {  // beyond: in proportion
-    const AllReduceRow& last = all_reduce[above - 1];
-    return static_cast<std::int64_t>(static_cast<double>(last.ns) * static_cast<double>(bytes) /
-                                     static_cast<double>(last.bytes));
-  }
-  if (above == 0 || all_reduce[above].bytes == bytes) return all_reduce[above].ns;
-  const AllReduceRow& low = all_reduce[above - 1];
-  const AllReduceRow& high = all_reduce[above];
-  return low.ns + (high.ns - low.ns) * (bytes - low.bytes) / (high.bytes - low.bytes);
+std::int64_t Settings::collective_ns(CollectiveKind kind, int ranks, std::int64_t bytes) const {
+  const auto rows_of = [&](int of_ranks) {
+    return std::equal_range(collectives, collectives + collective_rows,
+                            CollectiveRow{.kind = kind, .bytes = 0, .ns = 0, .ranks = of_ranks},
+                            [](const CollectiveRow& a, const CollectiveRow& b) {
+                              return std::tie(a.kind, a.ranks) < std::tie(b.kind, b.ranks);
+                            });
+  };
+  auto [first, last] = rows_of(ranks);
+  if (first == last) std::tie(first, last) = rows_of(0);
+  if (first != last) return interpolated(first, last, bytes);
+  return kCollectiveLatencyNs +
+         static_cast<std::int64_t>(static_cast<double>(bytes) / kCollectiveBytesPerNs);
 }
 
 Settings settings_from_environment() {

@@ -3,15 +3,19 @@
 
 #include <cstdint>
 
+#include "operation.hpp"
+
 namespace simulated_gpu {
 
 constexpr int kDevices = 8;
 constexpr int kTableRows = 1024;
 
-/// How long an all-reduce of this size takes once the last rank has arrived.
-struct AllReduceRow {
+/// How long a collective of this size (Collective::bytes) takes once the last rank has arrived.
+struct CollectiveRow {
+  CollectiveKind kind;
   std::int64_t bytes;
   std::int64_t ns;
+  int ranks;  ///< of its communicator; 0: of any
 };
 
 enum class FaultKind { none, die, init, async, error, sticky, memory, silence, slow };
@@ -47,7 +51,8 @@ struct Settings {
   std::uint64_t skip = 0;
   bool note_sites = false;
 
-  // SIMULATED_GPU_TABLE names a file of lines `KEY VALUE` with the keys below, and `all_reduce BYTES NS`.
+  // SIMULATED_GPU_TABLE names a file of lines `KEY VALUE` with the keys below, and `all_reduce BYTES NS`, with
+  // a third number where communicators of so many ranks alone take that; the other collectives alike.
   std::int64_t launch_ns = 4000;              ///< of the host, a kernel or an asynchronous copy
   std::int64_t event_ns = 1000;               ///< of the host, recording or waiting for an event
   std::int64_t collective_launch_ns = 10000;  ///< of the host
@@ -61,10 +66,10 @@ struct Settings {
   std::int64_t launch_latency_ns = 0;  ///< from the end of its launch to the start of anything
   double work_beside_collective = 1;   ///< how many times longer busy compute takes there
   double copy_bytes_per_ns = 700;      ///< read and written together
-  int all_reduce_rows = 0;
-  AllReduceRow all_reduce[kTableRows] = {};
+  int collective_rows = 0;
+  CollectiveRow collectives[kTableRows] = {};
 
-  std::int64_t all_reduce_ns(std::int64_t bytes) const;
+  std::int64_t collective_ns(CollectiveKind kind, int ranks, std::int64_t bytes) const;
 };
 
 /// Ends the process with a message where a variable or the table is no good.

@@ -8,6 +8,7 @@
 //   communicator  |root |layers.0    |layers.1    |layers.2|
 #include "ddpsim/sim/step.hpp"
 #include "scheme_step.hpp"
+#include "unit_sizes.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
@@ -318,5 +319,49 @@ TEST_CASE("FSDP: of a called module, parameters without a gradient travel with a
     CHECK(sent.find("all-gather 1000000") != std::string::npos);
     CHECK(sent.find("reduce-scatter 1000000") == std::string::npos);
     CHECK(sent.find("reduce-scatter 4000000") != std::string::npos);
+  }
+}
+
+TEST_CASE("FSDP1: sums over four ranks are divided before and behind, over two before alone") {
+  CHECK(divided_in_two(1).before == false);
+  CHECK(divided_in_two(1).after == false);
+  CHECK(divided_in_two(2).before);
+  CHECK_FALSE(divided_in_two(2).after);
+  for (const int ranks : {3, 4, 8}) {  // 2 and 1.5, 2 and 2, 4 and 2
+    CHECK(divided_in_two(ranks).before);
+    CHECK(divided_in_two(ranks).after);
+  }
+}
+
+TEST_CASE(
+    "FSDP1: a communicator goes from one stream to another by an event, and waits for no cast") {
+  // Behind layer 2's reduce-scatter its shard is cast, which takes a hundred microseconds; layer 0's all-gather follows the
+  // reduce-scatter by an event alone.
+  SimulationOptions all = options(Fsdp1{.param_dtype = Dtype::float16});
+  all.costs.event_latency = 2_us;
+  all.costs.copy_kernel = 100_us;
+  const Step step = run(Job(layered(), small::node(2), all, FreeModel{}));
+  const auto of = [&](CollectiveKind kind, const std::string& unit, int which) {
+    for (const CollectiveResult& one : step.collectives)
+      if (one.kind == kind && one.unit == unit && which-- == 0) return one;
+    FAIL("no such collective");
+    return step.collectives.front();
+  };
+  const CollectiveResult reduced = of(kScatters, "layers.2", 0);
+  CHECK(of(kGathers, "layers.0", 1).last_arrival - reduced.end == 2_us);
+}
+
+TEST_CASE("FSDP: what is reduced in the type that is stored is not cast behind it") {
+  for (const bool fsdp1 : {true, false}) {
+    const auto finalize = [&](std::optional<Dtype> reduce_dtype) {
+      const Scheme scheme =
+          fsdp1 ? Scheme(Fsdp1{.param_dtype = Dtype::bfloat16, .reduce_dtype = reduce_dtype})
+                : Scheme(Fsdp2{.param_dtype = Dtype::bfloat16, .reduce_dtype = reduce_dtype});
+      SimulationOptions all = options(scheme);
+      all.costs.copy_kernel = 7_us;
+      return run(Job(layered(), small::node(2), all, FreeModel{})).times.finalize;
+    };
+    CHECK(finalize({}) == 7_us);
+    CHECK(finalize(Dtype::float32) == Duration());
   }
 }
