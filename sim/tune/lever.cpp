@@ -61,7 +61,7 @@ bool every_parameter_is_used(const Workload& workload) {
   std::vector<bool> written(workload.parameters.size(), false);
   for (const ReadyEvent& event : workload.backward->ready) written[event.parameter] = true;
   for (std::size_t i = 0; i < written.size(); ++i)
-    if (!written[i] && !workload.parameters[i].ignored) return false;
+    if (!written[i] && is_reduced(workload.parameters[i])) return false;
   return true;
 }
 

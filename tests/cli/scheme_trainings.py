@@ -134,11 +134,20 @@ def micro_batch(model, options, last):
     return contextlib.nullcontext()
 
 
+def freeze(module, options):
+    """`frozen` names modules, joined by '+'."""
+    for path in options.get("frozen", "").split("+"):
+        if path:
+            module.get_submodule(path).requires_grad_(False)
+
+
 def train(scheme, name, options, ranks):
     torch.manual_seed(0)
     log = CollectiveLog()
     make, data = MODELS[name]
-    model = WRAPPERS[scheme](make(log), name, options, ranks)
+    module = make(log)
+    freeze(module, options)
+    model = WRAPPERS[scheme](module, name, options, ranks)
     optimizer = optimizer_of(scheme, model, options)
     steps = []
     for _ in range(STEPS[scheme]):
@@ -230,12 +239,12 @@ def cases_of_zero_redundancy(ranks):
 CASES = {"fsdp1": cases_of_fsdp1, "fsdp2": cases_of_fsdp2, "zero_redundancy": cases_of_zero_redundancy}
 
 
-def main():
+def main(cases_by_scheme):
     folder, rank, ranks = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     words = sys.argv[4] if len(sys.argv) > 4 else ""
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=ranks)
-    for scheme, cases in CASES.items():
+    for scheme, cases in cases_by_scheme.items():
         for model, options in cases(ranks):
             if words in f"{scheme} {model} {json.dumps(options)}":
                 told = train(scheme, model, options, ranks)
@@ -243,4 +252,5 @@ def main():
                     print(json.dumps(told), flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main(CASES)
