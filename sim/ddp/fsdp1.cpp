@@ -211,13 +211,11 @@ class Fsdp1Writer {
       writer_.call_hook(hook_);
       // Views made a unit ahead in forward come one later in backward: autograd runs what was made last first. A frozen
       // unit's hook is on its inputs.
-      if (!scheme_.forward_prefetch || !plan_.planned[hook.unit].has_gradient) {
-        after_backward(hook.unit, sync);
-      } else if (late) {
-        after_backward(std::exchange(*late, hook.unit), sync);
-      } else {
+      if (late) after_backward(*std::exchange(late, std::nullopt), sync);
+      if (scheme_.forward_prefetch && plan_.planned[hook.unit].has_gradient)
         late = hook.unit;
-      }
+      else
+        after_backward(hook.unit, sync);
     }
     if (late) after_backward(*late, sync);
     writer_.end_backward();

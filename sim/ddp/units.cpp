@@ -294,7 +294,7 @@ std::vector<UnitHook> backward_hooks(const std::vector<Unit>& units,
   std::ranges::stable_sort(hooks, [](const UnitHook& a, const UnitHook& b) {
     if (a.gradient != b.gradient) return a.gradient < b.gradient;
     if (a.share != b.share) return a.share < b.share;
-    if (a.when != b.when) return a.when == UnitHook::When::before;
+    if (a.when != b.when) return a.when == UnitHook::When::after;  // of the frozen one behind it
     // Units are listed outer ones first.
     return a.when == UnitHook::When::before ? a.unit < b.unit : a.unit > b.unit;
   });

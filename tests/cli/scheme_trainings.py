@@ -24,7 +24,7 @@ from torch.distributed.fsdp.wrap import CustomPolicy, size_based_auto_wrap_polic
 from torch.distributed.optim import ZeroRedundancyOptimizer
 
 from collective_log import CollectiveLog
-from scheme_models import MODELS
+from scheme_models import MODELS, freeze
 
 # FSDP1 knows what to prefetch in its second step, overlapped ZeroRedundancyOptimizer its buckets' owners in its third.
 STEPS = {"fsdp1": 3, "fsdp2": 3, "zero_redundancy": 4}
@@ -132,13 +132,6 @@ def micro_batch(model, options, last):
         model.set_reshard_after_backward(last)
     model.set_is_last_backward(last)
     return contextlib.nullcontext()
-
-
-def freeze(module, options):
-    """`frozen` names modules, joined by '+'."""
-    for path in options.get("frozen", "").split("+"):
-        if path:
-            module.get_submodule(path).requires_grad_(False)
 
 
 def train(scheme, name, options, ranks):

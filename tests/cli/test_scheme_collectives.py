@@ -124,6 +124,8 @@ class SchemeCollectives(unittest.TestCase):
     def test_frozen_parameters(self):
         for scheme, trainings in {"fsdp1": 31, "fsdp2": 24}.items():
             self.hold(scheme, trainings, "frozen")
+        for scheme, trainings in {"zero1": 6, "zero2": 6, "zero3": 27}.items():
+            self.hold(scheme, trainings, "frozen_zero")
 
 
 if __name__ == "__main__":
