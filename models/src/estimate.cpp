@@ -7,6 +7,7 @@
 
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quote.hpp"
+#include "ddpsim/models/frozen.hpp"
 #include "ddpsim/models/kept_activations.hpp"
 
 namespace ddpsim {
@@ -33,6 +34,7 @@ std::string full_name(const EstimateSpec& spec, const Model& model, const Comput
   if (computes_otherwise(spec)) name += fmt::format(":attn={}", name_of(*spec.attention));
   if (spec.checkpointing != Checkpointing{})
     name += fmt::format(":ckpt={}", name_of(spec.checkpointing));
+  if (!spec.frozen.empty()) name += fmt::format(":frozen={}", fmt::join(spec.frozen, "+"));
   return name;
 }
 
@@ -79,10 +81,57 @@ SecondRun second_run(const Model& model, const Block& block, const std::vector<L
   return run;
 }
 
+struct LayerTimes {
+  Duration forward;
+  Duration backward_begin;
+  Duration backward_end;
+};
+
+/// Of each parameter its layer's, or from the first one's to the last one's that backward reaches. `whole`: the layers with all
+/// of their parameters.
+void note_module_times(const std::vector<Layer>& whole, const std::vector<LayerTimes>& times,
+                       const Workload& workload, Model& model) {
+  const auto share = [](Duration of, Duration all) {
+    return all > Duration() ? std::min(of / all, 1.0) : 0.0;
+  };
+  Duration at;
+  for (std::size_t k = 0; k < whole.size(); ++k) {
+    const double begin = share(at, *workload.forward);
+    at += times[k].forward;
+    const double end = share(at, *workload.forward);
+    for (const std::size_t parameter : whole[k].parameters) {
+      auto& time = model.parameters[parameter].module_time;
+      if (!time) time = ModuleTime{.forward_begin = begin, .forward_end = end, .backward = {}};
+      if (!model.layers[k].reached) continue;
+      const double first = share(times[k].backward_begin, workload.backward->duration);
+      const double last = share(times[k].backward_end, workload.backward->duration);
+      if (!time->backward)
+        time->backward = {first, last};
+      else
+        time->backward = {std::min(time->backward->first, first),
+                          std::max(time->backward->second, last)};
+    }
+  }
+}
+
 }  // namespace
 
 Model model_of(const EstimateSpec& spec) {
-  return build_model(spec.description, spec.tokens, spec.attention);
+  Model model = build_model(spec.description, spec.tokens, spec.attention);
+  const auto refuse = [&](std::string message, std::string hint) {
+    throw InputError({.file = in_quotes(spec.model + "@" + spec.gpu),
+                      .where = "",
+                      .message = std::move(message),
+                      .hint = std::move(hint)});
+  };
+  const std::vector<std::string> unmatched = freeze(model, spec.frozen);
+  if (!unmatched.empty())
+    refuse(fmt::format("frozen={}: no module or parameter is called so", unmatched.front()),
+           fmt::format("'*' stands for anything within one name; {} has {} and others", model.name,
+                       model.parameters.front().name));
+  if (std::ranges::all_of(model.parameters, &Parameter::frozen))
+    refuse("every parameter is frozen: there is nothing to train", "Leave some out of frozen=");
+  return model;
 }
 
 Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu) {
@@ -96,6 +145,9 @@ Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu) {
   for (Parameter& parameter : model.parameters) parameter.dtype = parameter_dtype(spec.precision);
   const ComputeSetting setting = setting_of(spec, model, gpu);
   require_possible(spec, model, setting);
+  const std::vector<Layer> whole = model.layers;
+  leave_out_frozen(model);
+  std::vector<LayerTimes> times(model.layers.size());
   Workload workload;
   workload.name = "estimate " + full_name(spec, model, setting);
   workload.gpu = gpu.name;
@@ -115,16 +167,21 @@ Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu) {
   auto block = model.blocks.rbegin();
   for (std::size_t k = model.layers.size(); k-- > 0;) {
     if (block != model.blocks.rend() && k + 1 == block->last) {
-      const SecondRun again = second_run(model, *block, fates, setting);
-      backward += again.duration;
-      launched += again.kernels;
+      if (model.layers[k].reached) {
+        const SecondRun again = second_run(model, *block, fates, setting);
+        backward += again.duration;
+        launched += again.kernels;
+      }
       ++block;
     }
     const Layer& layer = model.layers[k];
+    times[k].backward_begin = backward;
     const LayerCost cost = layer_cost(layer, setting);
     const LayerKernels kernels = layer_kernels(layer, setting.precision);
     forward += cost.forward;
     backward += cost.backward();
+    times[k].forward = cost.forward;
+    times[k].backward_end = backward;
     launches.forward += kernels.forward;
     launched += kernels.backward;
     for (const std::size_t parameter : layer.parameters) {
@@ -140,6 +197,7 @@ Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu) {
     counted = launched_before[parameter];
   }
   launches.optimizer = optimizer_kernels(model);
+  if (!spec.frozen.empty()) note_module_times(whole, times, workload, model);
   workload.optimizer = optimizer_cost(model, gpu);
   workload.activations = kept_activations(model, setting, spec.checkpointing);
   workload.parameters = std::move(model.parameters);
@@ -161,6 +219,8 @@ Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu) {
                                      name_of(spec.attention.value_or(spec.description.attention)));
   if (spec.checkpointing != Checkpointing{})
     workload.provenance.emplace_back("checkpointing", name_of(spec.checkpointing));
+  if (!spec.frozen.empty())
+    workload.provenance.emplace_back("frozen", fmt::format("{}", fmt::join(spec.frozen, "+")));
   if (!spec.description.source.empty())
     workload.provenance.emplace_back("dimensions", spec.description.source);
   if (!spec.description.assumed.empty())

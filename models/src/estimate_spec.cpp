@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "ddpsim/formats/input_error.hpp"
@@ -17,6 +18,7 @@ constexpr std::int64_t kMostSamples = 1'000'000;
 
 constexpr std::string_view kAttention = "attn=";
 constexpr std::string_view kCheckpointing = "ckpt=";
+constexpr std::string_view kFrozen = "frozen=";
 
 [[noreturn]] void refuse(std::string_view spec, std::string message, std::string hint = "") {
   throw InputError({.file = in_quotes(spec),
@@ -52,6 +54,21 @@ Checkpointing checkpointing_after(std::string_view spec, std::string_view part) 
     refuse(spec, fmt::format("{} is not understood", in_quotes(part)),
            "Write ckpt=none, ckpt=full, ckpt=selective, or how many blocks: ckpt=12");
   return *checkpointing;
+}
+
+std::vector<std::string> patterns_after(std::string_view spec, std::string_view part) {
+  std::vector<std::string> patterns;
+  const std::string_view list = part.substr(kFrozen.size());
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find('+', begin), list.size());
+    if (end == begin)
+      refuse(spec, fmt::format("{} names nothing to freeze", in_quotes(part)),
+             "Write modules or parameters, more of them behind a '+': "
+             "frozen=transformer.wte+transformer.h.*");
+    patterns.emplace_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return patterns;
 }
 
 }  // namespace
@@ -115,11 +132,15 @@ EstimateSpec parse_estimate_spec(std::string_view text, std::optional<ModelDescr
                "Leave out " + std::string(in_quotes(part)));
       spec.checkpointing = checkpointing_after(text, part);
       has_checkpointing = true;
+    } else if (part.starts_with(kFrozen)) {
+      once(!spec.frozen.empty());
+      spec.frozen = patterns_after(text, part);
     } else {
       refuse(
           text, fmt::format("{} is not understood", in_quotes(part)),
           "After the GPU come bBATCH, sSEQ, one of fp32, tf32, amp, bf16, bf16-true, attn=eager or "
-          "attn=sdpa, and ckpt=none, full or selective: bert-large@A100:b8:s512:amp");
+          "attn=sdpa, ckpt=none, full or selective, and frozen=MODULES: "
+          "bert-large@A100:b8:s512:amp");
     }
   }
   if (ends_in_colon) refuse(text, "ends in a colon", "Leave it out, or say what follows");

@@ -23,6 +23,7 @@ struct LayerBytes {
 
 LayerBytes layer_bytes(const Layer& layer, const ComputeSetting& setting,
                        LayerFate fate = LayerFate::kept) {
+  if (!layer.reached && layer.kept == 0) return {};
   const bool half = is_half(setting.precision);
   const bool casts = casts_weights(setting.precision);
   constexpr std::int64_t kSingle = 4;
@@ -31,10 +32,10 @@ LayerBytes layer_bytes(const Layer& layer, const ComputeSetting& setting,
   std::int64_t inputs = layer.product ? layer.product->inputs() : layer.inputs;
   if (layer.kind == LayerKind::attention && layer.product)  // the other operand's, too
     inputs += layer.product->groups * layer.product->in * layer.product->out;
-  if (!layer.data_gradient || layer.kind == LayerKind::embedding) inputs = 0;
+  if (!layer.data_gradient || !layer.passes_on || layer.kind == LayerKind::embedding) inputs = 0;
   LayerBytes bytes = {.output = layer.kept * element * setting.batch,
                       .own = layer.kept_bytes * setting.batch +
-                             (casts && layer.product ? kHalf * layer.weights : 0),
+                             (casts && layer.product && layer.reached ? kHalf * layer.weights : 0),
                       .given = layer.outputs * element * setting.batch,
                       .gives = inputs * element * setting.batch};
   if (fate == LayerFate::kept) bytes.stored = bytes.output + bytes.own;
@@ -99,6 +100,10 @@ class Backwards {
 
   void run(const Layer& layer) {
     const LayerBytes bytes = layer_bytes(layer, setting_);
+    if (!layer.reached) {
+      there_ -= bytes.stored;
+      return;
+    }
     const bool reads_what_it_gave = layer.kind == LayerKind::elementwise;
     if (!reads_what_it_gave && &layer != output_)
       there_ -= bytes.output;  // what came after it has read that

@@ -53,10 +53,13 @@ class CostModel {
     LayerCost cost;
     cost.forward = seconds(moving(layer_.forward_elements) + kernels(layer_.forward_kernels) +
                            product(Pass::forward) + fused(kFusedForward));
+    if (!layer_.reached) return cost;
     cost.data_gradient =
         seconds(moving(layer_.backward_elements) + kernels(layer_.backward_kernels) +
-                (layer_.data_gradient ? product(Pass::data_gradient) : 0) + fused(kFusedBackward));
-    cost.weight_gradient = seconds(product(Pass::weight_gradient) + writing_lookups());
+                (layer_.data_gradient && layer_.passes_on ? product(Pass::data_gradient) : 0) +
+                fused(kFusedBackward));
+    if (layer_.trains)
+      cost.weight_gradient = seconds(product(Pass::weight_gradient) + writing_lookups());
     return cost;
   }
 
@@ -252,20 +255,23 @@ LayerKernels layer_kernels(const Layer& layer, Precision precision) {
   const bool casts = casts_weights(precision) && !layer.single_precision && layer.product &&
                      layer.kind != LayerKind::attention;
   return {.forward = layer.forward_kernels + (casts ? 1 : 0),
-          .backward = layer.backward_kernels + (casts ? 1 : 0)};
+          .backward = layer.reached ? layer.backward_kernels + (casts && layer.trains ? 1 : 0) : 0};
 }
 
 int optimizer_kernels(const Model& model) {
   constexpr std::size_t kTensorsPerKernel = 30;  // of PyTorch's foreach kernels, about
-  const std::size_t groups = (model.parameters.size() + kTensorsPerKernel - 1) / kTensorsPerKernel;
+  const auto trained = static_cast<std::size_t>(
+      std::ranges::count_if(model.parameters, [](const Parameter& p) { return !p.frozen; }));
+  const std::size_t groups = (trained + kTensorsPerKernel - 1) / kTensorsPerKernel;
   return static_cast<int>(groups) * optimizer_passes(model);
 }
 
 Duration optimizer_cost(const Model& model, const GpuModel& gpu) {
   double elements = 0;
   for (const Parameter& parameter : model.parameters)
-    elements += static_cast<double>(gradient_bytes(parameter)->count()) /
-                static_cast<double>(element_size(parameter.dtype));
+    if (!parameter.frozen)
+      elements += static_cast<double>(gradient_bytes(parameter)->count()) /
+                  static_cast<double>(element_size(parameter.dtype));
   const LayerCostConstants constants;
   const double bytes =
       optimizer_passes(model) * elements * static_cast<double>(element_size(Dtype::float32));

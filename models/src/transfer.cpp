@@ -1,4 +1,5 @@
 #include "ddpsim/models/transfer.hpp"
+#include "ddpsim/models/frozen.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -237,7 +238,12 @@ std::optional<Model> recognised_model(const Workload& workload) {
         std::equal(workload.parameters.begin(), workload.parameters.end(), model.parameters.begin(),
                    model.parameters.end(),
                    [](const Parameter& a, const Parameter& b) { return a.shape == b.shape; });
-    if (same) return model;
+    if (!same) continue;
+    Model found = model;
+    for (std::size_t i = 0; i < found.parameters.size(); ++i)
+      found.parameters[i].frozen = workload.parameters[i].frozen;
+    leave_out_frozen(found);
+    return found;
   }
   return std::nullopt;
 }

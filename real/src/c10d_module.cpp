@@ -16,7 +16,7 @@ std::string c10d_gloo_refuses(const Workload& workload, const DdpOptions& option
     return "gloo of this libtorch knows no bfloat16 (\"Invalid scalar type\"): no "
            "bf16_compress_hook";
   for (const Parameter& parameter : workload.parameters)
-    if (parameter.ignored || parameter.dtype != Dtype::float32)
+    if (!is_reduced(parameter) || parameter.dtype != Dtype::float32)
       return "c10d-gloo takes float32 parameters, all of them in DDP";
   return cannot_reduce(workload, options, CpuDevice::refuses).value_or("");
 }

@@ -12,7 +12,7 @@ LocalUsedMap::LocalUsedMap(Device& device, Communicator& communicator, const Wor
   for (const ReadyEvent& event : recorded.backward->ready) used[event.parameter] = true;
   std::int64_t in_ddp = 0;
   for (std::size_t i = 0; i < used.size(); ++i) {
-    if (workload.parameters[i].ignored) continue;
+    if (!is_reduced(workload.parameters[i])) continue;
     place_[i] = static_cast<std::size_t>(in_ddp++);
     if (!used[i]) unused_.push_back(i);
   }
@@ -20,7 +20,7 @@ LocalUsedMap::LocalUsedMap(Device& device, Communicator& communicator, const Wor
   sums_ = device.allocate_on_host(Dtype::int32, in_ddp);
   map_ = device.allocate(Dtype::int32, in_ddp);
   for (std::size_t i = 0; i < used.size(); ++i)
-    if (used[i] && !workload.parameters[i].ignored) element(here_, i) = element(sums_, i) = 1;
+    if (used[i] && is_reduced(workload.parameters[i])) element(here_, i) = element(sums_, i) = 1;
 }
 
 void LocalUsedMap::all_reduce() {

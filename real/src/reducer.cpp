@@ -33,7 +33,7 @@ std::optional<std::string> cannot_reduce(const Workload& workload, const DdpOpti
   if (options.process_groups > 1 || options.sync_batchnorm)
     return "the real reducer knows neither SyncBatchNorm nor several process groups";
   for (const Parameter& parameter : workload.parameters) {
-    if (parameter.ignored) continue;
+    if (!is_reduced(parameter)) continue;
     if (parameter.sparse_gradient)
       return "parameter " + parameter.name + " has a sparse gradient: not reduced here";
     if (options.comm_hook != CommHook::none && parameter.dtype != Dtype::float32)
@@ -54,8 +54,9 @@ Reducer::Reducer(Device& device, Communicator& communicator, HostClock clock,
       options_(options),
       rebuilt_from_(bucket_limits(options).rebuilt_from) {
   for (const Parameter& parameter : workload.parameters) {
-    gradients_.push_back(
-        parameter.ignored ? Region{} : device.allocate(parameter.dtype, elements_of(parameter)));
+    gradients_.push_back(!is_reduced(parameter)
+                             ? Region{}
+                             : device.allocate(parameter.dtype, elements_of(parameter)));
   }
   if (options.broadcast_buffers)
     for (const BufferGroup& group : workload.buffers)
@@ -108,7 +109,7 @@ void Reducer::broadcast_buffers() {
 }
 
 void Reducer::gradient_ready(std::size_t parameter) {
-  if (workload_.parameters[parameter].ignored) return;
+  if (!is_reduced(workload_.parameters[parameter])) return;
   BucketBuffer& bucket = now_->buffer[now_->places[parameter].bucket];
   DDPSIM_ASSERT(bucket.pending > 0, "a gradient is ready once in a step");
   note_ready(bucket);  // it was written before its hook was called
@@ -154,7 +155,7 @@ void Reducer::launch_what_is_next() {
 void Reducer::launch_behind_backward() {
   map_->all_reduce();
   for (std::size_t i = 0; i < workload_.parameters.size(); ++i)
-    if (!workload_.parameters[i].ignored) fill_place(i);
+    if (is_reduced(workload_.parameters[i])) fill_place(i);
   while (next_ < now_->buckets.size()) launch(next_++);
 }
 

@@ -24,7 +24,8 @@ ReplayRunner::ReplayRunner(Device& device, Communicator& communicator, HostClock
   for (const Region buffer : reducer_.buffers())
     broadcast_.push_back(device.allocate(buffer.dtype, buffer.elements));
   for (std::size_t i = 0; i < workload.parameters.size(); ++i)
-    if (!workload.parameters[i].ignored) device.fill(reducer_.gradient(i), communicator.rank() + 1);
+    if (is_reduced(workload.parameters[i]))
+      device.fill(reducer_.gradient(i), communicator.rank() + 1);
   allocate_fresh();
   note_used(workload);
   for (const RankRecording& rank : workload.ranks) note_used(rank);
@@ -89,7 +90,7 @@ ReplayRunner::StepEvents ReplayRunner::step(int iteration, bool checked) {
   device_.compute(recorded_.optimizer.value_or(Duration()));
   if (checked && options_.gradient_as_bucket_view)
     for (std::size_t i = 0; i < workload_.parameters.size(); ++i)
-      if (!workload_.parameters[i].ignored && reducer_.used_anywhere(i))
+      if (is_reduced(workload_.parameters[i]) && reducer_.used_anywhere(i))
         device_.copy(reducer_.averaged(i), reducer_.gradient(i));
   events.optimizer_end = device_.record_event();
   return events;
@@ -104,7 +105,7 @@ ReplayRunner::MicroBatchEvents ReplayRunner::micro_batch(int iteration, int batc
   const bool synchronised = batch + 1 == options_.accumulate;
   Duration computed;
   for (const ReadyEvent& event : recorded_.backward->ready) {
-    if (workload_.parameters[event.parameter].ignored) continue;
+    if (!is_reduced(workload_.parameters[event.parameter])) continue;
     device_.compute(event.at - std::exchange(computed, event.at));
     write_gradient({.parameter = event.parameter,
                     .iteration = iteration,
@@ -134,11 +135,11 @@ void ReplayRunner::write_gradient(const CheckedPart& part, bool checked) {
 void ReplayRunner::check_step(int iteration) {
   constexpr double kUntouched = -1;  // no average is
   for (std::size_t i = 0; i < workload_.parameters.size(); ++i)
-    if (!workload_.parameters[i].ignored && !uses(communicator_.rank(), i))
+    if (is_reduced(workload_.parameters[i]) && !uses(communicator_.rank(), i))
       device_.fill(reducer_.gradient(i), kUntouched);
   step(iteration, true);
   for (std::size_t i = 0; i < workload_.parameters.size(); ++i) {
-    if (workload_.parameters[i].ignored) continue;
+    if (!is_reduced(workload_.parameters[i])) continue;
     bool used = false;
     for (int rank = 0; rank < communicator_.ranks(); ++rank) used = used || uses(rank, i);
     require_average(i, iteration, used ? std::nullopt : std::optional(kUntouched));

@@ -135,7 +135,7 @@ std::vector<Bucket> steady_buckets(const Workload& workload, const DdpOptions& o
 std::vector<std::size_t> definition_order(const Workload& workload) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < workload.parameters.size(); ++i)
-    if (!workload.parameters[i].ignored) order.push_back(i);
+    if (is_reduced(workload.parameters[i])) order.push_back(i);
   return order;
 }
 
@@ -150,11 +150,11 @@ std::vector<std::size_t> ready_order(const Workload& workload) {
   order.reserve(workload.parameters.size());
   for (const ReadyEvent& event : workload.backward->ready) {
     seen[event.parameter] = true;
-    if (!workload.parameters[event.parameter].ignored) order.push_back(event.parameter);
+    if (is_reduced(workload.parameters[event.parameter])) order.push_back(event.parameter);
   }
   // Parameters without a gradient come last, as static_graph appends them.
   for (std::size_t i = 0; i < seen.size(); ++i)
-    if (!seen[i] && !workload.parameters[i].ignored) order.push_back(i);
+    if (!seen[i] && is_reduced(workload.parameters[i])) order.push_back(i);
   return order;
 }
 

@@ -60,6 +60,14 @@ std::optional<std::string> cannot_flatten(const Job& job, const Fsdp1& scheme) {
   for (const Unit& unit : units_of(job.workload(), scheme.wrap))
     for (const std::size_t parameter : unit.parameters) {
       const Parameter& first = parameters[unit.parameters.front()];
+      if (parameters[parameter].frozen != first.frozen && !scheme.use_orig_params) {
+        const bool first_is = first.frozen;
+        return fmt::format(
+            "{} is frozen and {} is not, and both are of one unit: FullyShardedDataParallel "
+            "flattens them together only with use_orig_params=true; add it, or wrap them apart",
+            first_is ? first.name : parameters[parameter].name,
+            first_is ? parameters[parameter].name : first.name);
+      }
       if (parameters[parameter].dtype == first.dtype) continue;
       return fmt::format(
           "{} is {} and {} is {}: FullyShardedDataParallel flattens parameters of one type into a "

@@ -47,7 +47,7 @@ std::optional<std::string> cannot_cut(const DdpOptions& ddp) {
 std::optional<std::string> cannot_fuse(const Workload& workload) {
   const Parameter* first = nullptr;
   for (const Parameter& parameter : workload.parameters) {
-    if (parameter.ignored) continue;
+    if (!is_reduced(parameter)) continue;
     if (first == nullptr) first = &parameter;
     if (parameter.dtype == first->dtype) continue;
     return fmt::format(

@@ -12,6 +12,11 @@
 //
 // Casts of a shard and of a gradient, and divisions, run on streams of their own; between groups of a hybrid strategy a
 // communicator of its own all-reduces shards. The root is gathered once: it is freed after backward alone.
+//
+// Frozen parameters are gathered as all others. A unit that is frozen is gathered again where backward passes it, on its way
+// to something that trains, and freed behind it (_register_post_backward_reshard_only_hook), and has nothing to reduce. Of one that
+// is frozen in part (use_orig_params alone) the whole flat gradient is reduced, and computed: its parameters are views of what asks
+// for a gradient. Compute stays as recorded or estimated, where frozen ones had none.
 
 #include <algorithm>
 #include <deque>
@@ -40,7 +45,7 @@ struct PlannedUnit {
 };
 
 struct Fsdp1Plan {
-  const Fsdp1& scheme;
+  Fsdp1 scheme;  ///< as it is in force
   std::vector<Unit> units;
   std::vector<PlannedUnit> planned;
   int ranks;  ///< that shard together
@@ -64,9 +69,9 @@ struct Fsdp1Plan {
   }
 };
 
-Fsdp1Plan plan_fsdp1(const Job& job, const Fsdp1& scheme) {
-  const bool hybrid = scheme.strategy == ShardingStrategy::hybrid_shard ||
-                      scheme.strategy == ShardingStrategy::hybrid_shard_zero2;
+Fsdp1Plan plan_fsdp1(const Job& job, Fsdp1 scheme) {
+  scheme.strategy = strategy_in_force(scheme, job.cluster().ranks());
+  const bool hybrid = is_hybrid(scheme.strategy);
   const int all = job.cluster().ranks();
   const ProcessGroups group(job, hybrid ? scheme.group.value_or(job.cluster().gpus_per_node) : all);
   Fsdp1Plan plan{.scheme = scheme,
@@ -83,8 +88,12 @@ Fsdp1Plan plan_fsdp1(const Job& job, const Fsdp1& scheme) {
         job.workload(), unit,
         {.shards = plan.ranks, .group = group.ranks(), .use_orig_params = scheme.use_orig_params},
         scheme.param_dtype, scheme.reduce_dtype);
-    whole += sizes.whole;
-    stored += sizes.stored;
+    const FlatLayout of_shards = {.shards = plan.ranks, .group = plan.ranks};
+    const UnitSizes steps = flat_unit(job.workload(), trained_of(job.workload(), unit), of_shards,
+                                      scheme.param_dtype, scheme.reduce_dtype);
+    const bool all_train = steps.whole == sizes.whole;
+    whole += steps.whole;
+    stored += all_train ? sizes.stored : steps.stored;
     const auto of_unit = [&](StepCollective collective, StepPhase phase) {
       return named(std::move(collective), unit.name(), phase);
     };
@@ -110,6 +119,32 @@ Fsdp1Plan plan_fsdp1(const Job& job, const Fsdp1& scheme) {
   return plan;
 }
 
+/// In forward a unit's parameters are views of its flat parameter: of one that trains in part all of them ask for a gradient, and
+/// backward comes to whatever lies behind the first of those. By that recording or estimate it did not, so it takes no time.
+std::vector<UnitSpan> reached_through_views(const Workload& workload,
+                                            const std::vector<Unit>& units,
+                                            std::vector<UnitSpan> spans,
+                                            std::size_t last_gradient) {
+  std::size_t first = workload.parameters.size();  // parameter of a flat one that trains
+  for (const Unit& unit : units)
+    if (!unit.parameters.empty() && !trained_of(workload, unit).parameters.empty())
+      first = std::min(first, unit.parameters.front());
+  std::vector<std::size_t> late;
+  for (std::size_t u = 0; u < units.size(); ++u)
+    if (!spans[u].reached && units[u].parameters.front() > first) late.push_back(u);
+  std::ranges::stable_sort(late, {}, [&](std::size_t u) { return -spans[u].forward_begin; });
+  double order = 1;
+  for (const std::size_t u : late) {
+    spans[u].reached = true;
+    spans[u].first = spans[u].last = last_gradient;
+    spans[u].first_share = ++order;
+    spans[u].last_share = ++order;
+  }
+  for (std::size_t u = 0; u < units.size(); ++u)
+    if (!late.empty() && units[u].module.empty()) spans[u].last_share = ++order;
+  return spans;
+}
+
 class Fsdp1Writer {
  public:
   Fsdp1Writer(const Job& job, const Fsdp1Plan& plan, StepCollectives& collectives,
@@ -124,7 +159,8 @@ class Fsdp1Writer {
         between_(streams_.open()),
         unshards_(streams_.open()),
         hook_(job.options().costs.host_unit_hook),
-        spans_(spans_of(plan.units, recording)),
+        spans_(reached_through_views(job.workload(), plan.units, spans_of(plan.units, recording),
+                                     recording.gradients() - 1)),
         gathered_(plan.units.size()),
         freed_(freed_before) {
     for (std::size_t i = 0; kind.freed_before && i < freed_before; ++i)
@@ -167,7 +203,7 @@ class Fsdp1Writer {
         if (scheme_.forward_prefetch) unshard_if(next_in(entered_, hook.unit));
       } else {
         gathered_[hook.unit].is_asked_for = false;
-        gathered_[hook.unit].is_due = true;
+        gathered_[hook.unit].is_due = spans_[hook.unit].reached;
         if (plan_.frees_after_forward(hook.unit)) reshard(hook.unit);
       }
     }
@@ -179,7 +215,7 @@ class Fsdp1Writer {
     std::optional<std::size_t> late;  // under forward_prefetch
     for (const UnitHook& hook : backward_hooks(plan_.units, spans_)) {
       if (hook.when == UnitHook::When::before) {
-        if (hook.gradient > 0) writer_.backward_to(hook.gradient - 1);
+        writer_.backward_to(hook);
         writer_.call_hook(hook_);
         unshard(hook.unit);
         wait_for(hook.unit);
@@ -187,18 +223,22 @@ class Fsdp1Writer {
         if (scheme_.backward_prefetch == BackwardPrefetch::pre) prefetch_before(hook.unit);
         continue;
       }
-      writer_.backward_to(hook.gradient);
-      // Views made a unit ahead in forward come one later in backward: autograd runs what was made last first.
-      if (!scheme_.forward_prefetch) {
-        after_backward(hook.unit, sync);
-      } else if (late) {
-        after_backward(std::exchange(*late, hook.unit), sync);
-      } else {
+      writer_.backward_to(hook);
+      // Views made a unit ahead in forward come one later in backward: autograd runs what was made last first. A frozen
+      // unit's hook is on its inputs.
+      if (late) after_backward(*std::exchange(late, std::nullopt), sync);
+      if (scheme_.forward_prefetch && plan_.planned[hook.unit].has_gradient)
         late = hook.unit;
-      }
+      else
+        after_backward(hook.unit, sync);
     }
     if (late) after_backward(*late, sync);
     writer_.end_backward();
+    for (std::size_t unit = 0; unit < gathered_.size(); ++unit) {
+      if (spans_[unit].reached || !plan_.shards()) continue;
+      gathered_[unit].is_asked_for = false;
+      reshard(unit);
+    }
     for (const Launched& reduced : std::exchange(reduced_, {})) writer_.wait_for(reduced);
     if (shard_is_there_)
       streams_.hold_compute(OperationKind::pack, *std::exchange(shard_is_there_, std::nullopt));

@@ -9,6 +9,10 @@
 // One communicator runs all-gathers and reduce-scatters of all ranks in the order issued, from whichever stream; those of
 // other groups, or all of them with separate_groups, share the links. The root is gathered once, unless it is resharded, too, and reduced when backward is over; a group that the step's input
 // alone reaches is reduced behind it.
+//
+// Frozen parameters are gathered with their group, and nothing of them is reduced. A frozen group that backward does not come
+// to is gathered again all the same if it is the one ahead of a group that it does come to (_backward_prefetch looks at the order of
+// forward alone), and waited for when backward is over.
 
 #include <algorithm>
 #include <optional>
@@ -71,8 +75,9 @@ Fsdp2Plan plan_fsdp2(const Job& job, const Fsdp2& scheme) {
   Bytes stored;
   for (const Unit& unit : plan.units) {
     UnitSizes sizes = sizes_of(unit);
-    whole += sizes.whole;
-    stored += sizes.stored;
+    const UnitSizes steps = sizes_of(trained_of(job.workload(), unit));
+    whole += steps.whole;
+    stored += steps.stored;
     // Those of its parameters that have a gradient are reduced.
     Unit reduced = unit;
     std::erase_if(reduced.parameters, [&](std::size_t p) { return !written[p]; });
@@ -176,7 +181,7 @@ class Fsdp2Writer {
     std::vector<std::size_t> at_the_end;
     for (const UnitHook& hook : backward_hooks(plan_.units, spans_)) {
       if (hook.when == UnitHook::When::before) {
-        if (hook.gradient > 0) writer_.backward_to(hook.gradient - 1);
+        writer_.backward_to(hook);
         writer_.call_hook(hook_);
         unshard_again(hook.unit);
         if (const auto copied = wait_for(hook.unit))
@@ -190,7 +195,7 @@ class Fsdp2Writer {
         at_the_end.insert(is_root ? at_the_end.begin() : at_the_end.end(), hook.unit);
         continue;
       }
-      writer_.backward_to(hook.gradient);
+      writer_.backward_to(hook);
       gathered_[hook.unit].is_there = false;
       if (sync) reduce(hook.unit);
     }
@@ -200,6 +205,14 @@ class Fsdp2Writer {
       gathered_[unit].is_there = false;
       if (sync) reduce(unit);
       wait_for_shards();
+    }
+    for (std::size_t unit = 0; unit < gathered_.size(); ++unit) {
+      if (spans_[unit].reached) continue;
+      // What is on its way serves the next forward, unless this is the last backward (finalize_backward).
+      if (!sync && gathered_[unit].launched) continue;
+      gathered_[unit].is_there = false;
+      if (auto& launched = gathered_[unit].launched)
+        writer_.wait_for(*std::exchange(launched, std::nullopt));
     }
     wait_for_shards();
     reducing_.reset();

@@ -149,7 +149,8 @@ class MegatronWriter {
       if (hook.when != UnitHook::When::before) continue;
       writer_.forward_to(hook.forward);
       for (const std::size_t parameter : plan_.modules[hook.unit].parameters)
-        finish_gather(plan_.bucket_of[parameter]);
+        if (!job_.workload().parameters[parameter].frozen)
+          finish_gather(plan_.bucket_of[parameter]);
     }
   }
   void finish_gather(std::size_t bucket) {

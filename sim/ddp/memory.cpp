@@ -87,11 +87,14 @@ class Memory {
   void add_parameter(const Parameter& parameter, bool steps) {
     const Bytes bytes = gradient_bytes(parameter).value_or(Bytes());
     OptimizerBytes optimizer = optimizer_bytes(job_.options().optimizer, parameter.dtype, bytes);
-    if (!steps) optimizer = {};
+    if (!steps || parameter.frozen) optimizer = {};
     always_.parameters += bytes;
     always_.optimizer += optimizer.state;
     masters_ += optimizer.masters;
-    largest_ = std::max(largest_, bytes);
+    if (!parameter.frozen) {
+      trained_ += bytes;
+      largest_ = std::max(largest_, bytes);
+    }
     allocator_.allocate(bytes);
     allocator_.allocate(optimizer.state);
   }
@@ -255,7 +258,7 @@ class Memory {
     if (on_host(job_) || keeps_gradients_)
       now.temporaries = temporaries_of_a_step() * largest_;
     else
-      now.temporaries = always_.parameters;
+      now.temporaries = trained_;
     now.temporaries += masters_;
     return now;
   }
@@ -289,6 +292,7 @@ class Memory {
   std::vector<std::size_t> bucket_of_;  ///< of each parameter
   MemoryParts always_;
   Bytes masters_;
+  Bytes trained_;  ///< of parameters
   Bytes largest_;
   FlatParameters flat_;  ///< what local SGD averages
 };

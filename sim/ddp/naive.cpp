@@ -73,7 +73,7 @@ class NaiveWriter {
 
   /// Of others there is no gradient to send.
   bool takes_part(std::size_t parameter) const {
-    return !job_.workload().parameters[parameter].ignored &&
+    return is_reduced(job_.workload().parameters[parameter]) &&
            !writer_.recording().is_unused(parameter);
   }
   void divide(std::size_t parameter) {

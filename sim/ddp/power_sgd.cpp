@@ -132,7 +132,7 @@ std::optional<std::string> cannot_reduce_low_rank(const Job& job) {
 std::optional<std::string> cannot_compress(const Job& job) {
   if (job.options().ddp.comm_hook != CommHook::power_sgd) return std::nullopt;
   for (const Parameter& parameter : job.workload().parameters) {
-    if (parameter.ignored) continue;
+    if (!is_reduced(parameter)) continue;
     const char* why = nullptr;
     if (parameter.sparse_gradient)
       why = "has a sparse gradient";

@@ -176,8 +176,7 @@ Duration Recording::forward(bool with_buffers) const {
 
 Bytes Recording::gradients_of(const RecordedCollective& collective) const {
   const auto& parameters = workload_.parameters;
-  const auto any = std::find_if(parameters.begin(), parameters.end(),
-                                [](const Parameter& parameter) { return !parameter.ignored; });
+  const auto any = std::find_if(parameters.begin(), parameters.end(), is_reduced);
   if (!with_.wire || any == parameters.end()) return collective.bytes;
   return Bytes(collective.bytes.count() / element_size(*with_.wire)) * element_size(any->dtype);
 }

@@ -33,6 +33,7 @@ class Recording {
   /// `recorded` is the job's workload itself or one of its ranks.
   Recording(const Job& job, const Recorded& recorded);
 
+  const Workload& workload() const { return workload_; }
   /// Of a model of a million parameters they would be the largest part of a step: taken apart as they are asked for.
   std::size_t gradients() const { return recorded_.backward->ready.size(); }
   GradientStretch gradient(std::size_t k) const {
@@ -104,7 +105,7 @@ class Recording {
   Duration work_between(Duration from, Duration to) const;
   /// Of gradients that so many bytes of a recorded all-reduce carried.
   Bytes gradients_of(const RecordedCollective& collective) const;
-  bool in_ddp(std::size_t parameter) const { return !workload_.parameters[parameter].ignored; }
+  bool in_ddp(std::size_t parameter) const { return is_reduced(workload_.parameters[parameter]); }
 
   const Workload& workload_;
   const std::vector<Bytes>& bytes_;  ///< by parameter

@@ -19,15 +19,17 @@ struct ShardedStep {
   std::vector<UnitSizes> sizes;
   std::vector<bool> freed_after_forward;  ///< by unit
   bool frees_in_backward = true;
-  bool prefetches = true;            ///< in backward
+  bool prefetches = true;  ///< in backward …
+  bool prefetches_unreached =
+      false;  ///< … also what it does not come to, since all in front is frozen
   bool whole_gradients = false;      ///< of micro-batches that nobody reduced
   std::optional<Dtype> param_dtype;  ///< computed in
   std::optional<Dtype> reduce_dtype;
 };
 
-ShardedStep sharded_step(const Job& job, const Fsdp1& scheme) {
-  const bool hybrid = scheme.strategy == ShardingStrategy::hybrid_shard ||
-                      scheme.strategy == ShardingStrategy::hybrid_shard_zero2;
+ShardedStep sharded_step(const Job& job, Fsdp1 scheme) {
+  scheme.strategy = strategy_in_force(scheme, job.cluster().ranks());
+  const bool hybrid = is_hybrid(scheme.strategy);
   const bool frees = scheme.strategy == ShardingStrategy::full_shard ||
                      scheme.strategy == ShardingStrategy::hybrid_shard;
   const bool shards = scheme.strategy != ShardingStrategy::no_shard;
@@ -55,14 +57,21 @@ ShardedStep sharded_step(const Job& job, const Fsdp2& scheme) {
   ShardedStep step{.units = units_of(job.workload(), scheme.wrap),
                    .sizes = {},
                    .freed_after_forward = {},
+                   .prefetches_unreached = true,
                    .whole_gradients = scheme.no_sync && job.options().ddp.accumulate > 1,
                    .param_dtype = scheme.param_dtype,
                    .reduce_dtype = scheme.reduce_dtype};
   const bool frees = scheme.reshard_after_forward || scheme.reshard_to;
   for (const Unit& unit : step.units) {
-    step.sizes.push_back(row_sharded_unit(job.workload(), unit,
-                                          scheme.group.value_or(job.cluster().ranks()),
-                                          scheme.param_dtype, scheme.reduce_dtype));
+    const auto sizes_of = [&](const Unit& of) {
+      return row_sharded_unit(job.workload(), of, scheme.group.value_or(job.cluster().ranks()),
+                              scheme.param_dtype, scheme.reduce_dtype);
+    };
+    UnitSizes sizes = sizes_of(unit);
+    const UnitSizes trained = sizes_of(trained_of(job.workload(), unit));
+    sizes.gradient = trained.gradient;
+    sizes.reduced = trained.reduced;
+    step.sizes.push_back(sizes);
     step.freed_after_forward.push_back(unit.module.empty() ? scheme.reshard_root : frees);
   }
   return step;
@@ -97,14 +106,15 @@ class ShardedMemory {
     for (std::size_t u = 0; u < step_.units.size(); ++u) {
       const Bytes stored = step_.sizes[u].stored;
       const Dtype dtype = workload_.parameters[step_.units[u].parameters.front()].dtype;
-      const OptimizerBytes optimizer = optimizer_bytes(job.options().optimizer, dtype, stored);
+      const Bytes trained = trained_shard(u);
+      const OptimizerBytes optimizer = optimizer_bytes(job.options().optimizer, dtype, trained);
       always_.parameters += stored;
       always_.optimizer += optimizer.state;
       masters_ += optimizer.masters;
-      shards_ += stored;
+      shards_ += trained;
       allocator_.allocate(stored);
       allocator_.allocate(optimizer.state);
-      if (step_.whole_gradients) always_.gradients += step_.sizes[u].gradient;
+      if (step_.whole_gradients && trains(u)) always_.gradients += step_.sizes[u].gradient;
     }
   }
 
@@ -118,6 +128,26 @@ class ShardedMemory {
   }
 
  private:
+  /// Of a unit's shard, as the parameters that train are of the unit.
+  Bytes trained_shard(std::size_t unit) const {
+    std::int64_t trained = 0;
+    std::int64_t all = 0;
+    for (const std::size_t p : step_.units[unit].parameters) {
+      const std::int64_t elements = elements_of(workload_.parameters[p]);
+      all += elements;
+      if (!workload_.parameters[p].frozen) trained += elements;
+    }
+    const Bytes stored = step_.sizes[unit].stored;
+    if (trained == all) return stored;
+    return Bytes(static_cast<std::int64_t>(static_cast<double>(stored.count()) *
+                                           static_cast<double>(trained) /
+                                           static_cast<double>(all)));
+  }
+  bool trains(std::size_t unit) const {
+    return std::ranges::any_of(step_.units[unit].parameters,
+                               [&](std::size_t p) { return !workload_.parameters[p].frozen; });
+  }
+
   void backward() {
     const Recording recording(job_, workload_);
     const std::vector<UnitSpan> spans = spans_of(step_.units, recording);
@@ -133,16 +163,25 @@ class ShardedMemory {
       gathered[unit] = true;
       now.parameters += step_.sizes[unit].gathered;
     };
+    const auto free = [&](std::size_t unit) {
+      if (!gathered[unit] || !step_.frees_in_backward) return;
+      gathered[unit] = false;
+      now.parameters = now.parameters - step_.sizes[unit].gathered;
+    };
     for (std::size_t u = 0; u < step_.units.size(); ++u)
       if (!step_.freed_after_forward[u]) gather(u);
     std::size_t next = 0;
     for (std::size_t k = 0; k < workload_.backward->ready.size(); ++k) {
-      for (; next < hooks.size() && hooks[next].gradient == k &&
-             hooks[next].when == UnitHook::When::before;
-           ++next) {
+      for (; next < hooks.size() && hooks[next].gradient == k && hooks[next].share < 1; ++next) {
+        if (hooks[next].when == UnitHook::When::after) {
+          free(hooks[next].unit);  // frozen
+          continue;
+        }
         gather(hooks[next].unit);
         const auto at = std::ranges::find(left, hooks[next].unit);
-        if (step_.prefetches && at != left.begin()) gather(*(at - 1));
+        if (step_.prefetches && at != left.begin() &&
+            (step_.prefetches_unreached || spans[*(at - 1)].reached))
+          gather(*(at - 1));
       }
       const std::size_t parameter = workload_.backward->ready[k].parameter;
       if (!step_.whole_gradients) now.gradients += computed(parameter);
@@ -151,6 +190,10 @@ class ShardedMemory {
       for (; next < hooks.size() && hooks[next].gradient == k; ++next) {
         const std::size_t unit = hooks[next].unit;
         const UnitSizes& sizes = step_.sizes[unit];
+        if (!trains(unit)) {
+          free(unit);
+          continue;
+        }
         // Put together, or copied in, while its parts are there.
         now.buckets += sizes.reduced;
         highest_.see(now, PeakMoment::backward);
@@ -159,11 +202,8 @@ class ShardedMemory {
             now.buckets -
             (step_.frees_in_backward ? std::exchange(reducing, sizes.reduced) : sizes.reduced);
         if (!step_.whole_gradients) now.gradients = now.gradients - written(unit, k);
-        now.gradients += sizes.stored;
-        if (gathered[unit] && step_.frees_in_backward) {
-          gathered[unit] = false;
-          now.parameters = now.parameters - sizes.gathered;
-        }
+        now.gradients += trained_shard(unit);
+        free(unit);
       }
     }
   }
@@ -220,11 +260,14 @@ PeakMemory unbucketed(const Job& job, const FlatTensors& flat, bool steps = true
   Allocator allocator(on_host(job));
   MemoryParts always;
   Bytes masters;
+  Bytes trained;
   for (const BufferGroup& group : workload.buffers) always.buffers += group.bytes;
   for (std::size_t p = 0; p < workload.parameters.size(); ++p) {
     const Bytes bytes = job.gradients()[p];
     OptimizerBytes optimizer;
-    if (steps)
+    const bool trains = !workload.parameters[p].frozen;
+    if (trains) trained += bytes;
+    if (steps && trains)
       optimizer = optimizer_bytes(job.options().optimizer, workload.parameters[p].dtype, bytes);
     always.parameters += bytes;
     always.optimizer += optimizer.state;
@@ -246,7 +289,7 @@ PeakMemory unbucketed(const Job& job, const FlatTensors& flat, bool steps = true
   highest.see(now, PeakMoment::backward);
   now.buckets = Bytes();
   if (steps) {
-    now.temporaries = always.parameters + masters;
+    now.temporaries = trained + masters;
     highest.see(now, PeakMoment::optimizer);
   }
   now.hook = flat.averaged;
@@ -260,7 +303,8 @@ PeakMemory unbucketed(const Job& job, const FlatTensors& flat, bool steps = true
 
 /// What DeepSpeed and Megatron-Core keep beside activations: parameters and gradients in one type, what is stepped in fp32.
 struct Mixed {
-  std::int64_t elements = 0;    ///< of parameters
+  std::int64_t elements = 0;    ///< of parameters …
+  std::int64_t trained = 0;     ///< … and of those that are not frozen
   std::int64_t persistent = 0;  ///< of those, never sharded by stage 3
   std::int64_t size = 0;        ///< bytes of one, as computed in
   int states = 0;               ///< of the optimizer
@@ -275,6 +319,7 @@ Mixed mixed(const Job& job, std::optional<Dtype> param_dtype, std::int64_t persi
     if (parameter.ignored) continue;
     const std::int64_t elements = elements_of(parameter);
     found.elements += elements;
+    if (!parameter.frozen) found.trained += elements;
     if (elements <= persistent_up_to) found.persistent += elements;
     found.size = std::max(found.size, element_size(param_dtype.value_or(parameter.dtype)));
   }
@@ -314,7 +359,7 @@ PeakMemory zero_memory(const Job& job, const Zero& scheme) {
   const bool third = scheme.stage == 3;
   const Mixed model =
       mixed(job, scheme.param_dtype, third ? scheme.stage3_param_persistence_threshold : 0);
-  const std::int64_t owned = (model.elements + ranks - 1) / ranks;
+  const std::int64_t owned = (model.trained + ranks - 1) / ranks;
   MemoryParts always;
   always.parameters = model.computed(model.elements);
   if (third) {
@@ -333,12 +378,12 @@ PeakMemory zero_memory(const Job& job, const Zero& scheme) {
 PeakMemory megatron_memory(const Job& job, const MegatronOptimizer& scheme) {
   const std::int64_t ranks = job.cluster().ranks();
   const Mixed model = mixed(job, scheme.param_dtype, 0);
-  const std::int64_t owned = (model.elements + ranks - 1) / ranks;
+  const std::int64_t owned = (model.trained + ranks - 1) / ranks;
   const bool single = model.size >= element_size(Dtype::float32);
   MemoryParts always;
   always.parameters = model.computed(model.elements);
   always.gradients =
-      scheme.grad_reduce_in_fp32 ? Mixed::single(model.elements) : model.computed(model.elements);
+      scheme.grad_reduce_in_fp32 ? Mixed::single(model.trained) : model.computed(model.trained);
   always.optimizer = Mixed::single(owned) * (model.states + (single ? 0 : 1));
   return with_buffers(job, always, model, false,
                       scheme.grad_reduce_in_fp32 || single ? Bytes() : Mixed::single(owned));

@@ -25,6 +25,7 @@ void SchemeWriter::begin_batch(bool adds, std::optional<Dtype> gradients) {
   gradient_type_ = gradients;
   forward_ = 0;
   gradients_ = 0;
+  share_ = 0;
 }
 
 void SchemeWriter::forward_to(double share, int gpus) {
@@ -46,9 +47,8 @@ void SchemeWriter::backward_to(std::size_t gradient) {
   constexpr auto purpose = OperationKind::backward;
   for (; gradients_ <= gradient; ++gradients_) {
     const GradientStretch stretch = recording_.gradient(gradients_);
-    const Duration work = stretch.compute + stretch.idle;
-    streams_.wait_as_recorded(purpose, stretch.kernels, work, stretch.waited + stretch.waited_copy);
-    streams_.launched(purpose, stretch.kernels, streams_.scaled(work));
+    work_on(stretch, 1);
+    share_ = 0;
     if (adds_) {
       const std::int64_t recorded =
           element_size(job_.workload().parameters[stretch.parameter].dtype);
@@ -66,6 +66,30 @@ void SchemeWriter::accumulate(Bytes gradients) {
   const Duration kernel = kernels_.accumulate(gradients);
   written_.accumulated += kernel;
   streams_.compute(purpose, kernel);
+}
+
+void SchemeWriter::backward_to(const UnitHook& hook) {
+  if (hook.share >= 1) return backward_to(hook.gradient);
+  if (hook.gradient > 0) backward_to(hook.gradient - 1);
+  if (hook.gradient == gradients_) work_on(recording_.gradient(gradients_), hook.share);
+}
+
+/// Up to a gradient, until so much of it is done.
+void SchemeWriter::work_on(const GradientStretch& stretch, double share) {
+  if (share <= share_) return;
+  constexpr auto purpose = OperationKind::backward;
+  const double before = std::exchange(share_, share);
+  const auto between = [&](Duration all) {
+    return before == 0 && share == 1 ? all : all.scaled(share) - all.scaled(before);
+  };
+  const auto kernels_until = [&](double of) {
+    return static_cast<std::int64_t>(of * static_cast<double>(stretch.kernels));
+  };
+  const std::int64_t kernels = kernels_until(share) - kernels_until(before);
+  const Duration work = stretch.compute + stretch.idle;
+  streams_.wait_as_recorded(purpose, kernels, between(work),
+                            between(stretch.waited + stretch.waited_copy));
+  streams_.launched(purpose, kernels, between(streams_.scaled(work)));
 }
 
 void SchemeWriter::end_backward() {

@@ -10,6 +10,7 @@
 #include "kernel_costs.hpp"
 #include "planned_step.hpp"
 #include "rank_streams.hpp"
+#include "units.hpp"
 
 namespace ddpsim {
 
@@ -31,6 +32,8 @@ class SchemeWriter {
   void forward_to(double share, int gpus = 1);
   /// Backward goes on until that gradient, in the order written, is there.
   void backward_to(std::size_t gradient);
+  /// Backward goes on to where that hook is called.
+  void backward_to(const UnitHook& hook);
   /// To its end.
   void end_backward();
   /// On so much of the parameters as this rank steps.
@@ -78,6 +81,7 @@ class SchemeWriter {
   /// What is sent to one rank counts with what is sent from one.
   static OperationKind purpose_of(CollectiveKind kind);
   std::uint32_t planned(const StepCollective& collective);
+  void work_on(const GradientStretch& stretch, double share);
 
   const Job& job_;
   StepCollectives& collectives_;
@@ -92,7 +96,8 @@ class SchemeWriter {
   bool adds_ = false;
   std::optional<Dtype> gradient_type_;
   double forward_ = 0;         ///< share that is done
-  std::size_t gradients_ = 0;  ///< written in this micro-batch
+  std::size_t gradients_ = 0;  ///< written in this micro-batch …
+  double share_ = 0;           ///< … and of the work up to the next one, done
   RankStep written_;
 };
 

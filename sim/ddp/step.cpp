@@ -225,11 +225,11 @@ std::optional<std::string> cannot_replay(const Recorded& recorded, const Workloa
   std::vector<bool> used(workload.parameters.size(), false);
   for (const ReadyEvent& event : recorded.backward->ready) used[event.parameter] = true;
   for (std::size_t i = 0; i < used.size(); ++i)
-    if (!used[i] && !workload.parameters[i].ignored)
+    if (!used[i] && is_reduced(workload.parameters[i]))
       return fmt::format(
           "parameter \"{}\" gets no gradient in this backward{}: DDP would stop with an error at "
           "the next forward. Pass --find-unused-parameters as the script does, or mark it "
-          "\"ignored\"",
+          "\"ignored\"; \"frozen\" where its requires_grad is False",
           workload.parameters[i].name, whose);
   return std::nullopt;
 }
@@ -337,7 +337,7 @@ std::optional<std::string> cannot_simulate(const Job& job) {
   std::int64_t total = 0;
   bool any = false;
   for (const Parameter& parameter : workload.parameters) {
-    any = any || !parameter.ignored;
+    any = any || is_reduced(parameter);
     total += gradient_bytes(parameter).value_or(Bytes()).count();
   }
   if (!any) return "the workload has no parameters under DDP";

@@ -7,6 +7,9 @@
 #include <string_view>
 #include <utility>
 
+#include "ddpsim/sim/module_path.hpp"
+#include "module_times.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -18,21 +21,6 @@ bool is_number(std::string_view name) {
 std::string_view module_of(std::string_view parameter) {
   const std::size_t dot = parameter.rfind('.');
   return dot == parameter.npos ? std::string_view() : parameter.substr(0, dot);
-}
-
-/// The path itself and everything below it.
-bool is_within(std::string_view path, std::string_view module) {
-  return module.empty() || path == module ||
-         (path.size() > module.size() && path.starts_with(module) && path[module.size()] == '.');
-}
-
-/// Paths of a module and of all around it, outermost first, the root's left out.
-std::vector<std::string_view> modules_around(std::string_view module) {
-  std::vector<std::string_view> paths;
-  for (std::size_t dot = module.find('.'); dot != module.npos; dot = module.find('.', dot + 1))
-    paths.push_back(module.substr(0, dot));
-  if (!module.empty()) paths.push_back(module);
-  return paths;
 }
 
 std::string_view last_name(std::string_view path) {
@@ -63,36 +51,12 @@ Paths blocks_of(const Workload& workload) {
   return blocks;
 }
 
-/// A star stands for anything within one name. Names of path and pattern pair off, so that of several stars only the last
-/// one met ever has to take more.
-bool matches(std::string_view path, std::string_view pattern) {
-  std::size_t at = 0;
-  std::size_t in_pattern = 0;
-  std::size_t star = pattern.npos;
-  std::size_t taken_to = 0;  // by that star
-  while (at < path.size()) {
-    if (in_pattern < pattern.size() && pattern[in_pattern] == '*') {
-      star = in_pattern++;
-      taken_to = at;
-    } else if (in_pattern < pattern.size() && pattern[in_pattern] == path[at]) {
-      ++in_pattern;
-      ++at;
-    } else if (star != pattern.npos && path[taken_to] != '.') {
-      at = ++taken_to;
-      in_pattern = star + 1;
-    } else {
-      return false;
-    }
-  }
-  return pattern.find_first_not_of('*', in_pattern) == pattern.npos;
-}
-
 Paths matching(const Workload& workload, const std::vector<std::string>& patterns) {
   Paths found;
   for (const Parameter& parameter : workload.parameters)
     for (const std::string_view path : modules_around(parameter.name))
-      if (std::ranges::any_of(patterns,
-                              [&](const std::string& pattern) { return matches(path, pattern); }))
+      if (std::ranges::any_of(
+              patterns, [&](const std::string& pattern) { return matches_path(path, pattern); }))
         found.emplace(path);
   return found;
 }
@@ -195,6 +159,11 @@ void note_parents(std::vector<Unit>& units) {
 
 }  // namespace
 
+bool is_within(std::string_view path, std::string_view module) {
+  return module.empty() || path == module ||
+         (path.size() > module.size() && path.starts_with(module) && path[module.size()] == '.');
+}
+
 std::vector<Unit> units_of(const Workload& workload, const WrapPolicy& wrap) {
   const Paths paths = modules_of(workload, wrap);
   std::vector<Unit> units;
@@ -217,6 +186,11 @@ std::vector<Unit> units_of(const Workload& workload, const WrapPolicy& wrap) {
   return units;
 }
 
+Unit trained_of(const Workload& workload, Unit unit) {
+  std::erase_if(unit.parameters, [&](std::size_t p) { return workload.parameters[p].frozen; });
+  return unit;
+}
+
 std::vector<bool> gradients_written(const Workload& workload) {
   std::vector<bool> written(workload.parameters.size(), false);
   if (workload.backward)
@@ -227,10 +201,12 @@ std::vector<bool> gradients_written(const Workload& workload) {
 std::vector<Unit> units_called(const Workload& workload, const WrapPolicy& wrap) {
   std::vector<Unit> units = units_of(workload, wrap);
   const std::vector<bool> written = gradients_written(workload);
-  const auto has_gradient = [&](std::size_t parameter) { return written[parameter]; };
+  const auto is_used = [&](std::size_t parameter) {
+    return written[parameter] || workload.parameters[parameter].frozen;
+  };
   Paths called;
   for (const Unit& unit : units) {
-    if (std::ranges::none_of(unit.parameters, has_gradient)) continue;
+    if (std::ranges::none_of(unit.parameters, is_used)) continue;
     for (const std::string_view path : modules_around(unit.module)) called.emplace(path);
   }
   const auto is_called = [&](const Unit& unit) {
@@ -280,7 +256,7 @@ std::vector<UnitSpan> spans_of(const std::vector<Unit>& units, const Recording& 
     span.forward_end = unit.module.empty() ? 1 : left_after(span.first);
     spans.push_back(span);
   }
-  return spans;
+  return by_module_times(units, recording, std::move(spans));
 }
 
 std::vector<UnitHook> forward_hooks(const std::vector<Unit>& units,
@@ -311,12 +287,14 @@ std::vector<UnitHook> backward_hooks(const std::vector<Unit>& units,
                                      const std::vector<UnitSpan>& spans) {
   std::vector<UnitHook> hooks;
   for (std::size_t u = 0; u < units.size(); ++u) {
-    hooks.push_back({UnitHook::When::before, u, 0, spans[u].first});
-    hooks.push_back({UnitHook::When::after, u, 0, spans[u].last});
+    if (!spans[u].reached) continue;
+    hooks.push_back({UnitHook::When::before, u, 0, spans[u].first, spans[u].first_share});
+    hooks.push_back({UnitHook::When::after, u, 0, spans[u].last, spans[u].last_share});
   }
   std::ranges::stable_sort(hooks, [](const UnitHook& a, const UnitHook& b) {
     if (a.gradient != b.gradient) return a.gradient < b.gradient;
-    if (a.when != b.when) return a.when == UnitHook::When::before;
+    if (a.share != b.share) return a.share < b.share;
+    if (a.when != b.when) return a.when == UnitHook::When::after;  // of the frozen one behind it
     // Units are listed outer ones first.
     return a.when == UnitHook::When::before ? a.unit < b.unit : a.unit > b.unit;
   });

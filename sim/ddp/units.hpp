@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ddpsim/sim/job.hpp"
@@ -25,9 +26,13 @@ struct Unit {
 /// as PyTorch's policy has it for ModuleList; from names a Sequential looks alike. Parameters outside DDP are in none.
 std::vector<Unit> units_of(const Workload& workload, const WrapPolicy& wrap);
 
+/// The unit without its frozen parameters.
+Unit trained_of(const Workload& workload, Unit unit);
+
 /// Which parameters some gradient of the recorded backward is of.
 std::vector<bool> gradients_written(const Workload& workload);
-/// The units of a recorded step: a module none of whose parameters gets a gradient is taken not to be called. The root is.
+/// The units of a recorded step: a module none of whose parameters gets a gradient is taken not to be called, unless some
+/// are frozen. The root is.
 std::vector<Unit> units_called(const Workload& workload, const WrapPolicy& wrap);
 
 /// Where the modules of a unit, inner units included, lie in a recorded step. Forward is taken to go through them in
@@ -37,7 +42,14 @@ struct UnitSpan {
   double forward_end = 0;
   std::size_t first = 0;  ///< gradients in the order written: first of its modules, …
   std::size_t last = 0;   ///< … last of them
+  /// Of the work up to `first`, done when backward comes to its modules; and up to `last`, when it has passed them.
+  double first_share = 0;
+  double last_share = 1;
+  bool reached = true;  ///< by backward: else nothing in it, nor in front of it, trains
 };
+
+/// The path itself and everything below it.
+bool is_within(std::string_view path, std::string_view module);
 
 /// By unit. One whose parameters get no gradient lies at the end of backward.
 std::vector<UnitSpan> spans_of(const std::vector<Unit>& units, const Recording& recording);
@@ -47,7 +59,8 @@ struct UnitHook {
   enum class When { before, after } when;
   std::size_t unit;
   double forward = 0;        ///< in forward: share of it that is done by then
-  std::size_t gradient = 0;  ///< in backward: before, or after, it is written
+  std::size_t gradient = 0;  ///< in backward: before, or after, it is written …
+  double share = 0;          ///< … when so much of the work up to it is done
 };
 /// Modules are entered and left as they lie within each other.
 std::vector<UnitHook> forward_hooks(const std::vector<Unit>& units,

@@ -12,7 +12,7 @@
 //               reads the norm before the optimizer
 //
 // Every gradient is reduce-scattered, in each micro-batch, those of parameters that persist, too; what persists is gathered
-// behind the optimizer, parameter by parameter. All-gathers and reduce-scatters share a communicator, in the order issued.
+// behind the optimizer, parameter by parameter, frozen ones among them. All-gathers and reduce-scatters share a communicator, in the order issued.
 // ZeRO++: with zero_hpz_partition_size backward gathers within the group; quantised weights are gathered as 8 bits an element,
 // quantised gradients sent as 4 bits (in an all-to-all of as many bytes), scales not counted.
 // Recorded with DeepSpeed 0.19.8 on 2 and 4 ranks, but for ZeRO++.
@@ -123,14 +123,17 @@ Zero3Plan plan_zero3(const Job& job, const Zero& scheme) {
   std::int64_t elements = 0;
   std::int64_t stepped = 0;
   for (const std::size_t parameter : parameters_as_defined(workload)) {
-    const Parameter& of = workload.parameters[parameter];
-    elements += elements_of(of);
+    elements += elements_of(workload.parameters[parameter]);
     stepped += plan.sizes.padded(parameter) / ranks;
     plan.stepped_cast += plan.sizes.shard(plan.sizes.computed(parameter));
-    if (persists(of, scheme))
-      plan.persistent.push_back(
-          named(plan.all.within(CollectiveKind::all_gather, plan.sizes.computed(parameter)),
-                of.name, StepPhase::optimizer));
+  }
+  const std::vector<bool> written = gradients_written(workload);
+  for (std::size_t p = 0; p < workload.parameters.size(); ++p) {
+    const Parameter& of = workload.parameters[p];
+    if (of.ignored || !(written[p] || of.frozen) || !persists(of, scheme)) continue;
+    plan.persistent.push_back(
+        named(plan.all.within(CollectiveKind::all_gather, plan.sizes.computed(p)), of.name,
+              StepPhase::optimizer));
   }
   plan.stepped = Bytes(stepped * element_size(Dtype::float32));
   plan.stepped_share = share_of(Bytes(stepped), Bytes(elements));
@@ -189,8 +192,9 @@ class Zero3Writer {
   void backward() {
     phase_ = StepPhase::backward;
     for (const UnitHook& hook : in_backward_) {
-      const bool before = hook.when == UnitHook::When::before;
-      gradients_until(before ? hook.gradient : hook.gradient + 1);
+      const bool written = hook.share >= 1;
+      gradients_until(written ? hook.gradient + 1 : hook.gradient);
+      if (!written) writer_.backward_to(hook);
       called(hook);
     }
     gradients_until(writer_.recording().gradients());

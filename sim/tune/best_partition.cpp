@@ -34,7 +34,7 @@ std::optional<std::string> no_partition_because(const Workload& workload, CommHo
     return fmt::format("{} stops backward at every bucket: nothing overlaps", name_of(hook));
   const Parameter* first = nullptr;
   for (const Parameter& parameter : workload.parameters) {
-    if (parameter.ignored) continue;
+    if (!is_reduced(parameter)) continue;
     if (parameter.sparse_gradient) return "sparse gradients travel in buckets of their own";
     if (first == nullptr) first = &parameter;
     if (parameter.dtype != first->dtype || parameter.device != first->device)

@@ -21,10 +21,10 @@ os.dup2(2, 1)  # where DeepSpeed writes as well
 import deepspeed  # noqa: E402
 
 from collective_log import CollectiveLog  # noqa: E402
-from scheme_models import MODELS  # noqa: E402
+from scheme_models import MODELS, freeze  # noqa: E402
 
 STEPS = 5
-OURS = {"accumulate", "dtype"}  # what is none of zero_optimization's
+OURS = {"accumulate", "dtype", "frozen"}  # what is none of zero_optimization's
 
 
 def train(name, stage, options):
@@ -32,6 +32,7 @@ def train(name, stage, options):
     log = CollectiveLog()
     make, data = MODELS[name]
     model = make(log)
+    freeze(model, options)
     parts = options.get("accumulate", 1)
     zero = {key: value for key, value in options.items() if key not in OURS}
     config = {"train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": parts,
@@ -84,7 +85,7 @@ def cases():
     yield "nested", 3, {**let_go, "stage3_prefetch_bucket_size": 0}
 
 
-def main():
+def main(cases):
     torch.set_num_threads(1)
     torch.distributed.init_process_group("gloo", init_method=f"file://{FOLDER}/store", rank=RANK, world_size=RANKS)
     deepspeed.init_distributed("gloo")
@@ -96,4 +97,5 @@ def main():
                 print(json.dumps(told), file=ANSWERS, flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main(cases)

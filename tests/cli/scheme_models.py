@@ -120,6 +120,13 @@ class Bent(nn.Module):
         return Mark.apply(self.second(self.first(x)) * self.gain, self.log, self.name, False)
 
 
+def freeze(module, options):
+    """`frozen` names modules, joined by '+'."""
+    for path in options.get("frozen", "").split("+"):
+        if path:
+            module.get_submodule(path).requires_grad_(False)
+
+
 def indices():
     return torch.randint(0, ROWS, (2, 5))
 

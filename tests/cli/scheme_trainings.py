@@ -24,7 +24,7 @@ from torch.distributed.fsdp.wrap import CustomPolicy, size_based_auto_wrap_polic
 from torch.distributed.optim import ZeroRedundancyOptimizer
 
 from collective_log import CollectiveLog
-from scheme_models import MODELS
+from scheme_models import MODELS, freeze
 
 # FSDP1 knows what to prefetch in its second step, overlapped ZeroRedundancyOptimizer its buckets' owners in its third.
 STEPS = {"fsdp1": 3, "fsdp2": 3, "zero_redundancy": 4}
@@ -138,7 +138,9 @@ def train(scheme, name, options, ranks):
     torch.manual_seed(0)
     log = CollectiveLog()
     make, data = MODELS[name]
-    model = WRAPPERS[scheme](make(log), name, options, ranks)
+    module = make(log)
+    freeze(module, options)
+    model = WRAPPERS[scheme](module, name, options, ranks)
     optimizer = optimizer_of(scheme, model, options)
     steps = []
     for _ in range(STEPS[scheme]):
@@ -230,12 +232,12 @@ def cases_of_zero_redundancy(ranks):
 CASES = {"fsdp1": cases_of_fsdp1, "fsdp2": cases_of_fsdp2, "zero_redundancy": cases_of_zero_redundancy}
 
 
-def main():
+def main(cases_by_scheme):
     folder, rank, ranks = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     words = sys.argv[4] if len(sys.argv) > 4 else ""
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=ranks)
-    for scheme, cases in CASES.items():
+    for scheme, cases in cases_by_scheme.items():
         for model, options in cases(ranks):
             if words in f"{scheme} {model} {json.dumps(options)}":
                 told = train(scheme, model, options, ranks)
@@ -243,4 +245,5 @@ def main():
                     print(json.dumps(told), flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main(CASES)

@@ -16,6 +16,7 @@ UNSAID = {"last", "reshard_after_backward", "overlap", "reduce_scatter", "use_mu
 def said(scheme, options):
     """The words of --scheme, or None where it has none for them."""
     options = dict(options)
+    options.pop("frozen", None)  # the workload says it
     if UNSAID & set(options) or options.get("sync") == "no_all_reduce":
         return None
     parts, sync, root = options.pop("accumulate", 1), options.pop("sync", None), options.pop("root", None)
@@ -29,6 +30,11 @@ def said(scheme, options):
         options["reshard_root"] = True
     keys = ",".join(f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in options.items())
     return scheme + (":" + keys if keys else "")
+
+
+def within(path, modules):
+    """Modules joined by '+'."""
+    return any(path == one or path.startswith(one + ".") for one in modules.split("+"))
 
 
 def weights_first(model):
@@ -63,30 +69,35 @@ class SchemeCollectives(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.folder, cls.models = pathlib.Path(folder.name), scheme_logs.models()
 
-    def workload(self, name, weights_come_first):
+    def workload(self, name, weights_come_first, frozen):
         model = self.models[name]
         names = list(model["parameters"])
         ready = weights_first(model) if weights_come_first else model["ready"]
-        parameters = [{"name": path, "shape": shape, "dtype": "float32"} for path, shape in model["parameters"].items()]
+        ready = [path for path in ready if not within(path, frozen)]
+        parameters = [{"name": path, "shape": shape, "dtype": "float32", **({"frozen": True} if within(path, frozen) else {})}
+                      for path, shape in model["parameters"].items()]
         return write_json(self.folder / "workload.json", workload(parameters, [names.index(path) for path in ready]))
 
     def simulated(self, training, scheme):
-        workload = self.workload(training["model"], scheme.startswith("zero3"))
+        workload = self.workload(training["model"], scheme.startswith("zero3"), training["options"].get("frozen", ""))
         result = answer("simulate", workload, f"node:1 gpu:{training['ranks']}xV100 pcie:12GBps", "--compute-scale", "1",
                         "--torch", scheme_logs.PYTORCH, "--optimizer", "sgd", "--backend", "gloo",
                         "--accumulate", training["options"].get("accumulate", 1), "--scheme", scheme)
         return [(each["kind"], each["bytes"], each["phase"], each["unit"]) for each in result["collectives"]]
 
-    def hold(self, scheme, trainings):
+    def hold(self, scheme, trainings, logged_in=None):
         """All of those that can be said, which are so many."""
         held = 0
-        for training in scheme_logs.trainings(scheme):
+        for training in scheme_logs.trainings(logged_in or scheme):
+            if training.get("scheme", scheme) != scheme:
+                continue
             words = said(scheme, training["options"])
             if words is None or by_kind_of_container(scheme, training, self.models[training["model"]]["parameters"]):
                 continue
             held += 1
             with self.subTest(words, model=training["model"], ranks=training["ranks"],
-                              accumulate=training["options"].get("accumulate", 1)):
+                              accumulate=training["options"].get("accumulate", 1),
+                              frozen=training["options"].get("frozen")):
                 logged = scheme_logs.collectives(training["log"])
                 known = 4 if all(unit for *_, unit in logged) else 3
                 self.assertEqual([each[:known] for each in self.simulated(training, words)], [each[:known] for each in logged])
@@ -109,6 +120,12 @@ class SchemeCollectives(unittest.TestCase):
 
     def test_zero_redundancy(self):
         self.hold("zero_redundancy", 16)
+
+    def test_frozen_parameters(self):
+        for scheme, trainings in {"fsdp1": 31, "fsdp2": 24}.items():
+            self.hold(scheme, trainings, "frozen")
+        for scheme, trainings in {"zero1": 6, "zero2": 6, "zero3": 27}.items():
+            self.hold(scheme, trainings, "frozen_zero")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ bool same(const std::vector<Parameter>& a, const std::vector<Parameter>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const Parameter& x, const Parameter& y) {
                       return x.name == y.name && x.shape == y.shape && x.dtype == y.dtype &&
-                             x.ignored == y.ignored;
+                             x.ignored == y.ignored && x.frozen == y.frozen;
                     });
 }
 

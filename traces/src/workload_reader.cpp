@@ -38,7 +38,10 @@ class WorkloadReader {
   void check_schema(const Cursor& root) const;
   void read_parameters(const Cursor& list);
   void refuse_a_name_twice(std::span<const Cursor> entries) const;
+  void refuse_frozen_gradients(const Cursor& backward, const Recorded& recorded) const;
   Parameter read_parameter(const Cursor& entry);
+  static void read_module_time(const Object& object, Parameter& parameter);
+  static std::pair<double, double> read_shares(const Cursor& shares);
   std::optional<std::vector<std::int64_t>> read_shape(const Cursor& shape) const;
   void read_buffers(const Cursor& list);
   void read_activations(const Cursor& cursor);
@@ -82,6 +85,8 @@ Workload WorkloadReader::read(const Cursor& root) {
   }
   if (const auto parameters = fields_.need(object, "parameters")) read_parameters(*parameters);
   read_recorded(object, workload_.parameters.size(), fields_, workload_, &workload_.host_costs);
+  if (const auto backward = object.optional("backward"))
+    refuse_frozen_gradients(*backward, workload_);
   if (const auto buffers = object.optional("buffers")) read_buffers(*buffers);
   if (const auto activations = object.optional("activations")) read_activations(*activations);
   if (const auto ranks = object.optional("ranks")) read_ranks(*ranks);
@@ -145,9 +150,22 @@ void WorkloadReader::refuse_a_name_twice(std::span<const Cursor> entries) const 
   }
 }
 
+void WorkloadReader::refuse_frozen_gradients(const Cursor& backward,
+                                             const Recorded& recorded) const {
+  if (!recorded.backward) return;
+  for (const ReadyEvent& event : recorded.backward->ready) {
+    if (event.parameter >= workload_.parameters.size()) return;  // refused elsewhere
+    const Parameter& parameter = workload_.parameters[event.parameter];
+    if (parameter.frozen)
+      backward.fail(
+          fmt::format("{} is frozen, and \"ready\" has its gradient", in_quotes(parameter.name)),
+          "A frozen parameter gets no gradient: leave one of the two out");
+  }
+}
+
 Parameter WorkloadReader::read_parameter(const Cursor& entry) {
-  const Object object = entry.object(
-      {"name", "shape", "dtype", "sparse_gradient", "device", "ignored", "batch_norm"});
+  const Object object = entry.object({"name", "shape", "dtype", "sparse_gradient", "device",
+                                      "ignored", "batch_norm", "frozen", "forward", "backward"});
   Parameter parameter;
   if (const auto name = fields_.need(object, "name")) {
     parameter.name = name->string();
@@ -168,7 +186,33 @@ Parameter WorkloadReader::read_parameter(const Cursor& entry) {
   }
   if (const auto ignored = object.optional("ignored")) parameter.ignored = ignored->boolean();
   if (const auto norm = object.optional("batch_norm")) parameter.batch_norm = norm->boolean();
+  if (const auto frozen = object.optional("frozen")) parameter.frozen = frozen->boolean();
+  read_module_time(object, parameter);
   return parameter;
+}
+
+void WorkloadReader::read_module_time(const Object& object, Parameter& parameter) {
+  const auto backward = object.optional("backward");
+  if (const auto forward = object.optional("forward")) {
+    const auto [begin, end] = read_shares(*forward);
+    parameter.module_time = ModuleTime{.forward_begin = begin, .forward_end = end, .backward = {}};
+    if (backward) parameter.module_time->backward = read_shares(*backward);
+  } else if (backward) {
+    backward->fail("is there without \"forward\"",
+                   "Say when forward runs the parameter's module, too");
+  }
+}
+
+/// Of a time: begin and end.
+std::pair<double, double> WorkloadReader::read_shares(const Cursor& shares) {
+  const std::vector<Cursor> both = shares.array();
+  if (both.size() != 2)
+    shares.fail(fmt::format("{} numbers", both.size()),
+                "Expected begin and end, as shares of the time: [0.25, 0.5]");
+  const double begin = both.front().number(0, 1);
+  const double end = both.back().number(0, 1);
+  if (end < begin) shares.fail(fmt::format("ends at {:g}, before it begins at {:g}", end, begin));
+  return {begin, end};
 }
 
 std::optional<std::vector<std::int64_t>> WorkloadReader::read_shape(const Cursor& shape) const {
@@ -245,6 +289,8 @@ void WorkloadReader::read_ranks(const Cursor& list) {
     if (const auto offset = object.optional("offset_us"))
       recording.offset = fields_.time(*offset, true);
     read_recorded(object, workload_.parameters.size(), fields_, recording);
+    if (const auto backward = object.optional("backward"))
+      refuse_frozen_gradients(*backward, recording);
     fields_.need(object, "backward");
     whole = whole && rank && recording.backward;
     workload_.ranks.push_back(std::move(recording));

@@ -30,6 +30,13 @@ void write_phase(JsonWriter& json, std::string_view key, const std::optional<Dur
   json.end_object();
 }
 
+void write_shares(JsonWriter& json, const char* key, const std::pair<double, double>& shares) {
+  json.key(key).begin_array();
+  json.number(shares.first);
+  json.number(shares.second);
+  json.end_array();
+}
+
 void write_parameter(JsonWriter& json, const Parameter& parameter) {
   json.begin_object(Layout::line);
   json.key("name").string(parameter.name);
@@ -46,6 +53,12 @@ void write_parameter(JsonWriter& json, const Parameter& parameter) {
   write_text(json, "device", parameter.device);
   if (parameter.ignored) json.key("ignored").boolean(true);
   if (parameter.batch_norm) json.key("batch_norm").boolean(true);
+  if (parameter.frozen) json.key("frozen").boolean(true);
+  if (parameter.module_time) {
+    const ModuleTime& time = *parameter.module_time;
+    write_shares(json, "forward", {time.forward_begin, time.forward_end});
+    if (time.backward) write_shares(json, "backward", *time.backward);
+  }
   json.end_object();
 }
 

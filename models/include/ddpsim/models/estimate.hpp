@@ -1,5 +1,5 @@
 // A workload without a recording: MODEL@GPU[:bBATCH][:sSEQ][:fp32|tf32|amp|bf16|bf16-true][:attn=eager|sdpa]
-//                                        [:ckpt=none|full|selective|BLOCKS].
+//                                        [:ckpt=none|full|selective|BLOCKS][:frozen=GLOB[+GLOB]].
 //
 // MODEL is a name of the catalogue, dimensions (llama:layers=…, model_config.hpp), or a config.json, whose path stands
 // before the last `@`: reading it is for others.
@@ -26,6 +26,7 @@ struct EstimateSpec {
   Precision precision = Precision::fp32;
   std::optional<AttentionKernel> attention;
   Checkpointing checkpointing;
+  std::vector<std::string> frozen;  ///< patterns of modules or parameters (frozen.hpp)
 };
 
 /// What stands before the last `@`.

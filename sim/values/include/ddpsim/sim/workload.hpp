@@ -38,6 +38,16 @@ std::int64_t element_size(Dtype dtype);
 std::string_view name_of(Dtype dtype);
 std::optional<Dtype> dtype_from_name(std::string_view name);
 
+/// Where a parameter's module lies in a step, as shares of the time that forward and backward take.
+struct ModuleTime {
+  double forward_begin = 0;
+  double forward_end = 0;
+  /// When backward comes to it, and when it has passed it. Absent: it never comes there, since nothing in front of it
+  /// trains; or, of a parameter that trains, when its gradient is written says it.
+  std::optional<std::pair<double, double>> backward;
+  bool operator==(const ModuleTime&) const = default;
+};
+
 struct Parameter {
   std::string name;
   std::optional<std::vector<std::int64_t>>
@@ -47,7 +57,14 @@ struct Parameter {
   bool sparse_gradient = false;  ///< gets a bucket of its own
   bool ignored = false;          ///< in the module but outside DDP; stays in the ready order
   bool batch_norm = false;       ///< weight of a BatchNorm layer, of one element a channel
+  bool frozen = false;  ///< requires_grad is False: no gradient, no optimizer; forward reads it
+  std::optional<ModuleTime> module_time;  ///< absent where not known
 };
+
+/// DDP reduces its gradient, if it gets one.
+inline bool is_reduced(const Parameter& parameter) {
+  return !parameter.ignored && !parameter.frozen;
+}
 
 /// Bytes of the gradient: product of the shape times the element size. Absent when the shape is, or
 /// when the product leaves 63 bits (readers refuse that input). A dimension of 0 gives 0 bytes.

@@ -1,0 +1,30 @@
+"""Trainings of models with frozen parameters under DeepSpeed's ZeRO, as deepspeed_trainings.py makes them of others.
+
+    frozen_deepspeed.py FOLDER RANK RANKS [WORDS]
+"""
+
+from deepspeed_trainings import RANKS, main
+
+BACKBONE = "embedding+layers.0+layers.1"  # nothing in front of it trains: backward does not come to it
+WITHIN = "layers.1+layers.2"              # backward passes it
+INSIDE = "layers.0.up+layers.1.up+layers.2.up+layers.3.up"
+
+
+def cases():
+    for stage in (1, 2):
+        for frozen in (BACKBONE, INSIDE):
+            yield "numbered", stage, {"reduce_bucket_size": 1000, "frozen": frozen}
+        yield "numbered", stage, {"reduce_bucket_size": 1000, "overlap_comm": True, "frozen": WITHIN}
+    kept = {"stage3_param_persistence_threshold": 0, "reduce_bucket_size": 1000}
+    let_go = {**kept, "stage3_max_reuse_distance": 0}
+    for frozen in (BACKBONE, WITHIN, INSIDE):
+        yield "numbered", 3, {"frozen": frozen}
+        yield "numbered", 3, {**kept, "frozen": frozen}
+        yield "numbered", 3, {**let_go, "stage3_prefetch_bucket_size": 0, "frozen": frozen}
+        yield "numbered", 3, {**let_go, "stage3_param_persistence_threshold": 100, "frozen": frozen}
+        if RANKS == 2:
+            yield "numbered", 3, {**let_go, "stage3_prefetch_bucket_size": 300, "frozen": frozen}
+
+
+if __name__ == "__main__":
+    main(cases)
