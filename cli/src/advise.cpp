@@ -18,6 +18,7 @@
 #include "job_warnings.hpp"
 #include "load_job.hpp"
 #include "report_documents.hpp"
+#include "scheme_advice.hpp"
 #include "terminal.hpp"
 #include "terminal_progress.hpp"
 #include "usage_error.hpp"
@@ -77,7 +78,8 @@ int run(const AdviseArguments& arguments, const TypedLine& typed) {
   if (arguments.lever && !arguments.output.plan)
     throw UsageError("--lever: it says what --export writes; add --export FILE.py");
   LoadedJob loaded = load_job(arguments.job, typed);
-  require_buckets(loaded.job, "advise weighs");
+  if (!uses_reducer(loaded.job.options().scheme))
+    return advise_scheme(loaded, typed, arguments.output, arguments.threads, "advise");
   const Job& job = loaded.job;
   require_supported(job.options().ddp);
   if (!job.options().ddp.bucket_cap_mb_list.empty())

@@ -274,15 +274,6 @@ Job replay_today(LoadedJob& loaded, const Job& steady) {
   return context.correction ? explained(steady, context.correction->all_compute) : steady;
 }
 
-void require_buckets(const Job& job, const char* command) {
-  const Scheme& scheme = job.options().scheme;
-  if (uses_reducer(scheme)) return;
-  throw UsageError(fmt::format(
-      "--scheme {}: {} settings of DistributedDataParallel, which has none of its own here; ask "
-      "`ddpsim compare WORKLOAD CLUSTER --scheme ddp --scheme {}`, with each setting one --scheme",
-      name_of(scheme), command, name_of(scheme)));
-}
-
 void require_simulatable(const LoadedJob& loaded) {
   if (const auto problem = cannot_simulate(loaded.job))
     throw InputError(

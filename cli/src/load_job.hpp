@@ -49,8 +49,6 @@ Job replay_today(LoadedJob& loaded, const Job& steady);
 
 /// Refuses workloads that cannot be simulated.
 void require_simulatable(const LoadedJob& loaded);
-/// Of commands that look for caps and settings of DDP's reducer ("tune searches"). Throws UsageError under another scheme.
-void require_buckets(const Job& job, const char* command);
 
 /// Counts the memory of a job that can be simulated; warns where it may not suffice. Why there is no answer, where
 /// there is none.

@@ -13,6 +13,7 @@
 #include "job_warnings.hpp"
 #include "load_job.hpp"
 #include "report_documents.hpp"
+#include "scheme_advice.hpp"
 #include "terminal.hpp"
 #include "terminal_progress.hpp"
 #include "usage_error.hpp"
@@ -33,7 +34,12 @@ int run(const TuneArguments& arguments, TypedLine typed) {
   tuning.threads = arguments.threads;
   std::optional<InteractivePage> page = interactive_page(arguments.output, arguments.job, typed);
   LoadedJob loaded = load_job(arguments.job, typed);
-  require_buckets(loaded.job, "tune searches");
+  if (!uses_reducer(loaded.job.options().scheme)) {
+    if (arguments.caps)
+      throw UsageError(fmt::format("--caps: --scheme {} has no buckets of DistributedDataParallel",
+                                   name_of(loaded.job.options().scheme)));
+    return advise_scheme(loaded, typed, arguments.output, arguments.threads, "tune");
+  }
   const Job& job = loaded.job;
   // A first bucket beside a cap may be unreachable; the curve says so point by point.
   DdpOptions without_caps = job.options().ddp;

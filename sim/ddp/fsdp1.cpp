@@ -42,7 +42,7 @@ struct PlannedUnit {
 };
 
 struct Fsdp1Plan {
-  const Fsdp1& scheme;
+  Fsdp1 scheme;  ///< as it is in force
   std::vector<Unit> units;
   std::vector<PlannedUnit> planned;
   int ranks;       ///< that shard together
@@ -61,9 +61,9 @@ struct Fsdp1Plan {
   }
 };
 
-Fsdp1Plan plan_fsdp1(const Job& job, const Fsdp1& scheme) {
-  const bool hybrid = scheme.strategy == ShardingStrategy::hybrid_shard ||
-                      scheme.strategy == ShardingStrategy::hybrid_shard_zero2;
+Fsdp1Plan plan_fsdp1(const Job& job, Fsdp1 scheme) {
+  scheme.strategy = strategy_in_force(scheme, job.cluster().ranks());
+  const bool hybrid = is_hybrid(scheme.strategy);
   const int all = job.cluster().ranks();
   const ProcessGroups group(job, hybrid ? scheme.group.value_or(job.cluster().gpus_per_node) : all);
   Fsdp1Plan plan{.scheme = scheme,

@@ -26,9 +26,9 @@ struct ShardedStep {
   std::optional<Dtype> reduce_dtype;
 };
 
-ShardedStep sharded_step(const Job& job, const Fsdp1& scheme) {
-  const bool hybrid = scheme.strategy == ShardingStrategy::hybrid_shard ||
-                      scheme.strategy == ShardingStrategy::hybrid_shard_zero2;
+ShardedStep sharded_step(const Job& job, Fsdp1 scheme) {
+  scheme.strategy = strategy_in_force(scheme, job.cluster().ranks());
+  const bool hybrid = is_hybrid(scheme.strategy);
   const bool frees = scheme.strategy == ShardingStrategy::full_shard ||
                      scheme.strategy == ShardingStrategy::hybrid_shard;
   const bool shards = scheme.strategy != ShardingStrategy::no_shard;

@@ -170,6 +170,10 @@ class Adviser {
 
   /// Two that each are possible may exclude each other: only one of them can be DDP's hook.
   bool add_if_possible(std::vector<Lever>& levers, const Lever& lever) const {
+    const auto sets_the_same = [&](const Lever& other) {
+      return !lever.call.empty() && kind_of(other) == kind_of(lever);
+    };
+    if (std::ranges::any_of(levers, sets_the_same)) return false;
     levers.push_back(lever);
     if (is_possible(together(levers)(job_), job_)) return true;
     levers.pop_back();

@@ -14,6 +14,7 @@
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "ddpsim/sim/size_text.hpp"
 #include "ddpsim/sim/step.hpp"
+#include "scheme_levers.hpp"
 
 namespace ddpsim {
 namespace {
@@ -269,6 +270,12 @@ bool is_possible(const Job& job, const Job& today) {
 
 std::vector<Lever> levers_of(const Job& job) {
   std::vector<Lever> levers;
+  if (!uses_reducer(job.options().scheme)) {
+    levers = scheme_levers(job);
+    add_nccl_levers(job, levers);
+    std::erase_if(levers, [&](const Lever& lever) { return !is_possible(lever.change(job), job); });
+    return levers;
+  }
   add_ddp_levers(job, levers);
   add_optimizer_in_backward(job, levers);
   add_hooks(job, levers);
@@ -353,11 +360,17 @@ Lever cap_lever(const Recommendation& recommended) {
 std::string python_of(const std::vector<Lever>& levers) {
   std::vector<std::string> statements;
   std::vector<std::string> arguments{"model"};
+  std::string call;
   for (const Lever& lever : levers) {
+    if (!lever.call.empty()) call = lever.call;
     if (!lever.before.empty()) statements.push_back(lever.before);
     if (!lever.argument.empty()) arguments.push_back(lever.argument);
   }
-  if (arguments.size() > 1)
+  if (!call.empty() && arguments.size() > 1) {
+    arguments.erase(arguments.begin());
+    statements.push_back(
+        call.replace(call.find("{}"), 2, fmt::format("{}", fmt::join(arguments, ", "))));
+  } else if (arguments.size() > 1)
     statements.push_back(fmt::format("DistributedDataParallel({})", fmt::join(arguments, ", ")));
   for (const Lever& lever : levers)
     if (!lever.after.empty()) statements.push_back(lever.after);

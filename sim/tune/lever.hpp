@@ -22,6 +22,8 @@ struct Lever {
   /// Collectives run by other algorithms or channels: NCCL's own choice was measured, this was not.
   bool other_collectives = false;
   bool sets_buckets = false;
+  /// Of another scheme than DDP what `argument` goes to, where "{}" stands: "fully_shard(module, {})".
+  std::string call = {};
 };
 
 /// Whether this job's PyTorch, NCCL and cluster can run it with the options it has. What fails today already is no reason.

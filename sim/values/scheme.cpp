@@ -262,9 +262,7 @@ const Compiled* compiled_pieces(const Scheme& scheme) {
 std::vector<int> groups_of(const Scheme& scheme, int gpus_per_node) {
   std::vector<int> groups;
   if (const Fsdp1* fsdp = std::get_if<Fsdp1>(&scheme)) {
-    const bool hybrid = fsdp->strategy == ShardingStrategy::hybrid_shard ||
-                        fsdp->strategy == ShardingStrategy::hybrid_shard_zero2;
-    if (hybrid) groups.push_back(fsdp->group.value_or(gpus_per_node));
+    if (is_hybrid(fsdp->strategy)) groups.push_back(fsdp->group.value_or(gpus_per_node));
   } else if (const Fsdp2* fsdp2 = std::get_if<Fsdp2>(&scheme)) {
     if (fsdp2->group) groups.push_back(*fsdp2->group);
     if (fsdp2->reshard_to) groups.push_back(*fsdp2->reshard_to);

@@ -59,6 +59,11 @@ enum class ShardingStrategy {
   hybrid_shard,        ///< full_shard within groups of ranks, an all-reduce of shards between them
   hybrid_shard_zero2,  ///< shard_grad_op within them
 };
+/// Within groups of ranks, with an all-reduce between them.
+inline bool is_hybrid(ShardingStrategy strategy) {
+  return strategy == ShardingStrategy::hybrid_shard ||
+         strategy == ShardingStrategy::hybrid_shard_zero2;
+}
 enum class BackwardPrefetch { pre, post, none };
 
 /// torch.distributed.fsdp.FullyShardedDataParallel: a flat parameter per unit, one communicator.
@@ -75,6 +80,11 @@ struct Fsdp1 {
   bool no_sync = true;  ///< around all micro-batches but the last
   bool operator==(const Fsdp1&) const = default;
 };
+
+/// Of one rank there is nothing to shard: PyTorch switches to NO_SHARD, and says so (_init_utils.py).
+inline ShardingStrategy strategy_in_force(const Fsdp1& scheme, int ranks) {
+  return ranks == 1 ? ShardingStrategy::no_shard : scheme.strategy;
+}
 
 /// torch.distributed.fsdp.fully_shard: every parameter sharded on its first dimension.
 struct Fsdp2 {

@@ -1,0 +1,211 @@
+#include "scheme_levers.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "ddpsim/sim/advise.hpp"
+
+namespace ddpsim {
+namespace {
+
+template <typename Of, typename Set>
+Change of_scheme(Set set) {
+  return [set](const Job& job) {
+    SimulationOptions options = job.options();
+    set(std::get<Of>(options.scheme));
+    return job.with(std::move(options));
+  };
+}
+
+std::string python(bool value) {
+  return value ? "True" : "False";
+}
+
+/// Levers of one library, in the order they are to be listed; `call` has its arguments where "{}" stands.
+template <typename Of>
+class Levers {
+ public:
+  Levers(const Of& today, std::string call) : today_(today), call_(std::move(call)) {}
+
+  /// `name` as --scheme takes it, `argument` as the library does. What is in force is no lever.
+  template <typename Set>
+  void add(std::string name, std::string argument, Set set, std::string note = "") {
+    Of changed = today_;
+    set(changed);
+    if (changed == today_) return;
+    levers_.push_back({.name = std::move(name),
+                       .change = of_scheme<Of>(set),
+                       .argument = std::move(argument),
+                       .note = std::move(note),
+                       .call = call_});
+  }
+  /// A number that is not half as much, nor twice, what it is today.
+  template <typename Number>
+  void add_number(const std::string& key, const std::string& spelled, Number Of::* member,
+                  std::initializer_list<std::int64_t> values) {
+    for (const std::int64_t value : values)
+      add(fmt::format("{}={}", key, value), fmt::format("{}{}", spelled, value),
+          [member, value](Of& of) { of.*member = static_cast<std::int64_t>(value); });
+  }
+  std::vector<Lever> take() { return std::move(levers_); }
+
+ private:
+  const Of& today_;
+  std::string call_;
+  std::vector<Lever> levers_;
+};
+
+/// Units by other policies than today's.
+template <typename Of>
+void add_wraps(Levers<Of>& levers, const std::string& spelled) {
+  using By = WrapPolicy::By;
+  const auto add = [&](const WrapPolicy& wrap, std::string name, const std::string& policy) {
+    levers.add(std::move(name), fmt::format("{}{}", spelled, policy),
+               [wrap](Of& of) { of.wrap = wrap; });
+  };
+  add({.by = By::blocks, .modules = {}}, "wrap=blocks", "blocks");
+  add({.by = By::none, .modules = {}}, "wrap=none", "none");
+  for (const std::int64_t least : {1'000'000, 10'000'000, 100'000'000})
+    add({.by = By::size, .min_num_params = least, .modules = {}},
+        fmt::format("wrap=size,min_num_params={}", least),
+        fmt::format("size_based_auto_wrap_policy with min_num_params={}", least));
+}
+
+int node_of(const Job& job) {
+  return job.cluster().nodes > 1 && job.cluster().gpus_per_node > 1 ? job.cluster().gpus_per_node
+                                                                   : 0;
+}
+
+struct OfScheme {
+  const Job& job;
+
+  std::vector<Lever> operator()(const Fsdp1& today) const {
+    Levers<Fsdp1> levers(today, "FullyShardedDataParallel(model, {})");
+    constexpr std::array kStrategies = {
+        std::pair(ShardingStrategy::full_shard, "FULL_SHARD"),
+        std::pair(ShardingStrategy::shard_grad_op, "SHARD_GRAD_OP"),
+        std::pair(ShardingStrategy::hybrid_shard, "HYBRID_SHARD"),
+        std::pair(ShardingStrategy::hybrid_shard_zero2, "_HYBRID_SHARD_ZERO2")};
+    for (const auto& [strategy, word] : kStrategies) {
+      if (is_hybrid(strategy) && node_of(job) == 0) continue;
+      levers.add(fmt::format("strategy={}", name_of(strategy)),
+                 fmt::format("sharding_strategy=ShardingStrategy.{}", word),
+                 [strategy = strategy](Fsdp1& of) {
+                   of.strategy = strategy;
+                   if (!is_hybrid(strategy)) of.group.reset();
+                 });
+    }
+    add_wraps(levers, "auto_wrap_policy=…: ");
+    for (const auto& [prefetch, word] : {std::pair(BackwardPrefetch::pre, "BackwardPrefetch.BACKWARD_PRE"),
+                                         std::pair(BackwardPrefetch::post, "BackwardPrefetch.BACKWARD_POST"),
+                                         std::pair(BackwardPrefetch::none, "None")})
+      levers.add(fmt::format("backward_prefetch={}", name_of(prefetch)),
+                 fmt::format("backward_prefetch={}", word),
+                 [prefetch = prefetch](Fsdp1& of) { of.backward_prefetch = prefetch; });
+    for (const bool value : {true, false}) {
+      levers.add(fmt::format("forward_prefetch={}", value),
+                 fmt::format("forward_prefetch={}", python(value)),
+                 [value](Fsdp1& of) { of.forward_prefetch = value; },
+                 value ? "only where modules run in the same order in every step" : "");
+      levers.add(fmt::format("limit_all_gathers={}", value),
+                 fmt::format("limit_all_gathers={}", python(value)),
+                 [value](Fsdp1& of) { of.limit_all_gathers = value; },
+                 value ? "" : "more of the model may be gathered at once than is counted");
+    }
+    return levers.take();
+  }
+
+  std::vector<Lever> operator()(const Fsdp2& today) const {
+    Levers<Fsdp2> levers(today, "fully_shard(module, {})");
+    for (const bool value : {true, false})
+      levers.add(fmt::format("reshard_after_forward={}", value),
+                 fmt::format("reshard_after_forward={}", python(value)), [value](Fsdp2& of) {
+                   of.reshard_after_forward = value;
+                   of.reshard_to.reset();
+                 });
+    if (const int node = node_of(job); node > 0) {
+      if (!today.group)
+        levers.add(fmt::format("reshard_after_forward={}", node),
+                   fmt::format("reshard_after_forward={}", node),
+                   [node](Fsdp2& of) { of.reshard_to = node; });
+      levers.add(fmt::format("group={}", node),
+                 fmt::format("mesh=init_device_mesh(\"cuda\", ({}, {}))", job.cluster().nodes, node),
+                 [node](Fsdp2& of) {
+                   of.group = node;
+                   of.reshard_to.reset();
+                 });
+    }
+    add_wraps(levers, "of modules: ");
+    return levers.take();
+  }
+
+  std::vector<Lever> operator()(const Zero& today) const {
+    Levers<Zero> levers(today, fmt::format("{{\"zero_optimization\": {{\"stage\": {}, {}}}}}",
+                                           today.stage, "{}"));
+    const bool overlaps = today.overlap_comm.value_or(today.stage == 3);
+    levers.add(fmt::format("overlap_comm={}", !overlaps),
+               fmt::format("\"overlap_comm\": {}", !overlaps),
+               [overlaps](Zero& of) { of.overlap_comm = !overlaps; });
+    const auto number = [&](const char* key, std::int64_t Zero::* member,
+                            std::initializer_list<std::int64_t> values) {
+      levers.add_number(key, fmt::format("\"{}\": ", key), member, values);
+    };
+    number("reduce_bucket_size", &Zero::reduce_bucket_size,
+           {5'000'000, 50'000'000, 200'000'000, 500'000'000});
+    if (today.stage < 3) return levers.take();
+    number("stage3_prefetch_bucket_size", &Zero::stage3_prefetch_bucket_size,
+           {0, 5'000'000, 50'000'000, 500'000'000});
+    number("stage3_param_persistence_threshold", &Zero::stage3_param_persistence_threshold,
+           {0, 10'000, 100'000, 1'000'000});
+    number("stage3_max_live_parameters", &Zero::stage3_max_live_parameters,
+           {100'000'000, 1'000'000'000});
+    number("stage3_max_reuse_distance", &Zero::stage3_max_reuse_distance, {0, 1'000'000'000});
+    if (const int node = node_of(job); node > 0)
+      levers.add(fmt::format("zero_hpz_partition_size={}", node),
+                 fmt::format("\"zero_hpz_partition_size\": {}", node),
+                 [node](Zero& of) { of.zero_hpz_partition_size = node; },
+                 "a node keeps a copy of all parameters, which is not counted as memory");
+    return levers.take();
+  }
+
+  std::vector<Lever> operator()(const MegatronOptimizer& today) const {
+    Levers<MegatronOptimizer> levers(today, "{}");
+    if (!today.overlap_grad_reduce)
+      levers.add("overlap_grad_reduce=true", "--overlap-grad-reduce",
+                 [](MegatronOptimizer& of) { of.overlap_grad_reduce = true; });
+    if (!today.overlap_param_gather)
+      levers.add("overlap_param_gather=true", "--overlap-grad-reduce --overlap-param-gather",
+                 [](MegatronOptimizer& of) {
+                   of.overlap_grad_reduce = true;  // which it asks for
+                   of.overlap_param_gather = true;
+                 });
+    if (today.overlap_grad_reduce)
+      for (const std::int64_t size : {10'000'000, 40'000'000, 100'000'000, 400'000'000})
+        levers.add(fmt::format("bucket_size={}", size), fmt::format("--ddp-bucket-size {}", size),
+                   [size](MegatronOptimizer& of) { of.bucket_size = size; });
+    return levers.take();
+  }
+
+  template <typename Other>
+  std::vector<Lever> operator()(const Other& /*today*/) const {
+    return {};
+  }
+};
+
+}  // namespace
+
+bool has_levers(const Scheme& scheme) {
+  return uses_reducer(scheme) || std::holds_alternative<Fsdp1>(scheme) ||
+         std::holds_alternative<Fsdp2>(scheme) || std::holds_alternative<Zero>(scheme) ||
+         std::holds_alternative<MegatronOptimizer>(scheme);
+}
+
+std::vector<Lever> scheme_levers(const Job& job) {
+  return std::visit(OfScheme{job}, job.options().scheme);
+}
+
+}  // namespace ddpsim

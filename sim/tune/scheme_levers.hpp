@@ -1,0 +1,15 @@
+// What a user can change of a scheme that has no DDP buckets: units, prefetching, resharding, bucket sizes, each as its library
+// takes it. Wrap policies are those of --scheme; several blocks in one unit (a list passed to fully_shard) are not among
+// them. Precision, and which scheme it is, are no levers: they are other trainings' (`compare`).
+#pragma once
+
+#include <vector>
+
+#include "lever.hpp"
+
+namespace ddpsim {
+
+/// None where the scheme has none of its own.
+std::vector<Lever> scheme_levers(const Job& job);
+
+}  // namespace ddpsim
