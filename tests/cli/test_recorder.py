@@ -139,8 +139,12 @@ class Trainings:
 
     def test_parameters_are_those_ddp_sees(self):
         self.assertEqual(len(self.document("resnet50")["parameters"]), 161)
-        self.assertEqual(len(self.document("frozen")["parameters"]), 13)
-        self.assertIn("13 left out", self.document("frozen")["provenance"]["frozen_parameters"])
+        parameters = self.document("frozen")["parameters"]
+        frozen = [each["name"] for each in parameters if each.get("frozen")]
+        self.assertEqual((len(parameters), len(frozen)), (26, 13))
+        written = {parameters[event["parameter"]]["name"] for event in self.document("frozen")["backward"]["ready"]}
+        self.assertEqual(written, {each["name"] for each in parameters} - set(frozen))
+        self.assertIn("13, they have no gradient", self.document("frozen")["provenance"]["frozen_parameters"])
         names = [parameter["name"] for parameter in self.document("transformer")["parameters"]]
         self.assertIn("words.weight", names)
         self.assertNotIn("head.weight", names)

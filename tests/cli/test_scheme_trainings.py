@@ -50,6 +50,11 @@ class SchemeTrainings(unittest.TestCase):
         for scheme, trainings in schemes.items():
             self.hold(scheme, {**header, "made_by": f"tests/cli/{script}", "trainings": trainings})
 
+    def hold_all(self, name, python, script, header):
+        """Of several schemes, in one file."""
+        trainings = [training for ranks in RANKS for training in trained(python, script, ranks, ranks)]
+        self.hold(name, {**header, "made_by": f"tests/cli/{script}", "trainings": trainings})
+
     def test_models(self):
         told = subprocess.run([self.python(), "-W", "ignore", HERE / "scheme_models.py"], env=ENVIRONMENT, capture_output=True,
                               text=True, check=True)
@@ -61,6 +66,13 @@ class SchemeTrainings(unittest.TestCase):
     def test_compiled(self):
         self.hold("compiled", {"torch": PYTORCH, "backend": "gloo", "made_by": "tests/cli/compiled_trainings.py",
                                "trainings": trained(self.python(), "compiled_trainings.py", 2)})
+
+    def test_frozen_parameters(self):
+        self.hold_all("frozen", self.python(), "frozen_trainings.py", {"torch": PYTORCH, "backend": "gloo"})
+
+    def test_frozen_parameters_under_deepspeed(self):
+        self.hold_all("frozen_zero", self.python("deepspeed"), "frozen_deepspeed.py",
+                      {"torch": PYTORCH, "deepspeed": DEEPSPEED, "backend": "gloo"})
 
     def test_deepspeed(self):
         self.hold_schemes(self.python("deepspeed"), "deepspeed_trainings.py",

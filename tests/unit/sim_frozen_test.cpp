@@ -7,6 +7,7 @@
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "ddpsim/sim/memory.hpp"
 #include "ddpsim/sim/module_path.hpp"
+#include "ddpsim/sim/step.hpp"
 #include "scheme_step.hpp"
 #include "units.hpp"
 
@@ -89,9 +90,9 @@ TEST_CASE("frozen: backward does not come to what lies in front of all that trai
   Workload step = frozen({0, 1, 2});
   tell_times(step);
   for (const std::size_t p : {0, 1, 2}) step.parameters[p].module_time->backward.reset();
-  const auto in_backward = [](const Step& step) {
+  const auto in_backward = [](const Step& ran) {
     std::string text;
-    for (const CollectiveResult& one : step.collectives)
+    for (const CollectiveResult& one : ran.collectives)
       if (one.phase == StepPhase::backward)
         text += fmt::format("\n{} {}", name_of(one.kind), one.unit);
     return text;

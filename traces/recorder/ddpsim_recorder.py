@@ -178,6 +178,7 @@ class Model:
         ignored = set(getattr(without_compile(self.inside), "_ddp_params_and_buffers_to_ignore", ()))
         self.names, self.parameters, self.ignored, self.sparse, seen = [], [], [], [], {}
         self.tied, self.frozen = [], []
+        self.defined = []  # (name, parameter) in the order of definition, frozen ones among them
         for prefix, module in self.inside.named_modules():
             for leaf, parameter in module.named_parameters(recurse=False):
                 full = f"{prefix}.{leaf}"  # spelled as DDP compares it with the ignored names
@@ -187,6 +188,7 @@ class Model:
                         self.tied.append(f"{name} = {seen[id(parameter)]}")
                     continue
                 seen[id(parameter)] = name
+                self.defined.append((name, parameter))
                 if not parameter.requires_grad:
                     self.frozen.append(name)
                     continue
@@ -232,8 +234,17 @@ class Model:
         return sum(parameter.numel() * parameter.element_size() for parameter in self.parameters)
 
     def parameter_entries(self):
-        entries = []
-        for i, parameter in enumerate(self.parameters):
+        """Of all that the module has; a frozen one of a type that no workload knows is left out."""
+        entries, trained = [], {name: i for i, name in enumerate(self.names)}
+        self.entry_of = {}  # by index of a parameter that trains
+        for name, parameter in self.defined:
+            dtype = str(parameter.dtype).replace("torch.", "")
+            if name not in trained:
+                if dtype in DTYPES:
+                    entries.append({"name": name, "shape": list(parameter.shape), "dtype": dtype, "frozen": True})
+                continue
+            i = trained[name]
+            self.entry_of[i] = len(entries)
             entry = {"name": self.names[i], "shape": list(parameter.shape), "dtype": self.dtypes[i]}
             if self.sparse[i]:
                 entry["sparse_gradient"] = True
@@ -254,7 +265,7 @@ class Model:
     def provenance(self):
         facts = {}
         if self.frozen:
-            facts["frozen_parameters"] = f"{len(self.frozen)} left out, they have no gradient: {some(self.frozen)}"
+            facts["frozen_parameters"] = f"{len(self.frozen)}, they have no gradient: {some(self.frozen)}"
         if self.tied:
             facts["tied_parameters"] = f"one gradient each: {some(self.tied)}"
         return facts
@@ -1137,7 +1148,7 @@ class Report:
         document["parameters"] = model.parameter_entries()
         if times.forward is not None:
             document["forward"] = {"duration_us": times.forward}
-        ready = [{"parameter": i, "at_us": at, **({"copied_at_us": copied} if copied is not None else {})}
+        ready = [{"parameter": model.entry_of[i], "at_us": at, **({"copied_at_us": copied} if copied is not None else {})}
                  for i, at, copied in times.ready]
         document["backward"] = {"duration_us": times.backward, "ready": ready}
         document["optimizer"] = {"duration_us": times.optimizer}
@@ -1333,7 +1344,7 @@ def record_meta(model, inputs=None, path=None, *, name=None, device=None):
     document["parameter_order"] = "definition"
     document["parameters"] = described.parameter_entries()
     if order is not None:
-        document["backward"] = {"duration_us": 0, "ready": [{"parameter": i, "at_us": 0} for i in order]}
+        document["backward"] = {"duration_us": 0, "ready": [{"parameter": described.entry_of[i], "at_us": 0} for i in order]}
     if described.buffers:
         document["buffers"] = described.buffer_entries()
     document["recorded_with"] = {"ddp_hooks": False, "world_size": 1, "nccl_kernels": 0}
