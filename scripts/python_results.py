@@ -94,7 +94,8 @@ FURTHER = [
     ("ddpsim.sweep/1", {"points": [{"corrected_by": "dgx1v", "per_nic_gbps": 12.5}]}),
     ("ddpsim.compare/1", {"mix": {"until": [{"workload": "bert", "candidate": "new"}], "rows": [{"behind_sources": [{"workload": 0}]}]},
                           "workloads": [{"recorded_row": 0, "samples": 1, "recorded": {"ranks": 1}}]}),
-    ("ddpsim.workload/1", {"parameters": [{"sparse_gradient": True, "device": "cuda:0", "ignored": False, "batch_norm": True}],
+    ("ddpsim.workload/1", {"parameters": [{"sparse_gradient": True, "device": "cuda:0", "ignored": False, "batch_norm": True,
+                                           "frozen": False, "forward": [0.25, 0.5], "backward": [0.5, 0.75]}],
                            "buffers": [{"dtype": "float32", "bytes": 1, "tensors": 1}]}),
     ("ddpsim.timeline/1", {"ranks": [{"spans": [{"bucket": None}]}]}),
 ]

@@ -18,9 +18,10 @@ namespace {
 void require_of_levers(const OutputArguments& output, const Scheme& scheme) {
   const char* asked = output.plan ? "--export" : output.plot ? "--plot" : nullptr;
   if (asked != nullptr)
-    throw UsageError(fmt::format("{}: of DistributedDataParallel's buckets and hooks, and --scheme {} "
-                                 "has none; what to write is in the answer itself",
-                                 asked, name_of(scheme)));
+    throw UsageError(
+        fmt::format("{}: of DistributedDataParallel's buckets and hooks, and --scheme {} "
+                    "has none; what to write is in the answer itself",
+                    asked, name_of(scheme)));
 }
 
 }  // namespace

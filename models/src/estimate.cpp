@@ -101,8 +101,7 @@ void note_module_times(const std::vector<Layer>& whole, const std::vector<LayerT
     const double end = share(at, *workload.forward);
     for (const std::size_t parameter : whole[k].parameters) {
       auto& time = model.parameters[parameter].module_time;
-      if (!time)
-        time = ModuleTime{.forward_begin = begin, .forward_end = end, .backward = {}};
+      if (!time) time = ModuleTime{.forward_begin = begin, .forward_end = end, .backward = {}};
       if (!model.layers[k].reached) continue;
       const double first = share(times[k].backward_begin, workload.backward->duration);
       const double last = share(times[k].backward_end, workload.backward->duration);

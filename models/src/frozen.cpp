@@ -8,9 +8,8 @@ namespace ddpsim {
 namespace {
 
 bool freezes(const std::string& pattern, const Parameter& parameter) {
-  return std::ranges::any_of(modules_around(parameter.name), [&](std::string_view path) {
-    return matches_path(path, pattern);
-  });
+  return std::ranges::any_of(modules_around(parameter.name),
+                             [&](std::string_view path) { return matches_path(path, pattern); });
 }
 
 /// Of a product, the one with rows and columns; else any.

@@ -58,7 +58,8 @@ class CostModel {
         seconds(moving(layer_.backward_elements) + kernels(layer_.backward_kernels) +
                 (layer_.data_gradient && layer_.passes_on ? product(Pass::data_gradient) : 0) +
                 fused(kFusedBackward));
-    if (layer_.trains) cost.weight_gradient = seconds(product(Pass::weight_gradient) + writing_lookups());
+    if (layer_.trains)
+      cost.weight_gradient = seconds(product(Pass::weight_gradient) + writing_lookups());
     return cost;
   }
 
@@ -254,8 +255,7 @@ LayerKernels layer_kernels(const Layer& layer, Precision precision) {
   const bool casts = casts_weights(precision) && !layer.single_precision && layer.product &&
                      layer.kind != LayerKind::attention;
   return {.forward = layer.forward_kernels + (casts ? 1 : 0),
-          .backward =
-              layer.reached ? layer.backward_kernels + (casts && layer.trains ? 1 : 0) : 0};
+          .backward = layer.reached ? layer.backward_kernels + (casts && layer.trains ? 1 : 0) : 0};
 }
 
 int optimizer_kernels(const Model& model) {
@@ -269,8 +269,9 @@ int optimizer_kernels(const Model& model) {
 Duration optimizer_cost(const Model& model, const GpuModel& gpu) {
   double elements = 0;
   for (const Parameter& parameter : model.parameters)
-    if (!parameter.frozen) elements += static_cast<double>(gradient_bytes(parameter)->count()) /
-                static_cast<double>(element_size(parameter.dtype));
+    if (!parameter.frozen)
+      elements += static_cast<double>(gradient_bytes(parameter)->count()) /
+                  static_cast<double>(element_size(parameter.dtype));
   const LayerCostConstants constants;
   const double bytes =
       optimizer_passes(model) * elements * static_cast<double>(element_size(Dtype::float32));

@@ -1,5 +1,5 @@
-#include "ddpsim/models/frozen.hpp"
 #include "ddpsim/models/transfer.hpp"
+#include "ddpsim/models/frozen.hpp"
 
 #include <algorithm>
 #include <cstddef>

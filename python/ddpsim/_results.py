@@ -915,7 +915,7 @@ class AdviseResult(Answer):
     comm_hook: str | None
     matrix_approximation_rank: int | None
     min_compression_rate: float | None
-    bucket_setting: str
+    bucket_setting: str | None
     iteration_us: float
     measurable_us: float
     rows: tuple[AdviceRow, ...]
@@ -1641,9 +1641,14 @@ class Parameter(Record):
     sparse_gradient: bool | None
     device: str | None
     ignored: bool | None
+    frozen: bool | None
+    forward: tuple[float, ...] | None
+    backward: tuple[float, ...] | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "shape": each(same),
+        "forward": each(real),
+        "backward": each(real),
     }
 
 

@@ -54,8 +54,9 @@ Reducer::Reducer(Device& device, Communicator& communicator, HostClock clock,
       options_(options),
       rebuilt_from_(bucket_limits(options).rebuilt_from) {
   for (const Parameter& parameter : workload.parameters) {
-    gradients_.push_back(
-        !is_reduced(parameter) ? Region{} : device.allocate(parameter.dtype, elements_of(parameter)));
+    gradients_.push_back(!is_reduced(parameter)
+                             ? Region{}
+                             : device.allocate(parameter.dtype, elements_of(parameter)));
   }
   if (options.broadcast_buffers)
     for (const BufferGroup& group : workload.buffers)

@@ -24,7 +24,8 @@ ReplayRunner::ReplayRunner(Device& device, Communicator& communicator, HostClock
   for (const Region buffer : reducer_.buffers())
     broadcast_.push_back(device.allocate(buffer.dtype, buffer.elements));
   for (std::size_t i = 0; i < workload.parameters.size(); ++i)
-    if (is_reduced(workload.parameters[i])) device.fill(reducer_.gradient(i), communicator.rank() + 1);
+    if (is_reduced(workload.parameters[i]))
+      device.fill(reducer_.gradient(i), communicator.rank() + 1);
   allocate_fresh();
   note_used(workload);
   for (const RankRecording& rank : workload.ranks) note_used(rank);

@@ -19,8 +19,9 @@ struct ShardedStep {
   std::vector<UnitSizes> sizes;
   std::vector<bool> freed_after_forward;  ///< by unit
   bool frees_in_backward = true;
-  bool prefetches = true;            ///< in backward …
-  bool prefetches_unreached = false;  ///< … also what it does not come to, since all in front is frozen
+  bool prefetches = true;  ///< in backward …
+  bool prefetches_unreached =
+      false;  ///< … also what it does not come to, since all in front is frozen
   bool whole_gradients = false;      ///< of micro-batches that nobody reduced
   std::optional<Dtype> param_dtype;  ///< computed in
   std::optional<Dtype> reduce_dtype;
@@ -143,9 +144,8 @@ class ShardedMemory {
                                            static_cast<double>(all)));
   }
   bool trains(std::size_t unit) const {
-    return std::ranges::any_of(step_.units[unit].parameters, [&](std::size_t p) {
-      return !workload_.parameters[p].frozen;
-    });
+    return std::ranges::any_of(step_.units[unit].parameters,
+                               [&](std::size_t p) { return !workload_.parameters[p].frozen; });
   }
 
   void backward() {

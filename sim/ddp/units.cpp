@@ -55,8 +55,8 @@ Paths matching(const Workload& workload, const std::vector<std::string>& pattern
   Paths found;
   for (const Parameter& parameter : workload.parameters)
     for (const std::string_view path : modules_around(parameter.name))
-      if (std::ranges::any_of(patterns,
-                              [&](const std::string& pattern) { return matches_path(path, pattern); }))
+      if (std::ranges::any_of(
+              patterns, [&](const std::string& pattern) { return matches_path(path, pattern); }))
         found.emplace(path);
   return found;
 }

@@ -45,7 +45,7 @@ class Levers {
   }
   /// A number that is not half as much, nor twice, what it is today.
   template <typename Number>
-  void add_number(const std::string& key, const std::string& spelled, Number Of::* member,
+  void add_number(const std::string& key, const std::string& spelled, Number Of::*member,
                   std::initializer_list<std::int64_t> values) {
     for (const std::int64_t value : values)
       add(fmt::format("{}={}", key, value), fmt::format("{}{}", spelled, value),
@@ -77,7 +77,7 @@ void add_wraps(Levers<Of>& levers, const std::string& spelled) {
 
 int node_of(const Job& job) {
   return job.cluster().nodes > 1 && job.cluster().gpus_per_node > 1 ? job.cluster().gpus_per_node
-                                                                   : 0;
+                                                                    : 0;
 }
 
 struct OfScheme {
@@ -100,21 +100,24 @@ struct OfScheme {
                  });
     }
     add_wraps(levers, "auto_wrap_policy=…: ");
-    for (const auto& [prefetch, word] : {std::pair(BackwardPrefetch::pre, "BackwardPrefetch.BACKWARD_PRE"),
-                                         std::pair(BackwardPrefetch::post, "BackwardPrefetch.BACKWARD_POST"),
-                                         std::pair(BackwardPrefetch::none, "None")})
+    for (const auto& [prefetch, word] :
+         {std::pair(BackwardPrefetch::pre, "BackwardPrefetch.BACKWARD_PRE"),
+          std::pair(BackwardPrefetch::post, "BackwardPrefetch.BACKWARD_POST"),
+          std::pair(BackwardPrefetch::none, "None")})
       levers.add(fmt::format("backward_prefetch={}", name_of(prefetch)),
                  fmt::format("backward_prefetch={}", word),
                  [prefetch = prefetch](Fsdp1& of) { of.backward_prefetch = prefetch; });
     for (const bool value : {true, false}) {
-      levers.add(fmt::format("forward_prefetch={}", value),
-                 fmt::format("forward_prefetch={}", python(value)),
-                 [value](Fsdp1& of) { of.forward_prefetch = value; },
-                 value ? "only where modules run in the same order in every step" : "");
-      levers.add(fmt::format("limit_all_gathers={}", value),
-                 fmt::format("limit_all_gathers={}", python(value)),
-                 [value](Fsdp1& of) { of.limit_all_gathers = value; },
-                 value ? "" : "more of the model may be gathered at once than is counted");
+      levers.add(
+          fmt::format("forward_prefetch={}", value),
+          fmt::format("forward_prefetch={}", python(value)),
+          [value](Fsdp1& of) { of.forward_prefetch = value; },
+          value ? "only where modules run in the same order in every step" : "");
+      levers.add(
+          fmt::format("limit_all_gathers={}", value),
+          fmt::format("limit_all_gathers={}", python(value)),
+          [value](Fsdp1& of) { of.limit_all_gathers = value; },
+          value ? "" : "more of the model may be gathered at once than is counted");
     }
     return levers.take();
   }
@@ -132,25 +135,26 @@ struct OfScheme {
         levers.add(fmt::format("reshard_after_forward={}", node),
                    fmt::format("reshard_after_forward={}", node),
                    [node](Fsdp2& of) { of.reshard_to = node; });
-      levers.add(fmt::format("group={}", node),
-                 fmt::format("mesh=init_device_mesh(\"cuda\", ({}, {}))", job.cluster().nodes, node),
-                 [node](Fsdp2& of) {
-                   of.group = node;
-                   of.reshard_to.reset();
-                 });
+      levers.add(
+          fmt::format("group={}", node),
+          fmt::format("mesh=init_device_mesh(\"cuda\", ({}, {}))", job.cluster().nodes, node),
+          [node](Fsdp2& of) {
+            of.group = node;
+            of.reshard_to.reset();
+          });
     }
     add_wraps(levers, "of modules: ");
     return levers.take();
   }
 
   std::vector<Lever> operator()(const Zero& today) const {
-    Levers<Zero> levers(today, fmt::format("{{\"zero_optimization\": {{\"stage\": {}, {}}}}}",
-                                           today.stage, "{}"));
+    Levers<Zero> levers(
+        today, fmt::format("{{\"zero_optimization\": {{\"stage\": {}, {}}}}}", today.stage, "{}"));
     const bool overlaps = today.overlap_comm.value_or(today.stage == 3);
     levers.add(fmt::format("overlap_comm={}", !overlaps),
                fmt::format("\"overlap_comm\": {}", !overlaps),
                [overlaps](Zero& of) { of.overlap_comm = !overlaps; });
-    const auto number = [&](const char* key, std::int64_t Zero::* member,
+    const auto number = [&](const char* key, std::int64_t Zero::*member,
                             std::initializer_list<std::int64_t> values) {
       levers.add_number(key, fmt::format("\"{}\": ", key), member, values);
     };
@@ -165,10 +169,11 @@ struct OfScheme {
            {100'000'000, 1'000'000'000});
     number("stage3_max_reuse_distance", &Zero::stage3_max_reuse_distance, {0, 1'000'000'000});
     if (const int node = node_of(job); node > 0)
-      levers.add(fmt::format("zero_hpz_partition_size={}", node),
-                 fmt::format("\"zero_hpz_partition_size\": {}", node),
-                 [node](Zero& of) { of.zero_hpz_partition_size = node; },
-                 "a node keeps a copy of all parameters, which is not counted as memory");
+      levers.add(
+          fmt::format("zero_hpz_partition_size={}", node),
+          fmt::format("\"zero_hpz_partition_size\": {}", node),
+          [node](Zero& of) { of.zero_hpz_partition_size = node; },
+          "a node keeps a copy of all parameters, which is not counted as memory");
     return levers.take();
   }
 

@@ -44,7 +44,9 @@ TEST_CASE("frozen estimates: gradients, optimizer and backward are of what train
   }
 }
 
-TEST_CASE("frozen estimates: behind something that trains a layer's input gradient is computed, its weight's is not") {
+TEST_CASE(
+    "frozen estimates: behind something that trains a layer's input gradient is computed, its "
+    "weight's is not") {
   const Workload whole = with_frozen("");
   const Workload part = with_frozen("transformer.h.*");
   // Each product is run twice in backward: of blocks one stays.
@@ -61,8 +63,9 @@ TEST_CASE("frozen estimates: behind something that trains a layer's input gradie
 }
 
 TEST_CASE("frozen estimates: names that nothing has, and nothing left to train, are refused") {
-  CHECK(complaint_of([] { with_frozen("transformer.q"); }).find("no module or parameter is called so") !=
-        std::string::npos);
+  CHECK(complaint_of([] {
+          with_frozen("transformer.q");
+        }).find("no module or parameter is called so") != std::string::npos);
   CHECK(complaint_of([] { with_frozen("transformer"); }).find("nothing to train") !=
         std::string::npos);
   CHECK(complaint_of([] { with_frozen("a++b"); }).find("names nothing to freeze") !=

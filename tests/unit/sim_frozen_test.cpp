@@ -21,9 +21,8 @@ namespace {
 Workload frozen(const std::vector<std::size_t>& parameters) {
   Workload step = layered();
   for (const std::size_t p : parameters) step.parameters[p].frozen = true;
-  std::erase_if(step.backward->ready, [&](const ReadyEvent& event) {
-    return step.parameters[event.parameter].frozen;
-  });
+  std::erase_if(step.backward->ready,
+                [&](const ReadyEvent& event) { return step.parameters[event.parameter].frozen; });
   return step;
 }
 
@@ -58,7 +57,8 @@ TEST_CASE("frozen: DDP's buckets and its waiting leave them out, without find_un
   CHECK(cannot_simulate(Job(unused, small::node(2), small::bare(), FreeModel{})));
 }
 
-TEST_CASE("frozen: FSDP gathers a frozen unit where backward passes it, and reduces nothing of it") {
+TEST_CASE(
+    "frozen: FSDP gathers a frozen unit where backward passes it, and reduces nothing of it") {
   // Layer 1 is frozen: backward passes it from 60 to 140 on its own clock, which the workload tells.
   Workload step = frozen({2});
   tell_times(step);
@@ -78,10 +78,10 @@ TEST_CASE("frozen: FSDP gathers a frozen unit where backward passes it, and redu
                                   "\nall-gather layers.0: 225 to 245"
                                   "\nreduce-scatter layers.0: 320 to 335"
                                   "\nreduce-scatter root: 335 to 340");
-  CHECK(differences(fully, {.exposed_forward = 30,
-                            .exposed_backward = 10,
-                            .optimizer = 10,
-                            .iteration = 350}) == "");
+  CHECK(differences(
+            fully,
+            {.exposed_forward = 30, .exposed_backward = 10, .optimizer = 10, .iteration = 350}) ==
+        "");
 }
 
 TEST_CASE("frozen: backward does not come to what lies in front of all that trains") {
@@ -117,13 +117,13 @@ TEST_CASE("frozen: backward does not come to what lies in front of all that trai
 }
 
 TEST_CASE("frozen: a flat parameter holds both kinds with use_orig_params alone") {
-  const auto problem = cannot_simulate(
-      Job(frozen({0}), small::node(2), options(Fsdp1{}), FreeModel{}));
+  const auto problem =
+      cannot_simulate(Job(frozen({0}), small::node(2), options(Fsdp1{}), FreeModel{}));
   REQUIRE(problem);
   CHECK(problem->find("embed.weight is frozen and head.weight is not") != std::string::npos);
   CHECK(problem->find("use_orig_params=true") != std::string::npos);
-  CHECK(!cannot_simulate(Job(frozen({0}), small::node(2), options(Fsdp1{.use_orig_params = true}),
-                             FreeModel{})));
+  CHECK(!cannot_simulate(
+      Job(frozen({0}), small::node(2), options(Fsdp1{.use_orig_params = true}), FreeModel{})));
 }
 
 TEST_CASE("frozen: without times of modules they lie in the stretch up to the next gradient") {

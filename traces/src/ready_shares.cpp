@@ -9,11 +9,11 @@ namespace ddpsim {
 namespace {
 
 bool same_shapes(const std::vector<Parameter>& a, const std::vector<Parameter>& b) {
-  return std::equal(
-      a.begin(), a.end(), b.begin(), b.end(), [](const Parameter& x, const Parameter& y) {
-        return x.name == y.name && x.shape && x.shape == y.shape && !x.ignored && !y.ignored && !x.frozen &&
-               !y.frozen;
-      });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Parameter& x, const Parameter& y) {
+                      return x.name == y.name && x.shape && x.shape == y.shape && !x.ignored &&
+                             !y.ignored && !x.frozen && !y.frozen;
+                    });
 }
 
 /// By parameter; absent where a gradient is missing or nothing is timed.

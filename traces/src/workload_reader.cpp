@@ -157,16 +157,15 @@ void WorkloadReader::refuse_frozen_gradients(const Cursor& backward,
     if (event.parameter >= workload_.parameters.size()) return;  // refused elsewhere
     const Parameter& parameter = workload_.parameters[event.parameter];
     if (parameter.frozen)
-      backward.fail(fmt::format("{} is frozen, and \"ready\" has its gradient",
-                                in_quotes(parameter.name)),
-                    "A frozen parameter gets no gradient: leave one of the two out");
+      backward.fail(
+          fmt::format("{} is frozen, and \"ready\" has its gradient", in_quotes(parameter.name)),
+          "A frozen parameter gets no gradient: leave one of the two out");
   }
 }
 
 Parameter WorkloadReader::read_parameter(const Cursor& entry) {
-  const Object object = entry.object(
-      {"name", "shape", "dtype", "sparse_gradient", "device", "ignored", "batch_norm", "frozen",
-       "forward", "backward"});
+  const Object object = entry.object({"name", "shape", "dtype", "sparse_gradient", "device",
+                                      "ignored", "batch_norm", "frozen", "forward", "backward"});
   Parameter parameter;
   if (const auto name = fields_.need(object, "name")) {
     parameter.name = name->string();
