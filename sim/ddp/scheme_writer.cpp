@@ -44,7 +44,6 @@ void SchemeWriter::forward_to(double share, int gpus) {
 }
 
 void SchemeWriter::backward_to(std::size_t gradient) {
-  constexpr auto purpose = OperationKind::backward;
   for (; gradients_ <= gradient; ++gradients_) {
     const GradientStretch stretch = recording_.gradient(gradients_);
     work_on(stretch, 1);
