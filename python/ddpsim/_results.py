@@ -595,12 +595,13 @@ class Epoch(Record):
     tail_batch: int
     steps: int
     step_us: float
-    tail_step_us: None
+    tail_step_us: float | None
     warm_up_us: float
     epoch_us: float
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "step_us": real,
+        "tail_step_us": real,
         "warm_up_us": real,
         "epoch_us": real,
     }
