@@ -23,7 +23,8 @@ __device__ Lane own_lane() {
 }
 
 template <typename T>
-__global__ void compute(int64_t nanoseconds, const T* from, T* to, int64_t elements, double factor) {
+__global__ void compute(int64_t nanoseconds, const T* from, T* to, int64_t elements,
+                        double factor) {
   GpuClock clock;
   compute_body(own_lane(), clock, nanoseconds, from, to, elements, factor);
 }
@@ -102,9 +103,8 @@ int fsdp_copy_out(void* stream, const void* from, void* to, const ParameterPlace
                   int64_t count, int64_t shard, int64_t ranks, enum ddpsim_type type) {
   return with_type(type, [&](auto value) -> int {
     using T = decltype(value);
-    copy_out<T><<<kBlocks, kThreads, 0, on(stream)>>>(static_cast<const T*>(from),
-                                                      static_cast<T*>(to), places, count, shard,
-                                                      ranks);
+    copy_out<T><<<kBlocks, kThreads, 0, on(stream)>>>(
+        static_cast<const T*>(from), static_cast<T*>(to), places, count, shard, ranks);
     return cudaGetLastError();
   });
 }
@@ -116,9 +116,9 @@ int fsdp_chunk_cat(void* stream, const void* from, int64_t from_elements,
     return with_type(to_type, [&](auto to_value) -> int {
       using From = decltype(from_value);
       using To = decltype(to_value);
-      chunk_cat<From, To><<<kBlocks, kThreads, 0, on(stream)>>>(
-          static_cast<const From*>(from), static_cast<To*>(to), places, count, shard, ranks,
-          from_elements);
+      chunk_cat<From, To><<<kBlocks, kThreads, 0, on(stream)>>>(static_cast<const From*>(from),
+                                                                static_cast<To*>(to), places, count,
+                                                                shard, ranks, from_elements);
       return cudaGetLastError();
     });
   });
