@@ -7,6 +7,7 @@
 
 #include "ddpsim/reports/reports.hpp"
 #include "ddpsim/sim/size_text.hpp"
+#include "elastic_lines.hpp"
 #include "loss_lines.hpp"
 #include "overlap_drawing.hpp"
 #include "page.hpp"
@@ -328,6 +329,8 @@ std::string result_text(const SimulationResult& result, const ReportContext& con
            after_blank(loss_table(times, context.confidence, style, speaks_of_buckets(context))));
   if (!speaks_of_buckets(context))
     page.add(Weight::answer, scheme_lines(result.step, digits, style));
+  if (context.elastic)
+    page.add(Weight::answer, after_blank(elastic_lines(*context.elastic, style)));
   page.add(Weight::more, after_blank(breakdown(times, context, style)));
   page.add(Weight::more, communication_line(times, digits, style));
   page.add(Weight::more, averaging_line(result.step, digits, style));
