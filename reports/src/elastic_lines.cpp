@@ -66,23 +66,6 @@ std::string goodput_text(const Sampled& goodput) {
   return fmt::format("{:.2f} ± {:.2f} %", 100 * goodput.mean, 100 * goodput.standard_error);
 }
 
-std::string parts_table(const ElasticAnswer& elastic, const TerminalStyle& style) {
-  constexpr int kWithoutBar = 56;
-  constexpr double kLeast = 5e-6;
-  Table table({{"where a run's time goes"}, {"%", Align::right}, {"", Align::left, 1}});
-  std::vector<RunPart> order;
-  for (std::size_t part = 0; part < kRunParts; ++part)
-    if (std::abs(share(elastic, static_cast<RunPart>(part))) >= kLeast)
-      order.push_back(static_cast<RunPart>(part));
-  std::ranges::stable_sort(order, std::greater<>(),
-                           [&](RunPart part) { return share(elastic, part); });
-  const int cells = std::clamp(style.width - kWithoutBar, 8, 30);
-  for (const RunPart part : order)
-    table.add_row({words_of(part), fmt::format("{:.2f}", 100 * share(elastic, part)),
-                   bar(std::max(share(elastic, part), 0.0), cells)});
-  return table.text(style);
-}
-
 std::string interval_sentence(const ElasticAnswer& elastic) {
   std::string text;
   if (elastic.asked.options.checkpoint <= RunTime())
@@ -119,16 +102,32 @@ std::string restart_sentence(const ElasticRestart& restart) {
 
 std::string ended_sentence(const ElasticAnswer& elastic) {
   if (elastic.ended == 0) return "";
-  std::string text = fmt::format("The job ended {} times of {} failures",
-                                 significant(elastic.ended, 2), significant(elastic.failures, 3));
   const ElasticOptions& options = elastic.asked.options;
-  std::vector<std::string> why = {
-      fmt::format("max_restarts={}{}", options.max_restarts,
-                  options.max_restarts == 0 ? ", torchrun's default" : "")};
-  if (options.store_on_node) why.emplace_back("the node with the store was lost");
-  why.push_back(fmt::format("no round within join_timeout={}",
-                            duration_text(seconds_of(options.join_timeout))));
-  return text + fmt::format(" (one of: {}).", fmt::join(why, "; "));
+  std::vector<std::string> why;
+  for (std::size_t end = 0; end < kRunEnds; ++end) {
+    if (elastic.ended_by[end] == 0) continue;
+    std::string words;
+    switch (static_cast<RunEnd>(end)) {
+      case RunEnd::restarts_used_up:
+        words = fmt::format("max_restarts={}{} were used up", options.max_restarts,
+                            options.max_restarts == 0 ? " (torchrun's default)" : "");
+        break;
+      case RunEnd::store_lost:
+        words = "the node with the store was lost (store=node)";
+        break;
+      case RunEnd::join_timed_out:
+        words = fmt::format("fewer than {} nodes came within join_timeout={}", options.min_nodes,
+                            duration_text(seconds_of(options.join_timeout)));
+        break;
+    }
+    why.push_back(fmt::format("{} times {}", significant(elastic.ended_by[end], 3), words));
+  }
+  return fmt::format("The job ended, and had to be submitted again: {}.", fmt::join(why, ", "));
+}
+
+std::string ended_line(const ElasticAnswer& elastic, const TerminalStyle& style) {
+  const std::string sentence = ended_sentence(elastic);
+  return sentence.empty() ? "" : wrapped(sentence, style.width, kIndent);
 }
 
 std::string assumed_sentence(const ElasticAnswer& elastic) {
@@ -159,7 +158,7 @@ std::string elastic_line(const ElasticAnswer& elastic, const std::string& label,
   return wrapped(text, style.width, kIndent);
 }
 
-std::string elastic_lines(const ElasticAnswer& elastic, const TerminalStyle& style) {
+std::string elastic_verdict(const ElasticAnswer& elastic, const TerminalStyle& style) {
   const ElasticOptions& options = elastic.asked.options;
   std::string lines = wrapped(
       fmt::format(
@@ -173,12 +172,32 @@ std::string elastic_lines(const ElasticAnswer& elastic, const TerminalStyle& sty
                                significant(elastic.failures, 3), significant(elastic.restarts, 3),
                                significant(elastic.membership_changes, 3)),
                    style.width, kIndent);
+  return lines + ended_line(elastic, style) +
+         wrapped(interval_sentence(elastic), style.width, kIndent);
+}
+
+std::string elastic_table(const ElasticAnswer& elastic, const TerminalStyle& style) {
+  constexpr int kWithoutBar = 56;
+  constexpr double kLeast = 5e-6;
+  Table table({{"where a run's time goes"}, {"%", Align::right}, {"", Align::left, 1}});
+  std::vector<RunPart> order;
+  for (std::size_t part = 0; part < kRunParts; ++part)
+    if (std::abs(share(elastic, static_cast<RunPart>(part))) >= kLeast)
+      order.push_back(static_cast<RunPart>(part));
+  std::ranges::stable_sort(order, std::greater<>(),
+                           [&](RunPart part) { return share(elastic, part); });
+  const int cells = std::clamp(style.width - kWithoutBar, 8, 30);
+  for (const RunPart part : order)
+    table.add_row({words_of(part), fmt::format("{:.2f}", 100 * share(elastic, part)),
+                   bar(std::max(share(elastic, part), 0.0), cells)});
+  return table.text(style);
+}
+
+std::string elastic_lines(const ElasticAnswer& elastic, const TerminalStyle& style) {
+  std::string lines;
   const auto add = [&](const std::string& sentence) {
     if (!sentence.empty()) lines += wrapped(sentence, style.width, kIndent);
   };
-  add(ended_sentence(elastic));
-  lines += parts_table(elastic, style);
-  add(interval_sentence(elastic));
   for (const ElasticRestart& restart : elastic.interruptions) add(restart_sentence(restart));
   add(assumed_sentence(elastic));
   return lines;
@@ -202,6 +221,10 @@ void write_elastic(JsonWriter& json, const std::optional<ElasticAnswer>& elastic
   json.key("restarts").number(elastic->restarts);
   json.key("membership_changes").number(elastic->membership_changes);
   json.key("ended").number(elastic->ended);
+  json.key("ended_by").begin_object(Layout::line);
+  for (std::size_t end = 0; end < kRunEnds; ++end)
+    json.key(name_of(static_cast<RunEnd>(end))).number(elastic->ended_by[end]);
+  json.end_object();
   json.key("parts_s").begin_object();
   for (std::size_t part = 0; part < kRunParts; ++part)
     json.key(name_of(static_cast<RunPart>(part))).number(elastic->parts[part]);
@@ -242,7 +265,7 @@ void write_elastic(JsonWriter& json, const std::optional<ElasticAnswer>& elastic
     json.end_object();
   }
   json.end_array();
-  json.key("elastic_options").begin_object();
+  json.key("options").begin_object();
   json.key("max_restarts").integer(options.max_restarts);
   json.key("monitor_interval_s").number(seconds_of(options.monitor_interval));
   json.key("last_call_timeout_s").number(seconds_of(options.last_call_timeout));

@@ -8,8 +8,11 @@
 
 namespace ddpsim {
 
-/// Goodput, where the rest of the time goes, the best checkpoint interval beside Young's and Daly's, what a restart takes, and what is
-/// assumed.
+/// Goodput, how often something failed, the best checkpoint interval beside Young's and Daly's.
+std::string elastic_verdict(const ElasticAnswer& elastic, const TerminalStyle& style);
+/// Where a run's time goes.
+std::string elastic_table(const ElasticAnswer& elastic, const TerminalStyle& style);
+/// What a restart takes, what is assumed.
 std::string elastic_lines(const ElasticAnswer& elastic, const TerminalStyle& style);
 /// One line, of one candidate of several.
 std::string elastic_line(const ElasticAnswer& elastic, const std::string& label,

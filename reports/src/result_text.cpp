@@ -316,6 +316,7 @@ std::string result_text(const SimulationResult& result, const ReportContext& con
   const int digits = digits_of(context.confidence.grade);
   Page page;
   page.add(Weight::verdict, bold(verdict(times, context), style) + '\n');
+  if (context.elastic) page.add(Weight::verdict, elastic_verdict(*context.elastic, style));
   page.add(Weight::trust, replay_line(context, style));
   page.add(Weight::trust, recorded_line(context, style));
   add_warnings(page, context, style);
@@ -325,12 +326,15 @@ std::string result_text(const SimulationResult& result, const ReportContext& con
   page.add(Weight::detail, throughput_line(times, context));
   page.add(Weight::trust, setting_line(context, style));
   page.add(Weight::detail, memory_line(context, style));
-  page.add(Weight::answer,
+  if (context.elastic) {
+    page.add(Weight::answer, after_blank(elastic_table(*context.elastic, style)));
+    page.add(Weight::answer, elastic_lines(*context.elastic, style));
+  }
+  // Of a run its goodput was asked for; what a step loses gives way to it.
+  page.add(context.elastic ? Weight::evidence : Weight::answer,
            after_blank(loss_table(times, context.confidence, style, speaks_of_buckets(context))));
   if (!speaks_of_buckets(context))
     page.add(Weight::answer, scheme_lines(result.step, digits, style));
-  if (context.elastic)
-    page.add(Weight::answer, after_blank(elastic_lines(*context.elastic, style)));
   page.add(Weight::more, after_blank(breakdown(times, context, style)));
   page.add(Weight::more, communication_line(times, digits, style));
   page.add(Weight::more, averaging_line(result.step, digits, style));

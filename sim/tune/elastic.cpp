@@ -192,6 +192,8 @@ void add_means(const std::vector<RunOutcome>& outcomes, ElasticAnswer& answer) {
     answer.restarts += static_cast<double>(outcome.restarts) / count;
     answer.membership_changes += static_cast<double>(outcome.membership_changes) / count;
     answer.ended += static_cast<double>(outcome.ended) / count;
+    for (std::size_t end = 0; end < kRunEnds; ++end)
+      answer.ended_by[end] += static_cast<double>(outcome.ended_by[end]) / count;
     for (const RunPart part : {RunPart::detection, RunPart::stop, RunPart::rendezvous,
                                RunPart::waiting, RunPart::start, RunPart::load, RunPart::ended})
       pauses += in_seconds(outcome[part]);

@@ -42,6 +42,7 @@ class Run {
       if (alive) ++outcome_.restarts;
       while (!alive && now_ < length_) {
         ++outcome_.ended;
+        ++outcome_.ended_by[static_cast<std::size_t>(ended_by_)];
         take_until(now_ + options_.resubmit, RunPart::ended);
         lose_until(now_);
         std::fill(member_.begin(), member_.end(), false);
@@ -148,6 +149,11 @@ class Run {
     take_until(end, RunPart::lost_work);
   }
 
+  bool ended(RunEnd by) {
+    ended_by_ = by;
+    return false;
+  }
+
   /// False: the job has ended.
   bool react(const Interruption& interruption) {
     const std::int64_t nodes = members();
@@ -168,7 +174,7 @@ class Run {
     if (host_lost_) {
       take_until(now_ + options_.read_timeout, RunPart::detection);
       lose_until(now_);
-      return false;
+      return ended(RunEnd::store_lost);
     }
     if (members() == 0) return rendezvous(now_, false);  // whoever comes finds nobody
     const RunTime time_out = now_ + options_.timeout;
@@ -179,11 +185,11 @@ class Run {
     take_until((by_coming ? came + kth_of(options_.poll, members(), members()) : time_out) + look,
                RunPart::detection);
     lose_until(now_);
-    if (host_lost_) return false;
+    if (host_lost_) return ended(RunEnd::store_lost);
     if (by_coming)
       ++outcome_.membership_changes;
     else if (!count_restart_of_all())
-      return false;
+      return ended(RunEnd::restarts_used_up);
     return restart(1);
   }
 
@@ -198,7 +204,8 @@ class Run {
     const bool may_go_on = felt ? count_restart_of_all() : restarts_left_[place(node)]-- > 0;
     take_until(now_ + (may_go_on ? noticed : look), RunPart::detection);
     lose_until(now_);
-    if (!may_go_on || host_lost_) return false;
+    if (!may_go_on) return ended(RunEnd::restarts_used_up);
+    if (host_lost_) return ended(RunEnd::store_lost);
     // The others see the first agent when it has stopped its workers and waits.
     return restart(nodes > 1 && !felt ? 2 : 1);
   }
@@ -213,7 +220,7 @@ class Run {
   bool restart(int stops) {
     take_until(now_ + stops * options_.stop, RunPart::stop);
     lose_until(now_);
-    if (host_lost_) return false;
+    if (host_lost_) return ended(RunEnd::store_lost);
     const bool by_expiry = expiry_ > now_;
     return rendezvous(std::max(now_, expiry_), by_expiry);
   }
@@ -226,7 +233,7 @@ class Run {
     lose_until(now_);
     std::optional<RunTime> deadline;  // of the last call
     for (bool first = true; now_ < length_ && now_ < gives_up; first = false) {
-      if (host_lost_) return false;
+      if (host_lost_) return ended(RunEnd::store_lost);
       const std::int64_t there = join();
       if (there == options_.max_nodes) return complete(first, by_expiry, there);
       if (there > 0 && gives_up == kNever) gives_up = now_ + options_.join_timeout;
@@ -247,7 +254,7 @@ class Run {
         return completed();
       }
     }
-    return now_ >= length_;
+    return now_ >= length_ || ended(RunEnd::join_timed_out);
   }
 
   /// Who is there and was no member becomes one, with an agent of its own. How many are.
@@ -292,6 +299,7 @@ class Run {
   int host_ = 0;  ///< of the store
   bool host_lost_ = false;
   RunTime expiry_{};  ///< when the last of those lost since the group's end has no keep-alive left
+  RunEnd ended_by_ = RunEnd::restarts_used_up;  ///< the last job that did
   RunOutcome outcome_;
 };
 
@@ -321,6 +329,18 @@ const char* name_of(RunPart part) {
       return "load";
     case RunPart::ended:
       return "ended";
+  }
+  return "";
+}
+
+const char* name_of(RunEnd end) {
+  switch (end) {
+    case RunEnd::restarts_used_up:
+      return "restarts_used_up";
+    case RunEnd::store_lost:
+      return "store_lost";
+    case RunEnd::join_timed_out:
+      return "join_timed_out";
   }
   return "";
 }

@@ -147,6 +147,7 @@ TEST_CASE("elastic: fewer than MIN wait for a node, no longer than the join time
   CHECK(outcome[RunPart::waiting] == 150s);  // from 122.5 s on; at 322.5 s the node is back
   CHECK(outcome[RunPart::ended] == 50s);
   CHECK(outcome.ended == 1);
+  CHECK(outcome.ended_by[static_cast<std::size_t>(RunEnd::join_timed_out)] == 1);
 }
 
 TEST_CASE("elastic: what ends a job") {
@@ -156,6 +157,7 @@ TEST_CASE("elastic: what ends a job") {
   SUBCASE("torchrun's default, no restart at all") {
     options.max_restarts = 0;
     CHECK(run(options, died, 600s).ended == 1);
+    CHECK(run(options, died, 600s).ended_by[0] == 1);
     CHECK(run(options, died, 600s).restarts == 0);
     CHECK(run(options, died, 600s)[RunPart::ended] == 50s);
     CHECK(run(options, lost, 300s).ended == 1);  // the time-out is the survivor's failure
@@ -177,6 +179,7 @@ TEST_CASE("elastic: what ends a job") {
     CHECK(run(options, lost, 600s).ended == 0);
     const RunOutcome outcome = run(options, host, 300s);
     CHECK(outcome.ended == 1);
+    CHECK(outcome.ended_by[static_cast<std::size_t>(RunEnd::store_lost)] == 1);
     CHECK(outcome[RunPart::detection] == 60s);
     options.store_on_node = false;
     CHECK(run(options, host, 600s).ended == 0);
@@ -318,6 +321,7 @@ TEST_CASE("elastic: seconds in which nothing is there are parts, too: every run 
     for (std::size_t part = 0; part < kRunParts; ++part)
       if (static_cast<RunPart>(part) != RunPart::fewer_nodes) CHECK(outcome.parts[part] >= 0s);
     CHECK(outcome.failures == static_cast<std::int64_t>(failures.size()));
+    CHECK(outcome.ended == outcome.ended_by[0] + outcome.ended_by[1] + outcome.ended_by[2]);
     ended += outcome.ended;
     restarts += outcome.restarts;
   }

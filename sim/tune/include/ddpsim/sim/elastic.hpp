@@ -94,13 +94,24 @@ inline constexpr std::size_t kRunParts = 11;
 /// "training", "fewer_nodes", …
 const char* name_of(RunPart part);
 
+/// What ends a job.
+enum class RunEnd {
+  restarts_used_up,  ///< an agent's
+  store_lost,        ///< with its node
+  join_timed_out,    ///< fewer than MIN nodes came in time
+};
+inline constexpr std::size_t kRunEnds = 3;
+/// "restarts_used_up", …
+const char* name_of(RunEnd end);
+
 struct RunOutcome {
   std::array<RunTime, kRunParts> parts{};
-  std::vector<RunTime> trained;         ///< that lasts, by number of nodes - MIN
-  std::int64_t failures = 0;            ///< up to the end of the run
-  std::int64_t restarts = 0;            ///< of all workers, within a job
-  std::int64_t membership_changes = 0;  ///< of these, for a node that came
-  std::int64_t ended = 0;               ///< jobs
+  std::vector<RunTime> trained;                   ///< that lasts, by number of nodes - MIN
+  std::int64_t failures = 0;                      ///< up to the end of the run
+  std::int64_t restarts = 0;                      ///< of all workers, within a job
+  std::int64_t membership_changes = 0;            ///< of these, for a node that came
+  std::int64_t ended = 0;                         ///< jobs
+  std::array<std::int64_t, kRunEnds> ended_by{};  ///< of these, by RunEnd
   RunTime operator[](RunPart part) const { return parts[static_cast<std::size_t>(part)]; }
   RunTime& operator[](RunPart part) { return parts[static_cast<std::size_t>(part)]; }
   RunTime length() const;
@@ -163,6 +174,7 @@ struct ElasticAnswer {
   double restarts = 0;
   double membership_changes = 0;
   double ended = 0;
+  std::array<double, kRunEnds> ended_by{};
   // Checkpoint intervals, in seconds of training.
   double interval = 0;       ///< in force: whole steps
   double best_interval = 0;  ///< the greatest mean goodput of those tried …
