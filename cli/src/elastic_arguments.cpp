@@ -188,7 +188,7 @@ std::string without_nodes(const std::string& text) {
 }  // namespace
 
 void add_elastic_options(CLI::App& command, ElasticArguments& arguments) {
-  const HelpGroup group(command, kElasticGroup);
+  const HelpGroup group(command, kFailuresGroup);
   command.add_option(
       "--nnodes", arguments.nnodes,
       "MIN:MAX: a long run under torchrun on so many nodes, which fail (--mtbf) and come back: "

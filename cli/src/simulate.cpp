@@ -8,7 +8,6 @@
 #include "elastic_arguments.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
-#include "help_group.hpp"
 #include "interactive_page.hpp"
 #include "load_job.hpp"
 #include "measured_timeline.hpp"
@@ -176,10 +175,7 @@ void add_simulate(CLI::App& app, std::function<int()>& action) {
                    "writes it, or a trace; also drawn into --timeline")
       ->type_name("FILE");
   add_elastic_options(*command, arguments->elastic);
-  {
-    const HelpGroup elastic(*command, kElasticGroup);
-    add_failure_options(*command, arguments->failures);
-  }
+  add_failure_options(*command, arguments->failures);
   add_output_options(*command, arguments->output, true);
   add_report_option(*command, arguments->output.report);
   add_interactive_option(*command, arguments->output);

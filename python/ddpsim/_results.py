@@ -514,6 +514,232 @@ class IterationStatistics(Record):
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
+class RunEnds(Record):
+    """`ended_by` of a document."""
+
+    restarts_used_up: float
+    store_lost: float
+    join_timed_out: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "restarts_used_up": real,
+        "store_lost": real,
+        "join_timed_out": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class RunParts(Record):
+    """`parts_s` of a document."""
+
+    training: float
+    fewer_nodes: float
+    checkpoints: float
+    lost_work: float
+    detection: float
+    stop: float
+    rendezvous: float
+    waiting: float
+    start: float
+    load: float
+    ended: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "training": real,
+        "fewer_nodes": real,
+        "checkpoints": real,
+        "lost_work": real,
+        "detection": real,
+        "stop": real,
+        "rendezvous": real,
+        "waiting": real,
+        "start": real,
+        "load": real,
+        "ended": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class RunSize(Record):
+    """`sizes` of a document."""
+
+    nodes: int
+    step_us: float
+    trained_s: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "step_us": real,
+        "trained_s": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class CheckpointInterval(Record):
+    """`checkpoint_interval` of a document."""
+
+    used_s: float
+    best_s: float
+    best_low_s: float
+    best_high_s: float
+    best_goodput: float
+    young_s: float
+    daly_s: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "used_s": real,
+        "best_s": real,
+        "best_low_s": real,
+        "best_high_s": real,
+        "best_goodput": real,
+        "young_s": real,
+        "daly_s": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class AtDaly(Record):
+    """`at_daly` of a document."""
+
+    formula: float
+    restart_s: float
+    simulated: float
+    simulated_error: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "formula": real,
+        "restart_s": real,
+        "simulated": real,
+        "simulated_error": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Interruption(Record):
+    """`interruptions` of a document."""
+
+    after: str
+    ends_job: bool
+    detection_s: float
+    stop_s: float
+    rendezvous_s: float
+    waiting_s: float
+    start_s: float
+    load_s: float
+    ended_s: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "detection_s": real,
+        "stop_s": real,
+        "rendezvous_s": real,
+        "waiting_s": real,
+        "start_s": real,
+        "load_s": real,
+        "ended_s": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class ElasticOptions(Record):
+    """`options` of a document."""
+
+    max_restarts: int
+    monitor_interval_s: float
+    last_call_timeout_s: float
+    join_timeout_s: float
+    keep_alive_interval_s: float
+    keep_alive_max_attempt: int
+    read_timeout_s: float
+    timeout_s: float
+    store: str
+    stop_s: float
+    start_s: float
+    load_s: float
+    repair_s: float
+    resubmit_s: float
+    process_share: float
+    checkpoint_s: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "monitor_interval_s": real,
+        "last_call_timeout_s": real,
+        "join_timeout_s": real,
+        "keep_alive_interval_s": real,
+        "read_timeout_s": real,
+        "timeout_s": real,
+        "stop_s": real,
+        "start_s": real,
+        "load_s": real,
+        "repair_s": real,
+        "resubmit_s": real,
+        "process_share": real,
+        "checkpoint_s": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Assumed(Record):
+    """`assumed` of a document."""
+
+    key: str
+    value: float
+    goodput_at_half: float
+    goodput_at_twice: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "value": real,
+        "goodput_at_half": real,
+        "goodput_at_twice": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Elastic(Record):
+    """`elastic` of a document."""
+
+    min_nodes: int
+    max_nodes: int
+    node_mtbf_s: float
+    length_s: float
+    seeds: int
+    seed: int
+    goodput: float
+    goodput_deviation: float
+    goodput_error: float
+    failures: float
+    restarts: float
+    membership_changes: float
+    ended: float
+    ended_by: RunEnds
+    parts_s: RunParts
+    sizes: tuple[RunSize, ...]
+    checkpoint_interval: CheckpointInterval
+    at_daly: AtDaly
+    interruptions: tuple[Interruption, ...]
+    options: ElasticOptions
+    assumed: tuple[Assumed, ...]
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "node_mtbf_s": real,
+        "length_s": real,
+        "goodput": real,
+        "goodput_deviation": real,
+        "goodput_error": real,
+        "failures": real,
+        "restarts": real,
+        "membership_changes": real,
+        "ended": real,
+        "ended_by": RunEnds.from_document,
+        "parts_s": RunParts.from_document,
+        "sizes": each(RunSize.from_document),
+        "checkpoint_interval": CheckpointInterval.from_document,
+        "at_daly": AtDaly.from_document,
+        "interruptions": each(Interruption.from_document),
+        "options": ElasticOptions.from_document,
+        "assumed": each(Assumed.from_document),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class SimulateResult(Answer):
     """One step: its parts, its buckets, where the efficiency goes. Fields: docs/formats.md, *simulate --json*."""
 
@@ -585,6 +811,7 @@ class SimulateResult(Answer):
     collectives: tuple[Collective, ...] | None
     staleness: Staleness | None
     further_model_averaging: tuple[ModelAveraging, ...] | None
+    elastic: Elastic | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "compute_scale": real,
@@ -637,6 +864,7 @@ class SimulateResult(Answer):
         "collectives": each(Collective.from_document),
         "staleness": Staleness.from_document,
         "further_model_averaging": each(ModelAveraging.from_document),
+        "elastic": Elastic.from_document,
     }
 
 
@@ -1062,6 +1290,7 @@ class CompareRow(Record):
     cost: Cost | None
     replay: Replay | None
     corrected_by: str | None
+    elastic: Elastic | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "compute_scale": real,
@@ -1084,6 +1313,7 @@ class CompareRow(Record):
         "other_choice": OtherChoice.from_document,
         "cost": Cost.from_document,
         "replay": Replay.from_document,
+        "elastic": Elastic.from_document,
     }
 
 

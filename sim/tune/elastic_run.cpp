@@ -103,13 +103,14 @@ class Run {
     const std::int64_t nodes = members();
     RunTime end = length_;
     Interruption interruption;
-    const RunTime came = next_return();
+    RunTime came = next_return();
     while (next_ < failures_.size()) {
       const NodeFailure& failure = failures_[next_];
       if (failure.at >= std::min(end, came)) break;
       ++next_;
       if (!member_[place(failure.node)]) {  // before it came to be one
         if (!failure.process) lose(failure);
+        came = next_return();
         continue;
       }
       interruption = {failure.process ? Interruption::Why::process : Interruption::Why::lost,
