@@ -204,7 +204,6 @@ void add_compare(CLI::App& app, std::function<int()>& action) {
   add_study_option(*command);
   add_money_options(*command, arguments->money);
   add_elastic_options(*command, arguments->elastic);
-  add_failure_options(*command, arguments->money);
   {
     const HelpGroup money(*command, kMoneyGroup);
     const auto amount = CLI::Range(1e-3, 1e18);

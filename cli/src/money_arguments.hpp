@@ -27,7 +27,7 @@ struct MoneyArguments {
 };
 
 void add_money_options(CLI::App& command, MoneyArguments& arguments);
-/// --mtbf, --restart and --checkpoint.
+/// Of them --mtbf, --restart and --checkpoint alone.
 void add_failure_options(CLI::App& command, MoneyArguments& arguments);
 
 /// What --life, --utilisation, --node-power and --energy-price say; no life where none was given. Throws UsageError.
