@@ -2,8 +2,8 @@
 
 #include "cost_lines.hpp"
 #include "ddpsim/reports/reports.hpp"
-#include "error_source.hpp"
 #include "elastic_lines.hpp"
+#include "error_source.hpp"
 #include "json_parts.hpp"
 #include "report_lines.hpp"
 
