@@ -71,6 +71,9 @@ PARTS = {
     "uncalibrated": "Errors", "calibrated": "Errors", "sizes_left_out": "Errors", "predicted_from_others": "Errors",
     "predicted_by_specification": "Errors", "model_alone": "Errors", "shapes_left_out": "ShapeLeftOut",
     "CalibrateResult.left_out": "LogLeftOut", "constants": "Constant", "residuals": "Residual", "logs": "Log",
+    "elastic": "Elastic", "Elastic.parts_s": "RunParts", "Elastic.sizes": "RunSize", "Elastic.ended_by": "RunEnds",
+    "Elastic.checkpoint_interval": "CheckpointInterval", "Elastic.at_daly": "AtDaly", "Elastic.interruptions": "Interruption",
+    "Elastic.options": "ElasticOptions", "Elastic.assumed": "Assumed",
     "intervals": "IntervalsHeld", "caps": "CapsValidated", "limit": "ErrorLimit",
     "ListResult.workloads": "Bundled", "models": "Bundled", "clusters": "Bundled", "gpus": "Bundled", "ListResult.torch": "Bundled",
     "commands": "Command", "positionals": "Positional", "options": "Option",
@@ -85,7 +88,8 @@ FREE = {"SweepPoint.grid", "Scheme.options", "Workload.provenance", "Timeline.pr
 # Numbers that may have a fraction, though the corpus shows none.
 REAL = re.compile(r"us|.*_(us|mb|percent|gbps|scale|slowdown|share|factor|rate|second|hour|s)|share|slowdown|jitter|goodput|"
                   r"value|low|high|min|median|max|mean|usd.*|oversubscription|from|to|before|measured|predicted|next_.*|mean_error|"
-                  r"min_compression_rate|overlap|interval_percent|cap_range_mb")
+                  r"min_compression_rate|overlap|interval_percent|cap_range_mb|fewer_nodes|ended|restarts_used_up|store_lost|join_timed_out|"
+                  r"failures|restarts|membership_changes|detection|stop|rendezvous|waiting|load|goodput_.*|.*_goodput|formula|simulated.*")
 COUNTED = {"samples_per_step"}  # of these names, whole numbers
 
 # What the corpus has no command for: it needs larger recordings.

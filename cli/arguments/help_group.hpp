@@ -13,6 +13,7 @@ inline constexpr const char* kClusterGroup = "Cluster";
 inline constexpr const char* kRecordingGroup = "Recording";
 inline constexpr const char* kMemoryGroup = "Memory";
 inline constexpr const char* kMoneyGroup = "Money";
+inline constexpr const char* kFailuresGroup = "Failures";
 inline constexpr const char* kVariationGroup = "Variation";
 /// What is printed and written, and by how many threads: nothing that an answer depends on.
 inline constexpr const char* kOutputGroup = "Output";

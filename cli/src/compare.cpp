@@ -69,6 +69,8 @@ void require_one_workload(const CompareArguments& arguments) {
         "are told of what the first candidate does in an hour");
   if (arguments.output.plot)
     throw UsageError("--plot: draws the speed of one workload; --plot-cost draws what a mix costs");
+  if (arguments.elastic.nnodes)
+    throw UsageError("--nnodes: simulates runs of one workload; compare the workloads one by one");
   if (arguments.output.report)
     throw UsageError("--report: draws one workload; give each of them a page of its own");
 }
@@ -79,6 +81,7 @@ std::vector<Condition> checked_conditions(const CompareArguments& arguments,
   for (const std::string& scheme : arguments.schemes) parse_scheme(scheme);
   failures(arguments.money);
   ownership(arguments.money);
+  elastic_question(arguments.elastic, arguments.money);
   std::vector<Condition> conditions;
   for (const std::string& text : arguments.until) conditions.push_back(parse_condition(text));
   if (range && conditions.empty())
@@ -200,6 +203,7 @@ void add_compare(CLI::App& app, std::function<int()>& action) {
                     "do not search the best cap of those that may be the fastest");
   add_study_option(*command);
   add_money_options(*command, arguments->money);
+  add_elastic_options(*command, arguments->elastic);
   {
     const HelpGroup money(*command, kMoneyGroup);
     const auto amount = CLI::Range(1e-3, 1e18);

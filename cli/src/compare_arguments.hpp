@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "candidate_arguments.hpp"
+#include "elastic_arguments.hpp"
 #include "money_arguments.hpp"
 #include "terminal.hpp"
 
@@ -14,6 +15,7 @@ namespace ddpsim {
 struct CompareArguments : CandidateArguments {
   OutputArguments output;
   MoneyArguments money;
+  ElasticArguments elastic;
   std::vector<std::string> workloads;  ///< --workload
   std::vector<std::string> clusters;
   std::optional<double> samples;

@@ -75,6 +75,7 @@ CompareOutcome::CompareOutcome(const CompareArguments& arguments, const TypedLin
                                           candidates_, gpus, measured, readers, progress));
   }
   if (several()) mix_all(workloads);
+  if (!several()) simulate_runs(arguments, typed, workloads.front());
   count_costs(arguments);
 }
 
@@ -132,6 +133,28 @@ std::vector<TimedWork> CompareOutcome::works() const {
   return several() ? timed_works(mix_.mix) : timed_works(workloads_.front().report.comparison);
 }
 
+void CompareOutcome::simulate_runs(const CompareArguments& arguments, const TypedLine& typed,
+                                   const ReadWorkload& read) {
+  const std::optional<ElasticQuestion> asked = elastic_question(arguments.elastic, arguments.money);
+  if (!asked) return;
+  WorkloadComparison& only = workloads_.front();
+  for (std::size_t i = 0; i < only.jobs.size(); ++i) {
+    const LoadedCandidate& job = only.jobs[i];
+    const int nodes = job.loaded.job.cluster().nodes;
+    ElasticQuestion question = *asked;
+    if (question.options.max_nodes < nodes || question.options.min_nodes > nodes)
+      throw UsageError(fmt::format(
+          "--nnodes {}: {} has {}, and a candidate trains on all of its nodes where none has "
+          "failed; MIN:MAX must hold that number (of MAX more than that is left out)",
+          *arguments.elastic.nnodes, job.candidate.label,
+          nodes == 1 ? "one node" : fmt::format("{} nodes", nodes)));
+    question.options.max_nodes = nodes;
+    only.report.contexts[i].elastic =
+        elastic_answer(question, job.loaded, only.report.comparison.jobs[i].times.iteration,
+                       job.settings, typed, read.loaded);
+  }
+}
+
 void CompareOutcome::count_costs(const CompareArguments& arguments) {
   std::vector<const Cluster*> clusters(candidates_.size(), nullptr);
   for (const WorkloadComparison& workload : workloads_)
@@ -139,8 +162,17 @@ void CompareOutcome::count_costs(const CompareArguments& arguments) {
       clusters[workload.places[i]] = &workload.jobs[i].loaded.job.cluster();
   const std::vector<std::optional<Price>> all = prices(arguments.money, candidates_, clusters);
   const std::vector<std::size_t>& places = several() ? mixed_ : workloads_.front().places;
+  std::vector<std::optional<Goodput>> simulated;
+  if (!several())
+    for (const ReportContext& context : workloads_.front().report.contexts) {
+      std::optional<Goodput>& own = simulated.emplace_back();
+      if (context.elastic)
+        own = {.share = context.elastic->goodput.mean,
+               .checkpoint_every_seconds = context.elastic->interval,
+               .simulated = true};
+    }
   Costs costs = compare_costs(works(), picked(all, places), ownership(arguments.money),
-                              failures(arguments.money));
+                              failures(arguments.money), simulated);
   std::optional<Costs>& kept = several() ? mix_.costs : workloads_.front().report.costs;
   if (!costs.by_cost.empty()) kept = std::move(costs);
   if (!several()) workloads_.front().report.training = training(arguments, workloads_.front().jobs);

@@ -57,6 +57,9 @@ class CompareOutcome {
 
  private:
   void mix_all(const std::vector<ReadWorkload>& read);
+  /// Of --nnodes: a run on each candidate, of its nodes.
+  void simulate_runs(const CompareArguments& arguments, const TypedLine& typed,
+                     const ReadWorkload& read);
   void count_costs(const CompareArguments& arguments);
   std::vector<TimedWork> works() const;
 

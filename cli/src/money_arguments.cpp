@@ -98,6 +98,11 @@ void add_money_options(CLI::App& command, MoneyArguments& arguments) {
   command.add_option("--node-power", arguments.node_power,
                      "what a bought node draws, cooling included: 6.5kW, 6500W");
   command.add_option("--energy-price", arguments.energy_price, "USD for a kWh");
+  add_failure_options(command, arguments);
+}
+
+void add_failure_options(CLI::App& command, MoneyArguments& arguments) {
+  const HelpGroup group(command, kFailuresGroup);
   command.add_option("--mtbf", arguments.mtbf,
                      "mean time between failures of one node: 2y, 5000h; training is then lost to "
                      "checkpoints and restarts");

@@ -27,6 +27,8 @@ struct MoneyArguments {
 };
 
 void add_money_options(CLI::App& command, MoneyArguments& arguments);
+/// Of them --mtbf, --restart and --checkpoint alone.
+void add_failure_options(CLI::App& command, MoneyArguments& arguments);
 
 /// What --life, --utilisation, --node-power and --energy-price say; no life where none was given. Throws UsageError.
 Ownership ownership(const MoneyArguments& arguments);

@@ -5,14 +5,17 @@
 
 #include "commands.hpp"
 #include "ddpsim/sim/tune.hpp"
+#include "elastic_arguments.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
 #include "interactive_page.hpp"
 #include "load_job.hpp"
 #include "measured_timeline.hpp"
+#include "money_arguments.hpp"
 #include "report_documents.hpp"
 #include "terminal.hpp"
 #include "terminal_progress.hpp"
+#include "usage_error.hpp"
 
 namespace ddpsim {
 namespace {
@@ -21,6 +24,8 @@ struct SimulateArguments {
   JobArguments job;
   OutputArguments output;
   std::optional<std::string> measured;
+  MoneyArguments failures;  ///< --mtbf, --restart and --checkpoint
+  ElasticArguments elastic;
 };
 
 /// The step that a training run settles into.
@@ -79,9 +84,22 @@ SimulationResult simulated(const Job& job, WithTimeline with_timeline) {
   return simulate(job, &progress, with_timeline);
 }
 
+/// Absent without --nnodes, which the others are of.
+std::optional<ElasticQuestion> run_question(const SimulateArguments& arguments) {
+  if (!arguments.elastic.nnodes && failures(arguments.failures))
+    throw UsageError("--mtbf: of a long run; say on how many nodes with --nnodes MIN:MAX");
+  return elastic_question(arguments.elastic, arguments.failures);
+}
+
 int run(const SimulateArguments& arguments, TypedLine typed) {
   std::optional<InteractivePage> page = interactive_page(arguments.output, arguments.job, typed);
-  LoadedJob loaded = load_job(arguments.job, typed);
+  const std::optional<ElasticQuestion> run_asked = run_question(arguments);
+  std::optional<LoadedWorkload> read;  // once for all sizes
+  if (run_asked) {
+    require_options(arguments.job, typed);
+    read = load_workload(arguments.job.workload, arguments.job.model, arguments.job.timing);
+  }
+  LoadedJob loaded = load_job(arguments.job, typed, read);
   const Job& job = loaded.job;
   std::optional<Timeline> measured;
   if (arguments.measured) measured = read_timeline(*arguments.measured);
@@ -107,6 +125,9 @@ int run(const SimulateArguments& arguments, TypedLine typed) {
                             fmt::format("interrupted: {} of {} iterations were simulated", done,
                                         job.options().iterations));
   context.confidence = assess(steady, predicted, context.replay, otherwise(context), 0);
+  if (run_asked)
+    context.elastic =
+        elastic_answer(*run_asked, loaded, predicted.iteration, arguments.job, typed, *read);
   if (measured) {
     context.measured = laid_beside(result.timeline, *measured, *arguments.measured);
     require_same_job(*measured, *arguments.measured, loaded, result.step.buckets);
@@ -154,6 +175,8 @@ void add_simulate(CLI::App& app, std::function<int()>& action) {
                    "a measured step to lay beside: a ddpsim.timeline/1 file, as ddpsim-real "
                    "writes it, or a trace; also drawn into --timeline")
       ->type_name("FILE");
+  add_elastic_options(*command, arguments->elastic);
+  add_failure_options(*command, arguments->failures);
   add_output_options(*command, arguments->output, true);
   add_report_option(*command, arguments->output.report);
   add_interactive_option(*command, arguments->output);

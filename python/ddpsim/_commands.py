@@ -92,6 +92,11 @@ def simulate(
     seed: int | None = None,
     launch_cost: Text | None = None,
     cuda_graph: bool = False,
+    nnodes: Text | None = None,
+    elastic: Text | None = None,
+    mtbf: Text | None = None,
+    restart: Text | None = None,
+    checkpoint: Text | None = None,
     csv: File | None = None,
     timeline: File | None = None,
     report: File | None = None,
@@ -207,6 +212,16 @@ def simulate(
             an estimate does (default: 16us)
         cuda_graph: the whole step is captured in a CUDA graph: the host launches it once
 
+    Failures:
+        nnodes (TEXT): MIN:MAX: a long run under torchrun on so many nodes, which fail (--mtbf) and come back: goodput
+            by simulation, and the best checkpoint interval
+        elastic (TEXT): of --nnodes, KEY=VALUE,…: max_restarts, last_call_timeout, join_timeout, timeout, store, start,
+            load, repair, process_share, checkpoint_interval, … (docs/elastic.md)
+        mtbf (TEXT): mean time between failures of one node: 2y, 5000h; training is then lost to checkpoints and
+            restarts
+        restart (TEXT): from a failure until training goes on: 10min
+        checkpoint (TEXT): in which a checkpoint stops training: 30s
+
     Output:
         csv (FILE): write a table to this file
         timeline (FILE): write a Perfetto timeline (open it at ui.perfetto.dev); FILE.json for ddpsim.timeline/1
@@ -286,6 +301,11 @@ def simulate(
         "--seed": seed,
         "--launch-cost": launch_cost,
         "--cuda-graph": cuda_graph,
+        "--nnodes": nnodes,
+        "--elastic": elastic,
+        "--mtbf": mtbf,
+        "--restart": restart,
+        "--checkpoint": checkpoint,
         "--csv": csv,
         "--timeline": timeline,
         "--report": report,
@@ -841,11 +861,13 @@ def compare(
     utilisation: Text | None = None,
     node_power: Text | None = None,
     energy_price: float | None = None,
+    samples: float | None = None,
+    steps: float | None = None,
     mtbf: Text | None = None,
     restart: Text | None = None,
     checkpoint: Text | None = None,
-    samples: float | None = None,
-    steps: float | None = None,
+    nnodes: Text | None = None,
+    elastic: Text | None = None,
     threads: int | None = None,
     csv: File | None = None,
     plot: File | None = None,
@@ -966,12 +988,18 @@ def compare(
         utilisation (TEXT): share of its life in which what is bought trains (default: 100%)
         node_power (TEXT): what a bought node draws, cooling included: 6.5kW, 6500W
         energy_price (FLOAT): USD for a kWh
+        samples (FLOAT): to be trained: what they take and cost
+        steps (FLOAT): the same in steps of --global-batch
+
+    Failures:
         mtbf (TEXT): mean time between failures of one node: 2y, 5000h; training is then lost to checkpoints and
             restarts
         restart (TEXT): from a failure until training goes on: 10min
         checkpoint (TEXT): in which a checkpoint stops training: 30s
-        samples (FLOAT): to be trained: what they take and cost
-        steps (FLOAT): the same in steps of --global-batch
+        nnodes (TEXT): MIN:MAX: a long run under torchrun on so many nodes, which fail (--mtbf) and come back: goodput
+            by simulation, and the best checkpoint interval
+        elastic (TEXT): of --nnodes, KEY=VALUE,…: max_restarts, last_call_timeout, join_timeout, timeout, store, start,
+            load, repair, process_share, checkpoint_interval, … (docs/elastic.md)
 
     Output:
         threads (INT): threads (default: all); the result does not depend on it
@@ -1053,11 +1081,13 @@ def compare(
         "--utilisation": utilisation,
         "--node-power": node_power,
         "--energy-price": energy_price,
+        "--samples": samples,
+        "--steps": steps,
         "--mtbf": mtbf,
         "--restart": restart,
         "--checkpoint": checkpoint,
-        "--samples": samples,
-        "--steps": steps,
+        "--nnodes": nnodes,
+        "--elastic": elastic,
         "--threads": threads,
         "--csv": csv,
         "--plot": plot,

@@ -416,70 +416,6 @@ class Staleness(Record):
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class DataLoaderOptions(Record):
-    """`options` of a document."""
-
-    num_workers: int
-    prefetch_factor: float
-    pin_memory: bool
-    non_blocking: bool
-    batch_us: float | None
-    sample_us: float | None
-    sample_bytes: int
-    storage_gbps: float | None
-    cores: int | None
-    batch_bytes: int
-    pcie_gbps: float
-    pin_gbps: float
-    worker_start_us: float
-    steps_ahead: int
-
-    _reads: ClassVar[Mapping[str, Read]] = {
-        "prefetch_factor": real,
-        "batch_us": real,
-        "sample_us": real,
-        "storage_gbps": real,
-        "pcie_gbps": real,
-        "pin_gbps": real,
-        "worker_start_us": real,
-    }
-
-
-@dataclass(frozen=True, init=False, eq=False, repr=False)
-class DataLoader(Record):
-    """`data_loader` of a document."""
-
-    from_: str
-    options: DataLoaderOptions
-    worker_batch_us: float
-    batches_per_step: int
-    supply_interval_us: float
-    batches_per_second: float
-    step_without_us: float
-    stall_us: float
-    wait_us: float
-    copy_us: float
-    cause: str
-    least_num_workers: int
-    first_wait_us: float
-    warm_up_steps: int
-    warm_up_extra_us: float
-
-    _reads: ClassVar[Mapping[str, Read]] = {
-        "options": DataLoaderOptions.from_document,
-        "worker_batch_us": real,
-        "supply_interval_us": real,
-        "batches_per_second": real,
-        "step_without_us": real,
-        "stall_us": real,
-        "wait_us": real,
-        "copy_us": real,
-        "first_wait_us": real,
-        "warm_up_extra_us": real,
-    }
-
-
-@dataclass(frozen=True, init=False, eq=False, repr=False)
 class Iteration(Record):
     """`iterations` of a document."""
 
@@ -511,7 +447,6 @@ class Iteration(Record):
     exposed_optimizer_us: float | None
     collectives: tuple[Collective, ...] | None
     staleness: Staleness | None
-    data_loader: DataLoader | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "iteration_us": real,
@@ -540,7 +475,6 @@ class Iteration(Record):
         "exposed_optimizer_us": real,
         "collectives": each(Collective.from_document),
         "staleness": Staleness.from_document,
-        "data_loader": DataLoader.from_document,
     }
 
 
@@ -580,77 +514,228 @@ class IterationStatistics(Record):
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class Epoch(Record):
-    """`epoch` of a document."""
+class RunEnds(Record):
+    """`ended_by` of a document."""
 
-    dataset_size: int
-    sampler_drop_last: bool
-    loader_drop_last: bool
-    samples_per_rank: int
-    repeated_samples: int
-    dropped_samples: int
-    dropped_by_loader: int
-    batch_per_gpu: int
-    full_batches: int
-    tail_batch: int
-    steps: int
-    step_us: float
-    tail_step_us: float | None
-    warm_up_us: float
-    epoch_us: float
+    restarts_used_up: float
+    store_lost: float
+    join_timed_out: float
 
     _reads: ClassVar[Mapping[str, Read]] = {
-        "step_us": real,
-        "tail_step_us": real,
-        "warm_up_us": real,
-        "epoch_us": real,
+        "restarts_used_up": real,
+        "store_lost": real,
+        "join_timed_out": real,
     }
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class JoinCollective(Record):
-    """`iteration` of a document."""
+class RunParts(Record):
+    """`parts_s` of a document."""
 
-    kind: str
-    what: str
-    dtype: str
-    elements: int
-    bytes: int
-    op: str | None
-    of_join: bool
-    host_waits: bool
+    training: float
+    fewer_nodes: float
+    checkpoints: float
+    lost_work: float
+    detection: float
+    stop: float
+    rendezvous: float
+    waiting: float
+    start: float
+    load: float
+    ended: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "training": real,
+        "fewer_nodes": real,
+        "checkpoints": real,
+        "lost_work": real,
+        "detection": real,
+        "stop": real,
+        "rendezvous": real,
+        "waiting": real,
+        "start": real,
+        "load": real,
+        "ended": real,
+    }
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class Join(Record):
-    """`join` of a document."""
+class RunSize(Record):
+    """`sizes` of a document."""
 
-    divide_by_initial_world_size: bool
-    throw_on_early_termination: bool
-    least_inputs: int
-    most_inputs: int
-    total_inputs: int
-    collectives_per_iteration: int
-    of_join_per_iteration: int
-    iteration: tuple[JoinCollective, ...]
-    joined_iteration: tuple[JoinCollective, ...]
-    end: tuple[JoinCollective, ...]
+    nodes: int
     step_us: float
-    step_without_us: float
-    iterations: int
-    tail_iterations: int
-    skipped_inputs: int
-    end_us: float
-    epoch_us: float
+    trained_s: float
 
     _reads: ClassVar[Mapping[str, Read]] = {
-        "iteration": each(JoinCollective.from_document),
-        "joined_iteration": each(JoinCollective.from_document),
-        "end": each(JoinCollective.from_document),
         "step_us": real,
-        "step_without_us": real,
-        "end_us": real,
-        "epoch_us": real,
+        "trained_s": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class CheckpointInterval(Record):
+    """`checkpoint_interval` of a document."""
+
+    used_s: float
+    best_s: float
+    best_low_s: float
+    best_high_s: float
+    best_goodput: float
+    young_s: float
+    daly_s: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "used_s": real,
+        "best_s": real,
+        "best_low_s": real,
+        "best_high_s": real,
+        "best_goodput": real,
+        "young_s": real,
+        "daly_s": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class AtDaly(Record):
+    """`at_daly` of a document."""
+
+    formula: float
+    restart_s: float
+    simulated: float
+    simulated_error: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "formula": real,
+        "restart_s": real,
+        "simulated": real,
+        "simulated_error": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Interruption(Record):
+    """`interruptions` of a document."""
+
+    after: str
+    ends_job: bool
+    detection_s: float
+    stop_s: float
+    rendezvous_s: float
+    waiting_s: float
+    start_s: float
+    load_s: float
+    ended_s: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "detection_s": real,
+        "stop_s": real,
+        "rendezvous_s": real,
+        "waiting_s": real,
+        "start_s": real,
+        "load_s": real,
+        "ended_s": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class ElasticOptions(Record):
+    """`options` of a document."""
+
+    max_restarts: int
+    monitor_interval_s: float
+    last_call_timeout_s: float
+    join_timeout_s: float
+    keep_alive_interval_s: float
+    keep_alive_max_attempt: int
+    read_timeout_s: float
+    timeout_s: float
+    store: str
+    stop_s: float
+    start_s: float
+    load_s: float
+    repair_s: float
+    resubmit_s: float
+    process_share: float
+    checkpoint_s: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "monitor_interval_s": real,
+        "last_call_timeout_s": real,
+        "join_timeout_s": real,
+        "keep_alive_interval_s": real,
+        "read_timeout_s": real,
+        "timeout_s": real,
+        "stop_s": real,
+        "start_s": real,
+        "load_s": real,
+        "repair_s": real,
+        "resubmit_s": real,
+        "process_share": real,
+        "checkpoint_s": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Assumed(Record):
+    """`assumed` of a document."""
+
+    key: str
+    value: float
+    goodput_at_half: float
+    goodput_at_twice: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "value": real,
+        "goodput_at_half": real,
+        "goodput_at_twice": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Elastic(Record):
+    """`elastic` of a document."""
+
+    min_nodes: int
+    max_nodes: int
+    node_mtbf_s: float
+    length_s: float
+    seeds: int
+    seed: int
+    goodput: float
+    goodput_deviation: float
+    goodput_error: float
+    failures: float
+    restarts: float
+    membership_changes: float
+    ended: float
+    ended_by: RunEnds
+    parts_s: RunParts
+    sizes: tuple[RunSize, ...]
+    checkpoint_interval: CheckpointInterval
+    at_daly: AtDaly
+    interruptions: tuple[Interruption, ...]
+    options: ElasticOptions
+    assumed: tuple[Assumed, ...]
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "node_mtbf_s": real,
+        "length_s": real,
+        "goodput": real,
+        "goodput_deviation": real,
+        "goodput_error": real,
+        "failures": real,
+        "restarts": real,
+        "membership_changes": real,
+        "ended": real,
+        "ended_by": RunEnds.from_document,
+        "parts_s": RunParts.from_document,
+        "sizes": each(RunSize.from_document),
+        "checkpoint_interval": CheckpointInterval.from_document,
+        "at_daly": AtDaly.from_document,
+        "interruptions": each(Interruption.from_document),
+        "options": ElasticOptions.from_document,
+        "assumed": each(Assumed.from_document),
     }
 
 
@@ -726,9 +811,7 @@ class SimulateResult(Answer):
     collectives: tuple[Collective, ...] | None
     staleness: Staleness | None
     further_model_averaging: tuple[ModelAveraging, ...] | None
-    data_loader: DataLoader | None
-    epoch: Epoch | None
-    join: Join | None
+    elastic: Elastic | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "compute_scale": real,
@@ -781,9 +864,7 @@ class SimulateResult(Answer):
         "collectives": each(Collective.from_document),
         "staleness": Staleness.from_document,
         "further_model_averaging": each(ModelAveraging.from_document),
-        "data_loader": DataLoader.from_document,
-        "epoch": Epoch.from_document,
-        "join": Join.from_document,
+        "elastic": Elastic.from_document,
     }
 
 
@@ -1062,7 +1143,7 @@ class AdviseResult(Answer):
     comm_hook: str | None
     matrix_approximation_rank: int | None
     min_compression_rate: float | None
-    bucket_setting: str | None
+    bucket_setting: str
     iteration_us: float
     measurable_us: float
     rows: tuple[AdviceRow, ...]
@@ -1209,6 +1290,7 @@ class CompareRow(Record):
     cost: Cost | None
     replay: Replay | None
     corrected_by: str | None
+    elastic: Elastic | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "compute_scale": real,
@@ -1231,6 +1313,7 @@ class CompareRow(Record):
         "other_choice": OtherChoice.from_document,
         "cost": Cost.from_document,
         "replay": Replay.from_document,
+        "elastic": Elastic.from_document,
     }
 
 
@@ -1788,14 +1871,9 @@ class Parameter(Record):
     sparse_gradient: bool | None
     device: str | None
     ignored: bool | None
-    frozen: bool | None
-    forward: tuple[float, ...] | None
-    backward: tuple[float, ...] | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "shape": each(same),
-        "forward": each(real),
-        "backward": each(real),
     }
 
 

@@ -2,6 +2,7 @@
 
 #include "cost_lines.hpp"
 #include "ddpsim/reports/reports.hpp"
+#include "elastic_lines.hpp"
 #include "error_source.hpp"
 #include "json_parts.hpp"
 #include "report_lines.hpp"
@@ -60,6 +61,7 @@ void write_job(JsonWriter& json, const CompareReport& report, std::size_t index)
   else
     json.null();
   write_memory(json, context.memory);
+  write_elastic(json, context.elastic);
   json.key("calibrated_by_recording").boolean(context.calibrated_by_recording);
   write_confidence(json, job.confidence);
   if (context.replay) {

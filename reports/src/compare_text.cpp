@@ -8,6 +8,7 @@
 #include "cost_lines.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "ddpsim/sim/size_text.hpp"
+#include "elastic_lines.hpp"
 #include "lead_lines.hpp"
 #include "loss_lines.hpp"
 #include "page.hpp"
@@ -92,6 +93,9 @@ std::string compare_text(const CompareReport& report, const TerminalStyle& style
   page.add(Weight::answer, after_blank(table));
   page.add(Weight::answer, not_compared_lines(report.not_compared, style));
   if (report.costs) page.add(Weight::answer, price_lines(costed(report), style));
+  for (const ReportContext& context : contexts)
+    if (context.elastic)
+      page.add(Weight::answer, elastic_line(*context.elastic, context.cluster, style));
   page.add(Weight::evidence, wrapped(table_legend(report, table), style.width, kIndent));
   page.add(Weight::detail, tornado(report, style));
   page.add(Weight::trust, calibrated_line(contexts, style));

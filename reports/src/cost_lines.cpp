@@ -61,8 +61,9 @@ std::string goodput_line(const CostedCandidates& costed, const TerminalStyle& st
   std::string text = fmt::format("Goodput: {} of the time trains on the cheapest",
                                  percent_text(100 * cheapest.goodput.share));
   if (cheapest.goodput.checkpoint_every_seconds > 0)
-    text += fmt::format(", with a checkpoint every {} (Daly 2006)",
-                        long_time(cheapest.goodput.checkpoint_every_seconds, 2));
+    text += fmt::format(", with a checkpoint every {} ({})",
+                        long_time(cheapest.goodput.checkpoint_every_seconds, 2),
+                        cheapest.goodput.simulated ? "by simulation" : "Daly 2006");
   return wrapped(text + ".", style.width, kIndent);
 }
 

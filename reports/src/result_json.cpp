@@ -1,5 +1,6 @@
 #include "data_lines.hpp"
 #include "ddpsim/reports/reports.hpp"
+#include "elastic_lines.hpp"
 #include "epoch_lines.hpp"
 #include "json_parts.hpp"
 #include "timeline_difference_report.hpp"
@@ -194,6 +195,7 @@ std::string result_json(const SimulationResult& result, const ReportContext& con
   write_loss(json, result.step.times.loss, context.confidence);
   if (context.launch_cost) write_launch_cost(json, *context.launch_cost);
   write_memory(json, context.memory);
+  write_elastic(json, context.elastic);
   write_recorded(json, context.recorded);
   write_trust(json, context);
   if (context.measured) {

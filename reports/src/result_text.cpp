@@ -8,6 +8,7 @@
 #include "data_lines.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "ddpsim/sim/size_text.hpp"
+#include "elastic_lines.hpp"
 #include "epoch_lines.hpp"
 #include "loss_lines.hpp"
 #include "overlap_drawing.hpp"
@@ -317,6 +318,7 @@ std::string result_text(const SimulationResult& result, const ReportContext& con
   const int digits = digits_of(context.confidence.grade);
   Page page;
   page.add(Weight::verdict, bold(verdict(times, context), style) + '\n');
+  if (context.elastic) page.add(Weight::verdict, elastic_verdict(*context.elastic, style));
   page.add(Weight::trust, replay_line(context, style));
   page.add(Weight::trust, recorded_line(context, style));
   add_warnings(page, context, style);
@@ -326,7 +328,12 @@ std::string result_text(const SimulationResult& result, const ReportContext& con
   page.add(Weight::detail, throughput_line(times, context));
   page.add(Weight::trust, setting_line(context, style));
   page.add(Weight::detail, memory_line(context, style));
-  page.add(Weight::answer,
+  if (context.elastic) {
+    page.add(Weight::answer, after_blank(elastic_table(*context.elastic, style)));
+    page.add(Weight::answer, elastic_lines(*context.elastic, style));
+  }
+  // Of a run its goodput was asked for; what a step loses gives way to it.
+  page.add(context.elastic ? Weight::evidence : Weight::answer,
            after_blank(loss_table(times, context.confidence, style, speaks_of_buckets(context))));
   if (!speaks_of_buckets(context))
     page.add(Weight::answer, scheme_lines(result.step, digits, style));

@@ -89,7 +89,8 @@ Lead lead_in_cost(const Costs& costs, const std::vector<TimedWork>& works, std::
 
 Costs compare_costs(const std::vector<TimedWork>& works,
                     const std::vector<std::optional<Price>>& prices, const Ownership& ownership,
-                    const std::optional<Failures>& failures) {
+                    const std::optional<Failures>& failures,
+                    const std::vector<std::optional<Goodput>>& simulated) {
   DDPSIM_ASSERT(prices.size() == works.size(), "a price of each candidate, or none");
   Costs costs{.candidates = std::vector<std::optional<CandidateCost>>(works.size()),
               .ownership = ownership,
@@ -97,7 +98,8 @@ Costs compare_costs(const std::vector<TimedWork>& works,
   std::vector<double> seconds;
   for (std::size_t i = 0; i < works.size(); ++i) {
     const Cluster& cluster = works[i].work->cluster();
-    const Goodput good = failures ? goodput(*failures, cluster.nodes) : Goodput{};
+    Goodput good = failures ? goodput(*failures, cluster.nodes) : Goodput{};
+    if (i < simulated.size() && simulated[i]) good = *simulated[i];
     const FigureRange time = works[i].seconds.times(1 / good.share);
     seconds.push_back(time.value);
     if (!prices[i]) continue;

@@ -62,7 +62,7 @@ class Help(unittest.TestCase):
                "compare": ["--help", "--workload", "--until", "--no-tune", "--study"]}
         for command in own:
             found = headings(command)
-            money = ["Money"] if command == "compare" else []
+            money = {"compare": ["Money", "Failures"], "simulate": ["Failures"]}.get(command, [])
             self.assertEqual(list(found), ["Options", "DDP", "NCCL", "Cluster", "Recording", "Memory", "Variation", *money,
                                            "Output"], command)
             self.assertEqual(found["Options"], own[command])

@@ -16,6 +16,7 @@
 #include "ddpsim/sim/choice_ranges.hpp"
 #include "ddpsim/sim/compare.hpp"
 #include "ddpsim/sim/confidence.hpp"
+#include "ddpsim/sim/elastic.hpp"
 #include "ddpsim/sim/job.hpp"
 #include "ddpsim/sim/launch_cost.hpp"
 #include "ddpsim/sim/measured_correction.hpp"
@@ -64,6 +65,7 @@ struct ReportContext {
   std::optional<RecordedToday> recorded;       ///< what the recorded job did
   bool calibrated_by_recording = false;        ///< its all-reduces moved the cost model
   std::optional<TimelineDifference> measured;  ///< a measured timeline laid beside
+  std::optional<ElasticAnswer> elastic;        ///< a long run whose nodes fail
   std::vector<std::string> warnings;           ///< those that overturn the answer in front
   void overturn(std::string warning) { warnings.insert(warnings.begin(), std::move(warning)); }
   std::string

@@ -38,6 +38,7 @@ struct Failures {
 struct Goodput {
   double share = 1;
   double checkpoint_every_seconds = 0;  ///< of training; 0: never
+  bool simulated = false;               ///< of a run (elastic.hpp), not Daly's formula
 };
 
 /// With checkpoints at Daly's optimal interval, his estimate to the third order (J. T. Daly, A higher order estimate of
@@ -69,10 +70,12 @@ struct TimedWork {
 std::vector<TimedWork> timed_works(const Comparison& comparison);
 std::vector<TimedWork> timed_works(const Mix& mix);
 
-/// `prices`: by candidate, where one is known.
+/// `prices`: by candidate, where one is known. `simulated`: by candidate, what its failures leave, where a run was simulated; else
+/// Daly's estimate stands.
 Costs compare_costs(const std::vector<TimedWork>& works,
                     const std::vector<std::optional<Price>>& prices, const Ownership& ownership,
-                    const std::optional<Failures>& failures);
+                    const std::optional<Failures>& failures,
+                    const std::vector<std::optional<Goodput>>& simulated = {});
 
 /// How much less `cheap` costs than `dear` for the same work, failures included. Precondition: both have a price.
 Lead lead_in_cost(const Costs& costs, const std::vector<TimedWork>& works, std::size_t cheap,

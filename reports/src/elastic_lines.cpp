@@ -1,0 +1,299 @@
+#include "elastic_lines.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "cost_lines.hpp"
+#include "report_lines.hpp"
+#include "text_layout.hpp"
+
+namespace ddpsim {
+namespace {
+
+double seconds_of(RunTime time) {
+  return static_cast<double>(time.count()) / 1e9;
+}
+
+/// "30 s", "100 ms"
+std::string duration_text(double seconds) {
+  return seconds > 0 && seconds < 1 ? significant(1000 * seconds, 2) + " ms"
+                                    : long_time(seconds, 2);
+}
+
+const char* words_of(RunPart part) {
+  switch (part) {
+    case RunPart::training:
+      return "training that lasts (goodput)";
+    case RunPart::fewer_nodes:
+      return "fewer nodes";
+    case RunPart::checkpoints:
+      return "checkpoints";
+    case RunPart::lost_work:
+      return "work lost since a checkpoint";
+    case RunPart::detection:
+      return "until agents notice";
+    case RunPart::stop:
+      return "workers stop";
+    case RunPart::rendezvous:
+      return "rendezvous";
+    case RunPart::waiting:
+      return "waiting for MIN nodes";
+    case RunPart::start:
+      return "workers start";
+    case RunPart::load:
+      return "checkpoint loads";
+    case RunPart::ended:
+      return "job ended, not yet submitted again";
+  }
+  return "";
+}
+
+double share(const ElasticAnswer& elastic, RunPart part) {
+  return elastic.parts[static_cast<std::size_t>(part)] / seconds_of(elastic.length);
+}
+
+std::string nodes_text(const ElasticOptions& options) {
+  return options.min_nodes == options.max_nodes
+             ? fmt::format("{}", options.max_nodes)
+             : fmt::format("{} to {}", options.min_nodes, options.max_nodes);
+}
+
+std::string goodput_text(const Sampled& goodput) {
+  return fmt::format("{:.2f} ± {:.2f} %", 100 * goodput.mean, 100 * goodput.standard_error);
+}
+
+std::string interval_sentence(const ElasticAnswer& elastic) {
+  std::string text;
+  if (elastic.asked.options.checkpoint <= RunTime())
+    return "Checkpoints cost nothing (assumed: --checkpoint) and are taken after every step.";
+  text = fmt::format("Best checkpoint interval: {} ({} to {} are alike)",
+                     long_time(elastic.best_interval, 2), long_time(elastic.best_low, 2),
+                     long_time(elastic.best_high, 2));
+  text +=
+      fmt::format("; Young's is {}, Daly's {}, where his formula says {:.2f} % and simulation {}.",
+                  long_time(elastic.young_interval, 2), long_time(elastic.daly_interval, 2),
+                  100 * elastic.daly_goodput, goodput_text(elastic.goodput_at_daly));
+  if (elastic.asked.checkpoint_interval)
+    text += fmt::format(" In force is {}; at the best one goodput were {:.2f} %.",
+                        long_time(elastic.interval, 2), 100 * elastic.best_goodput);
+  return text;
+}
+
+std::string restart_sentence(const ElasticRestart& restart) {
+  using After = ElasticRestart::After;
+  const char* what = restart.after == After::process     ? "a process died"
+                     : restart.after == After::lost_node ? "a node was lost"
+                                                         : "a node came";
+  std::vector<std::string> parts;
+  double sum = 0;
+  for (std::size_t part = 0; part < kRunParts; ++part) {
+    sum += restart.parts[part];
+    if (restart.parts[part] > 0)
+      parts.push_back(fmt::format("{} {}", name_of(static_cast<RunPart>(part)),
+                                  duration_text(restart.parts[part])));
+  }
+  return fmt::format("Restart after {}{}: {} ({}).", what, restart.ends_job ? ", a new job" : "",
+                     duration_text(sum), fmt::join(parts, ", "));
+}
+
+std::string ended_sentence(const ElasticAnswer& elastic) {
+  if (elastic.ended == 0) return "";
+  const ElasticOptions& options = elastic.asked.options;
+  std::vector<std::string> why;
+  for (std::size_t end = 0; end < kRunEnds; ++end) {
+    if (elastic.ended_by[end] == 0) continue;
+    std::string words;
+    switch (static_cast<RunEnd>(end)) {
+      case RunEnd::restarts_used_up:
+        words = fmt::format("max_restarts={}{} were used up", options.max_restarts,
+                            options.max_restarts == 0 ? " (torchrun's default)" : "");
+        break;
+      case RunEnd::store_lost:
+        words = "the node with the store was lost (store=node)";
+        break;
+      case RunEnd::join_timed_out:
+        words = fmt::format("fewer than {} nodes came within join_timeout={}", options.min_nodes,
+                            duration_text(seconds_of(options.join_timeout)));
+        break;
+    }
+    why.push_back(fmt::format("{} times {}", significant(elastic.ended_by[end], 3), words));
+  }
+  return fmt::format("The job ended, and had to be submitted again: {}.", fmt::join(why, ", "));
+}
+
+std::string ended_line(const ElasticAnswer& elastic, const TerminalStyle& style) {
+  const std::string sentence = ended_sentence(elastic);
+  return sentence.empty() ? "" : wrapped(sentence, style.width, kIndent);
+}
+
+std::string assumed_sentence(const ElasticAnswer& elastic) {
+  if (elastic.sensitivity.empty()) return "";
+  std::vector<std::string> parts;
+  for (const ElasticSensitivity& one : elastic.sensitivity)
+    parts.push_back(fmt::format(
+        "{}={} ({:.2f} to {:.2f} %)", one.key,
+        one.key == "process_share" ? fmt::format("{:.3g}", one.value) : duration_text(one.value),
+        100 * one.half, 100 * one.twice));
+  return fmt::format("Assumed, with goodput at half and at twice of each: {}.",
+                     fmt::join(parts, ", "));
+}
+
+}  // namespace
+
+std::string elastic_line(const ElasticAnswer& elastic, const std::string& label,
+                         const TerminalStyle& style) {
+  std::string text = fmt::format("Goodput by simulation, {} on {} nodes: {}, a checkpoint every {}",
+                                 printable(label), nodes_text(elastic.asked.options),
+                                 goodput_text(elastic.goodput), duration_text(elastic.interval));
+  if (elastic.daly_interval > 0)
+    text += fmt::format("; Daly's formula, a restart of {}: {:.2f} % every {}",
+                        duration_text(elastic.pause), 100 * elastic.daly_goodput,
+                        duration_text(elastic.daly_interval));
+  text += ". " + ended_sentence(elastic);
+  if (text.ends_with(' ')) text.pop_back();
+  return wrapped(text, style.width, kIndent);
+}
+
+std::string elastic_verdict(const ElasticAnswer& elastic, const TerminalStyle& style) {
+  const ElasticOptions& options = elastic.asked.options;
+  std::string lines = wrapped(
+      fmt::format(
+          "Of a run of {} on {} nodes, each failing every {}, {} is training that lasts, as "
+          "if on {} nodes (standard error over {} seeds).",
+          long_time(seconds_of(elastic.length), 3), nodes_text(options),
+          long_time(elastic.asked.node_mtbf_seconds, 3), goodput_text(elastic.goodput),
+          options.max_nodes, elastic.asked.seeds),
+      style.width, kIndent);
+  lines += wrapped(fmt::format("{} failures, {} restarts, {} of them for a node that came.",
+                               significant(elastic.failures, 3), significant(elastic.restarts, 3),
+                               significant(elastic.membership_changes, 3)),
+                   style.width, kIndent);
+  return lines + ended_line(elastic, style) +
+         wrapped(interval_sentence(elastic), style.width, kIndent);
+}
+
+std::string elastic_table(const ElasticAnswer& elastic, const TerminalStyle& style) {
+  constexpr int kWithoutBar = 56;
+  constexpr double kLeast = 5e-6;
+  Table table({{"where a run's time goes"}, {"%", Align::right}, {"", Align::left, 1}});
+  std::vector<RunPart> order;
+  for (std::size_t part = 0; part < kRunParts; ++part)
+    if (std::abs(share(elastic, static_cast<RunPart>(part))) >= kLeast)
+      order.push_back(static_cast<RunPart>(part));
+  std::ranges::stable_sort(order, std::greater<>(),
+                           [&](RunPart part) { return share(elastic, part); });
+  const int cells = std::clamp(style.width - kWithoutBar, 8, 30);
+  for (const RunPart part : order)
+    table.add_row({words_of(part), fmt::format("{:.2f}", 100 * share(elastic, part)),
+                   bar(std::max(share(elastic, part), 0.0), cells)});
+  return table.text(style);
+}
+
+std::string elastic_lines(const ElasticAnswer& elastic, const TerminalStyle& style) {
+  std::string lines;
+  const auto add = [&](const std::string& sentence) {
+    if (!sentence.empty()) lines += wrapped(sentence, style.width, kIndent);
+  };
+  for (const ElasticRestart& restart : elastic.interruptions) add(restart_sentence(restart));
+  add(assumed_sentence(elastic));
+  return lines;
+}
+
+void write_elastic(JsonWriter& json, const std::optional<ElasticAnswer>& elastic) {
+  if (!elastic) return;
+  const ElasticOptions& options = elastic->asked.options;
+  using Layout = JsonWriter::Layout;
+  json.key("elastic").begin_object();
+  json.key("min_nodes").integer(options.min_nodes);
+  json.key("max_nodes").integer(options.max_nodes);
+  json.key("node_mtbf_s").number(elastic->asked.node_mtbf_seconds);
+  json.key("length_s").number(seconds_of(elastic->length));
+  json.key("seeds").integer(elastic->asked.seeds);
+  json.key("seed").count(elastic->asked.seed);
+  json.key("goodput").ratio(elastic->goodput.mean);
+  json.key("goodput_deviation").ratio(elastic->goodput.deviation);
+  json.key("goodput_error").ratio(elastic->goodput.standard_error);
+  json.key("failures").number(elastic->failures);
+  json.key("restarts").number(elastic->restarts);
+  json.key("membership_changes").number(elastic->membership_changes);
+  json.key("ended").number(elastic->ended);
+  json.key("ended_by").begin_object(Layout::line);
+  for (std::size_t end = 0; end < kRunEnds; ++end)
+    json.key(name_of(static_cast<RunEnd>(end))).number(elastic->ended_by[end]);
+  json.end_object();
+  json.key("parts_s").begin_object();
+  for (std::size_t part = 0; part < kRunParts; ++part)
+    json.key(name_of(static_cast<RunPart>(part))).number(elastic->parts[part]);
+  json.end_object();
+  json.key("sizes").begin_array();
+  for (std::size_t size = 0; size < elastic->trained.size(); ++size) {
+    json.begin_object(Layout::line);
+    json.key("nodes").integer(options.min_nodes + static_cast<std::int64_t>(size));
+    json.key("step_us").time(elastic->asked.steps[size]);
+    json.key("trained_s").number(elastic->trained[size]);
+    json.end_object();
+  }
+  json.end_array();
+  json.key("checkpoint_interval").begin_object(Layout::line);
+  json.key("used_s").number(elastic->interval);
+  json.key("best_s").number(elastic->best_interval);
+  json.key("best_low_s").number(elastic->best_low);
+  json.key("best_high_s").number(elastic->best_high);
+  json.key("best_goodput").ratio(elastic->best_goodput);
+  json.key("young_s").number(elastic->young_interval);
+  json.key("daly_s").number(elastic->daly_interval);
+  json.end_object();
+  json.key("at_daly").begin_object(Layout::line);
+  json.key("formula").ratio(elastic->daly_goodput);
+  json.key("restart_s").number(elastic->pause);
+  json.key("simulated").ratio(elastic->goodput_at_daly.mean);
+  json.key("simulated_error").ratio(elastic->goodput_at_daly.standard_error);
+  json.end_object();
+  json.key("interruptions").begin_array();
+  for (const ElasticRestart& restart : elastic->interruptions) {
+    json.begin_object(Layout::line);
+    json.key("after").string(name_of(restart.after));
+    json.key("ends_job").boolean(restart.ends_job);
+    for (const RunPart part : {RunPart::detection, RunPart::stop, RunPart::rendezvous,
+                               RunPart::waiting, RunPart::start, RunPart::load, RunPart::ended})
+      json.key(std::string(name_of(part)) + "_s")
+          .number(restart.parts[static_cast<std::size_t>(part)]);
+    json.end_object();
+  }
+  json.end_array();
+  json.key("options").begin_object();
+  json.key("max_restarts").integer(options.max_restarts);
+  json.key("monitor_interval_s").number(seconds_of(options.monitor_interval));
+  json.key("last_call_timeout_s").number(seconds_of(options.last_call_timeout));
+  json.key("join_timeout_s").number(seconds_of(options.join_timeout));
+  json.key("keep_alive_interval_s").number(seconds_of(options.keep_alive_interval));
+  json.key("keep_alive_max_attempt").integer(options.keep_alive_max_attempt);
+  json.key("read_timeout_s").number(seconds_of(options.read_timeout));
+  json.key("timeout_s").number(seconds_of(options.timeout));
+  json.key("store").string(options.store_on_node ? "node" : "external");
+  json.key("stop_s").number(seconds_of(options.stop));
+  json.key("start_s").number(seconds_of(options.start));
+  json.key("load_s").number(seconds_of(options.load));
+  json.key("repair_s").number(seconds_of(options.repair));
+  json.key("resubmit_s").number(seconds_of(options.resubmit));
+  json.key("process_share").number(options.process_share);
+  json.key("checkpoint_s").number(seconds_of(options.checkpoint));
+  json.end_object();
+  json.key("assumed").begin_array();
+  for (const ElasticSensitivity& one : elastic->sensitivity) {
+    json.begin_object(Layout::line);
+    json.key("key").string(one.key);
+    json.key("value").number(one.value);
+    json.key("goodput_at_half").ratio(one.half);
+    json.key("goodput_at_twice").ratio(one.twice);
+    json.end_object();
+  }
+  json.end_array();
+  json.end_object();
+}
+
+}  // namespace ddpsim
