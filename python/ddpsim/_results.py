@@ -416,6 +416,70 @@ class Staleness(Record):
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
+class DataLoaderOptions(Record):
+    """`options` of a document."""
+
+    num_workers: int
+    prefetch_factor: float
+    pin_memory: bool
+    non_blocking: bool
+    batch_us: float | None
+    sample_us: float | None
+    sample_bytes: int
+    storage_gbps: float | None
+    cores: int | None
+    batch_bytes: int
+    pcie_gbps: float
+    pin_gbps: float
+    worker_start_us: float
+    steps_ahead: int
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "prefetch_factor": real,
+        "batch_us": real,
+        "sample_us": real,
+        "storage_gbps": real,
+        "pcie_gbps": real,
+        "pin_gbps": real,
+        "worker_start_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class DataLoader(Record):
+    """`data_loader` of a document."""
+
+    from_: str
+    options: DataLoaderOptions
+    worker_batch_us: float
+    batches_per_step: int
+    supply_interval_us: float
+    batches_per_second: float
+    step_without_us: float
+    stall_us: float
+    wait_us: float
+    copy_us: float
+    cause: str
+    least_num_workers: int
+    first_wait_us: float
+    warm_up_steps: int
+    warm_up_extra_us: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "options": DataLoaderOptions.from_document,
+        "worker_batch_us": real,
+        "supply_interval_us": real,
+        "batches_per_second": real,
+        "step_without_us": real,
+        "stall_us": real,
+        "wait_us": real,
+        "copy_us": real,
+        "first_wait_us": real,
+        "warm_up_extra_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class Iteration(Record):
     """`iterations` of a document."""
 
@@ -447,6 +511,7 @@ class Iteration(Record):
     exposed_optimizer_us: float | None
     collectives: tuple[Collective, ...] | None
     staleness: Staleness | None
+    data_loader: DataLoader | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "iteration_us": real,
@@ -475,6 +540,7 @@ class Iteration(Record):
         "exposed_optimizer_us": real,
         "collectives": each(Collective.from_document),
         "staleness": Staleness.from_document,
+        "data_loader": DataLoader.from_document,
     }
 
 
@@ -510,6 +576,81 @@ class IterationStatistics(Record):
         "p50_us": real,
         "p95_us": real,
         "p99_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Epoch(Record):
+    """`epoch` of a document."""
+
+    dataset_size: int
+    sampler_drop_last: bool
+    loader_drop_last: bool
+    samples_per_rank: int
+    repeated_samples: int
+    dropped_samples: int
+    dropped_by_loader: int
+    batch_per_gpu: int
+    full_batches: int
+    tail_batch: int
+    steps: int
+    step_us: float
+    tail_step_us: float | None
+    warm_up_us: float
+    epoch_us: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "step_us": real,
+        "tail_step_us": real,
+        "warm_up_us": real,
+        "epoch_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class JoinCollective(Record):
+    """`iteration` of a document."""
+
+    kind: str
+    what: str
+    dtype: str
+    elements: int
+    bytes: int
+    op: str | None
+    of_join: bool
+    host_waits: bool
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Join(Record):
+    """`join` of a document."""
+
+    divide_by_initial_world_size: bool
+    throw_on_early_termination: bool
+    least_inputs: int
+    most_inputs: int
+    total_inputs: int
+    collectives_per_iteration: int
+    of_join_per_iteration: int
+    iteration: tuple[JoinCollective, ...]
+    joined_iteration: tuple[JoinCollective, ...]
+    end: tuple[JoinCollective, ...]
+    step_us: float
+    step_without_us: float
+    iterations: int
+    tail_iterations: int
+    skipped_inputs: int
+    end_us: float
+    epoch_us: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "iteration": each(JoinCollective.from_document),
+        "joined_iteration": each(JoinCollective.from_document),
+        "end": each(JoinCollective.from_document),
+        "step_us": real,
+        "step_without_us": real,
+        "end_us": real,
+        "epoch_us": real,
     }
 
 
@@ -811,6 +952,9 @@ class SimulateResult(Answer):
     collectives: tuple[Collective, ...] | None
     staleness: Staleness | None
     further_model_averaging: tuple[ModelAveraging, ...] | None
+    data_loader: DataLoader | None
+    epoch: Epoch | None
+    join: Join | None
     elastic: Elastic | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
@@ -864,6 +1008,9 @@ class SimulateResult(Answer):
         "collectives": each(Collective.from_document),
         "staleness": Staleness.from_document,
         "further_model_averaging": each(ModelAveraging.from_document),
+        "data_loader": DataLoader.from_document,
+        "epoch": Epoch.from_document,
+        "join": Join.from_document,
         "elastic": Elastic.from_document,
     }
 
@@ -1143,7 +1290,7 @@ class AdviseResult(Answer):
     comm_hook: str | None
     matrix_approximation_rank: int | None
     min_compression_rate: float | None
-    bucket_setting: str
+    bucket_setting: str | None
     iteration_us: float
     measurable_us: float
     rows: tuple[AdviceRow, ...]
@@ -1871,9 +2018,14 @@ class Parameter(Record):
     sparse_gradient: bool | None
     device: str | None
     ignored: bool | None
+    frozen: bool | None
+    forward: tuple[float, ...] | None
+    backward: tuple[float, ...] | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "shape": each(same),
+        "forward": each(real),
+        "backward": each(real),
     }
 
 

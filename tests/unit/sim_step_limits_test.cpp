@@ -164,8 +164,8 @@ TEST_CASE("limits: a gradient that never comes needs an option that expects it")
   step.backward->ready.pop_back();
   CHECK(problem(step) ==
         "parameter \"p0\" gets no gradient in this backward: DDP would stop with an error at the "
-        "next "
-        "forward. Pass --find-unused-parameters as the script does, or mark it \"ignored\"");
+        "next forward. Pass --find-unused-parameters as the script does, or mark it \"ignored\"; "
+        "\"frozen\" where its requires_grad is False");
   SimulationOptions options = small::bare();
   options.ddp.find_unused_parameters = true;
   CHECK(problem(step, options) == "");
