@@ -275,7 +275,7 @@ TABLES = {
             ((LEVERS, "top advice, numerics kept: right in <kept> of <jobs>; regret mean <kept_mean> %, worst <kept_worst> %"),
              (LEVERS, "top advice, numerics changed too: right in <all> of <_>; regret mean <all_mean> %, worst <all_worst> %"),
              (LEVERS, "always today, numerics kept: regret mean <today> %"))),
-        Row("schemes beside DDP: all-reduces one by one, local SGD, ZeroRedundancyOptimizer, synchronous parameter servers (PyTorch 2.13)",
+        Row("schemes beside DDP: all-reduces one by one, local SGD, ZeroRedundancyOptimizer, parameter servers (PyTorch 2.13)",
             "{n} steps, 2 and 4 ranks", "median {median} %, p90 {p90} %, worst {worst} %",
             "the same as DDP: {same} %, p90 {same_p90} %; nothing hidden: {opened} %, p90 {opened_p90} %",
             ((SCHEMES_ON_GLOO, "predicted: <n> steps, median <median>, p90 <p90>, worst <worst> %"),
