@@ -58,8 +58,8 @@ double share(const ElasticAnswer& elastic, RunPart part) {
 
 std::string nodes_text(const ElasticOptions& options) {
   return options.min_nodes == options.max_nodes
-             ? fmt::format("{}", options.max_nodes)
-             : fmt::format("{} to {}", options.min_nodes, options.max_nodes);
+             ? counted(static_cast<std::uint64_t>(options.max_nodes), "node")
+             : fmt::format("{} to {} nodes", options.min_nodes, options.max_nodes);
 }
 
 std::string goodput_text(const Sampled& goodput) {
@@ -146,7 +146,7 @@ std::string assumed_sentence(const ElasticAnswer& elastic) {
 
 std::string elastic_line(const ElasticAnswer& elastic, const std::string& label,
                          const TerminalStyle& style) {
-  std::string text = fmt::format("Goodput by simulation, {} on {} nodes: {}, a checkpoint every {}",
+  std::string text = fmt::format("Goodput by simulation, {} on {}: {}, a checkpoint every {}",
                                  printable(label), nodes_text(elastic.asked.options),
                                  goodput_text(elastic.goodput), duration_text(elastic.interval));
   if (elastic.daly_interval > 0)
@@ -161,12 +161,12 @@ std::string elastic_line(const ElasticAnswer& elastic, const std::string& label,
 std::string elastic_verdict(const ElasticAnswer& elastic, const TerminalStyle& style) {
   const ElasticOptions& options = elastic.asked.options;
   std::string lines = wrapped(
-      fmt::format(
-          "Of a run of {} on {} nodes, each failing every {}, {} is training that lasts, as "
-          "if on {} nodes (standard error over {} seeds).",
-          long_time(seconds_of(elastic.length), 3), nodes_text(options),
-          long_time(elastic.asked.node_mtbf_seconds, 3), goodput_text(elastic.goodput),
-          options.max_nodes, elastic.asked.seeds),
+      fmt::format("Of a run of {} on {}, each failing every {}, {} is training that lasts, as "
+                  "if on {} (standard error over {} seeds).",
+                  long_time(seconds_of(elastic.length), 3), nodes_text(options),
+                  long_time(elastic.asked.node_mtbf_seconds, 3), goodput_text(elastic.goodput),
+                  counted(static_cast<std::uint64_t>(options.max_nodes), "node"),
+                  elastic.asked.seeds),
       style.width, kIndent);
   lines += wrapped(fmt::format("{} failures, {} restarts, {} of them for a node that came.",
                                significant(elastic.failures, 3), significant(elastic.restarts, 3),
