@@ -23,9 +23,15 @@ Duration sum_of_parts(const StepTimes& times) {
 }  // namespace
 
 TEST_CASE("data supply: a step is what the slower gives, and the wait is a part of it") {
-  for (const auto& [workers, batch, iteration] :
-       {std::tuple{1, 500_us, 500_us}, std::tuple{2, 900_us, 450_us}, std::tuple{3, 900_us, 360_us},
-        std::tuple{0, 500_us, 860_us}, std::tuple{1, 360_us, 360_us}}) {
+  struct Case {
+    int workers;
+    Duration batch, iteration;
+  };
+  for (const Case& one : {Case{1, 500_us, 500_us}, Case{2, 900_us, 450_us}, Case{3, 900_us, 360_us},
+                          Case{0, 500_us, 860_us}, Case{1, 360_us, 360_us}}) {
+    const int workers = one.workers;
+    const Duration batch = one.batch;
+    const Duration iteration = one.iteration;
     CAPTURE(workers);
     const StepResult step = step_with(loaded(workers, batch));
     const StepTimes& times = step.times;
