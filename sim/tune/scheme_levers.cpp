@@ -33,14 +33,15 @@ class Levers {
 
   /// `name` as --scheme takes it, `argument` as the library does. What is in force is no lever.
   template <typename Set>
-  void add(std::string name, std::string argument, Set set, std::string note = "") {
+  void add(const std::string& name, const std::string& argument, Set set,
+           const std::string& note = "") {
     Of changed = today_;
     set(changed);
     if (changed == today_) return;
-    levers_.push_back({.name = std::move(name),
+    levers_.push_back({.name = name,
                        .change = of_scheme<Of>(set),
-                       .argument = std::move(argument),
-                       .note = std::move(note),
+                       .argument = argument,
+                       .note = note,
                        .call = call_});
   }
   /// A number that is not half as much, nor twice, what it is today.
