@@ -172,6 +172,10 @@ TEST_CASE("elastic: what ends a job") {
     const NodeFailure other{.at = 200s, .node = 0, .process = true};
     CHECK(run(options, {died[0], other}, 600s).ended == 0);
     CHECK(run(options, {died[0], second}, 600s).ended == 1);
+    // Between them another node took its place, in time: its agent has restarts of its own.
+    options.repair = 40s;
+    const NodeFailure replaced{.at = 100s, .node = 1};
+    CHECK(run(options, {died[0], replaced, second}, 600s).ended == 0);
   }
   SUBCASE("the node that holds the store") {
     options.store_on_node = true;
