@@ -173,6 +173,21 @@ TEST_CASE(
   CHECK(step_of(kThree, options, links).microseconds() == doctest::Approx(650));
 }
 
+TEST_CASE("host tensors: the collectives of FSDP hold up the thread that calls them") {
+  SimulationOptions options = small::bare();
+  options.scheme = Fsdp2{.wrap = {.by = WrapPolicy::By::leaves, .modules = {}}};
+  GlooLinks links = host_links();
+  links.start = 100_us;
+  Workload layers = kThree;
+  for (Parameter& parameter : layers.parameters) parameter.name += ".weight";
+  const StepTimes host = simulate_times(job_of(layers, options, links));
+  CHECK(host.communication.microseconds() ==
+        doctest::Approx(900));  // 3 and 3 gathers, 3 reductions
+  CHECK(host.exposed_communication.microseconds() == doctest::Approx(900));
+  links.host_tensors = false;
+  CHECK(simulate_times(job_of(layers, options, links)).exposed_communication < 700_us);
+}
+
 TEST_CASE(
     "host tensors: what launches ZeroRedundancyOptimizer's broadcasts is no part of backward") {
   SimulationOptions options = small::bare();
