@@ -62,7 +62,10 @@ std::string simulated_line(const DataSupply& supply, int digits) {
   else
     text += fmt::format("A step of {} waits for none of them.", time(supply.step_without));
   if (supply.copy > Duration())
-    text += fmt::format(" The copy to the GPU takes {} in front of it.", time(supply.copy));
+    text += fmt::format(
+        " The copy to the GPU takes {} in front of it (pcie={:.3g}GBps, pin={:.3g}GBps).",
+        time(supply.copy), supply.loader.pcie.value_or(kHostCopy).gigabytes_per_second(),
+        supply.loader.pin.gigabytes_per_second());
   if (supply.least_workers)
     text += fmt::format(" The least num_workers that keeps up: {}.", *supply.least_workers);
   else
@@ -81,8 +84,7 @@ std::string recorded_line(const DataSupply& supply, int digits) {
   if (!supply.simulated)
     return text +
            ": its workers kept up, and give at least a batch a recorded step; how much more, "
-           "nobody "
-           "knows.";
+           "nobody knows.";
   return text + fmt::format(": its workers give a batch every {}. Here a step of {} waits {}.",
                             time_text(supply.interval, digits),
                             time_text(supply.step_without, digits), time_text(supply.wait, digits));

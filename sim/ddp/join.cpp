@@ -66,8 +66,7 @@ std::vector<JoinCollective> iteration_of(const Job& job, const std::vector<Bucke
                                         ? wire_dtype(ddp, bucket.dtype)
                                         : bucket.dtype));
   if (ddp.find_unused_parameters && !ddp.static_graph) {
-    const auto parameters = std::ranges::count_if(
-        workload.parameters, [](const Parameter& parameter) { return !parameter.ignored; });
+    const auto parameters = std::ranges::count_if(workload.parameters, is_reduced);
     all.push_back(
         {.what = "used parameters", .dtype = Dtype::int32, .elements = parameters, .op = "sum"});
   }

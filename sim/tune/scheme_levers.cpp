@@ -44,13 +44,11 @@ class Levers {
                        .note = note,
                        .call = call_});
   }
-  /// A number that is not half as much, nor twice, what it is today.
-  template <typename Number>
-  void add_number(const std::string& key, const std::string& spelled, Number Of::*member,
+  void add_number(const std::string& key, const std::string& spelled, std::int64_t Of::*member,
                   std::initializer_list<std::int64_t> values) {
     for (const std::int64_t value : values)
       add(fmt::format("{}={}", key, value), fmt::format("{}{}", spelled, value),
-          [member, value](Of& of) { of.*member = static_cast<std::int64_t>(value); });
+          [member, value](Of& of) { of.*member = value; });
   }
   std::vector<Lever> take() { return std::move(levers_); }
 
@@ -64,9 +62,8 @@ class Levers {
 template <typename Of>
 void add_wraps(Levers<Of>& levers, const std::string& spelled) {
   using By = WrapPolicy::By;
-  const auto add = [&](const WrapPolicy& wrap, std::string name, const std::string& policy) {
-    levers.add(std::move(name), fmt::format("{}{}", spelled, policy),
-               [wrap](Of& of) { of.wrap = wrap; });
+  const auto add = [&](const WrapPolicy& wrap, const std::string& name, const std::string& policy) {
+    levers.add(name, fmt::format("{}{}", spelled, policy), [wrap](Of& of) { of.wrap = wrap; });
   };
   add({.by = By::blocks, .modules = {}}, "wrap=blocks", "blocks");
   add({.by = By::none, .modules = {}}, "wrap=none", "none");
