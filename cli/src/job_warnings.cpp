@@ -107,7 +107,7 @@ std::vector<std::string> option_warnings(const Job& job, Backend backend) {
         "--jitter: nodes of local SGD wait for each other only when they average; here every step "
         "waits for the slowest of all ranks, which is an upper bound");
   for (std::string& warning : sync_batchnorm_warnings(job)) warnings.push_back(std::move(warning));
-  if (ddp.broadcast_buffers)
+  if (ddp.broadcast_buffers && uses_reducer(job.options().scheme))
     for (const auto& [key, text] : job.workload().provenance)
       if (key == kBuffersMark)
         warnings.push_back(fmt::format(
