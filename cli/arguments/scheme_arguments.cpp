@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -119,6 +120,48 @@ Key wrap(WrapPolicy& into) {
           }};
 }
 
+Key rate(const std::string& name, std::function<void(Bandwidth)> take) {
+  return {name, [name, take](const std::string& value) {
+            const auto exact = parse_number<double>(value);
+            if (!exact || !(*exact >= 0.001 && *exact <= 1e6))
+              fail(fmt::format("{}: expected GB/s from 0.001 to 1e+06, not {}", name,
+                               in_quotes(value)));
+            take(Bandwidth::gigabytes_per_second(*exact));
+          }};
+}
+
+std::vector<Key> rates(CpuOffload& offload) {
+  return {rate("cpu_rate",
+               [&offload](Bandwidth given) {
+                 offload.cpu_rate = given;
+                 offload.cpu_rate_assumed = false;
+               }),
+          rate("pcie", [&offload](Bandwidth given) { offload.pcie = given; })};
+}
+
+/// FSDP's: all of it, or nothing.
+std::vector<Key> cpu_offload(CpuOffload& offload) {
+  std::vector<Key> keys = rates(offload);
+  keys.push_back({"cpu_offload", [&offload](const std::string& value) {
+                    offload.optimizer = offload.parameters =
+                        one_of<bool>("cpu_offload", value, {{"true", true}, {"false", false}});
+                  }});
+  keys.push_back(flag("fused", offload.fused));
+  return keys;
+}
+
+/// DeepSpeed's device of `name`.
+Key device(const std::string& name, bool& on_cpu) {
+  return {name, [name, &on_cpu](const std::string& value) {
+            on_cpu = one_of<bool>(name, value, {{"cpu", true}, {"none", false}});
+          }};
+}
+
+std::vector<Key> joined(std::vector<Key> keys, std::vector<Key> more) {
+  std::ranges::move(more, std::back_inserter(keys));
+  return keys;
+}
+
 std::vector<Key> keys_of(Ddp& /*scheme*/) {
   return {};
 }
@@ -148,17 +191,18 @@ std::vector<Key> keys_of(Fsdp1& scheme) {
                                                          {"post", BackwardPrefetch::post},
                                                          {"none", BackwardPrefetch::none}});
   };
-  return {{"strategy", strategy},
-          wrap(scheme.wrap),
-          elements("min_num_params", scheme.wrap.min_num_params),
-          ranks("group", scheme.group),
-          {"backward_prefetch", prefetch},
-          flag("forward_prefetch", scheme.forward_prefetch),
-          flag("limit_all_gathers", scheme.limit_all_gathers),
-          flag("use_orig_params", scheme.use_orig_params),
-          dtype("param_dtype", scheme.param_dtype),
-          dtype("reduce_dtype", scheme.reduce_dtype),
-          flag("no_sync", scheme.no_sync)};
+  return joined({{"strategy", strategy},
+                 wrap(scheme.wrap),
+                 elements("min_num_params", scheme.wrap.min_num_params),
+                 ranks("group", scheme.group),
+                 {"backward_prefetch", prefetch},
+                 flag("forward_prefetch", scheme.forward_prefetch),
+                 flag("limit_all_gathers", scheme.limit_all_gathers),
+                 flag("use_orig_params", scheme.use_orig_params),
+                 dtype("param_dtype", scheme.param_dtype),
+                 dtype("reduce_dtype", scheme.reduce_dtype),
+                 flag("no_sync", scheme.no_sync)},
+                cpu_offload(scheme.offload));
 }
 
 std::vector<Key> keys_of(Fsdp2& scheme) {
@@ -168,26 +212,30 @@ std::vector<Key> keys_of(Fsdp2& scheme) {
     else
       scheme.reshard_to = count_of<int>("reshard_after_forward", value, 2);
   };
-  return {{"reshard_after_forward", reshard},
-          flag("reshard_root", scheme.reshard_root),
-          wrap(scheme.wrap),
-          elements("min_num_params", scheme.wrap.min_num_params),
-          ranks("group", scheme.group),
-          dtype("param_dtype", scheme.param_dtype),
-          dtype("reduce_dtype", scheme.reduce_dtype),
-          flag("separate_groups", scheme.separate_groups),
-          flag("no_sync", scheme.no_sync)};
+  return joined({{"reshard_after_forward", reshard},
+                 flag("reshard_root", scheme.reshard_root),
+                 wrap(scheme.wrap),
+                 elements("min_num_params", scheme.wrap.min_num_params),
+                 ranks("group", scheme.group),
+                 dtype("param_dtype", scheme.param_dtype),
+                 dtype("reduce_dtype", scheme.reduce_dtype),
+                 flag("separate_groups", scheme.separate_groups),
+                 flag("no_sync", scheme.no_sync)},
+                cpu_offload(scheme.offload));
 }
 
 std::vector<Key> keys_of(Zero& scheme) {
   std::vector<Key> keys = {elements("reduce_bucket_size", scheme.reduce_bucket_size),
                            flag("overlap_comm", scheme.overlap_comm),
                            dtype("param_dtype", scheme.param_dtype),
-                           dtype("communication_data_type", scheme.communication_data_type)};
+                           dtype("communication_data_type", scheme.communication_data_type),
+                           device("offload_optimizer", scheme.offload.optimizer)};
+  keys = joined(std::move(keys), rates(scheme.offload));
   if (scheme.stage < 3) {
     keys.push_back(elements("allgather_bucket_size", scheme.allgather_bucket_size));
     return keys;
   }
+  keys.push_back(device("offload_param", scheme.offload.parameters));
   keys.push_back(wrap(scheme.wrap));
   keys.push_back(elements("min_num_params", scheme.wrap.min_num_params));
   keys.push_back(elements("stage3_prefetch_bucket_size", scheme.stage3_prefetch_bucket_size, 0));
@@ -258,21 +306,15 @@ std::vector<Key> keys_of(ParameterServer& scheme) {
       known.emplace_back(name_of(one), one);
     scheme.pull = one_of<Pull>("pull", value, known);
   };
-  const auto bandwidth = [&scheme](const std::string& value) {
-    const auto exact = parse_number<double>(value);
-    if (!exact || !(*exact >= 1e-3) || *exact > 1e6)
-      fail(fmt::format("server_bandwidth: expected GB/s from 0.001 to 1e+06, not {}",
-                       in_quotes(value)));
-    scheme.server_bandwidth = Bandwidth::gigabytes_per_second(*exact);
-  };
-  return {{"mode", mode},
-          {"servers", servers},
-          {"placement", placement},
-          megabytes("partition_mb", scheme.partition, 0.001),
-          {"update", update},
-          {"pull", pull},
-          flag("colocated", scheme.colocated),
-          {"server_bandwidth", bandwidth}};
+  return {
+      {"mode", mode},
+      {"servers", servers},
+      {"placement", placement},
+      megabytes("partition_mb", scheme.partition, 0.001),
+      {"update", update},
+      {"pull", pull},
+      flag("colocated", scheme.colocated),
+      rate("server_bandwidth", [&scheme](Bandwidth given) { scheme.server_bandwidth = given; })};
 }
 
 std::vector<Key> keys_of(Compiled& scheme) {
@@ -390,6 +432,11 @@ Scheme parse_scheme(const std::string& text) {
   };
   if (is_given("hierarchy") && is_given("period"))
     fail("local_sgd: hierarchy has periods of its own; leave out period");
+  const char* offloads =
+      std::holds_alternative<Zero>(scheme) ? "offload_optimizer=cpu" : "cpu_offload=true";
+  for (const char* key : {"cpu_rate", "pcie", "fused"})
+    if (is_given(key) && offload_of(scheme) == nullptr)
+      fail(fmt::format("{}: nothing stays on the host without {}", key, offloads));
   return scheme;
 }
 

@@ -14,6 +14,7 @@
 #include "ddpsim/sim/recorded_today.hpp"
 #include "ddpsim/sim/step.hpp"
 #include "ddpsim/topologies/background_file.hpp"
+#include "ddpsim/topologies/host_copy.hpp"
 #include "interference_arguments.hpp"
 #include "job_context.hpp"
 #include "job_warnings.hpp"
@@ -249,6 +250,8 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
   if (arguments.data_loader)
     asked.options.data_loader =
         data_loader_of(*arguments.data_loader, arguments.workload, loaded.workload, request);
+  if (CpuOffload* offload = offload_of(asked.options.scheme); offload && !offload->pcie)
+    offload->pcie = host_copy_rate(load_topology(request)).value_or(kHostCopy);
   asked.options.optimizer = know_memory(arguments.memory, loaded.workload);
   CollectiveModel model = collective_model(arguments, asked, loaded.workload, cluster, readers);
 

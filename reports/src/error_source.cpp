@@ -11,7 +11,7 @@ struct Words {
 };
 
 /// In the order of the enumeration.
-constexpr std::array<Words, 16> kWords{{
+constexpr std::array<Words, 17> kWords{{
     {"fixed_cost", "fixed cost of collectives"},
     {"bandwidth", "bandwidth of collectives"},
     {"collective_times", "collective times"},
@@ -27,6 +27,7 @@ constexpr std::array<Words, 16> kWords{{
     {"leaf_placement", "which nodes share a leaf"},
     {"launch_cost", "what a kernel's launch takes the host"},
     {"recorded_waits", "recorded all-reduces, longer than predicted"},
+    {"host_work", "what the host takes to step"},
     {"schemes", "what the schemes do that is not simulated"},
 }};
 

@@ -193,6 +193,7 @@ void write_memory(JsonWriter& json, const std::optional<PeakMemory>& memory) {
   part("segments_bytes", peak.segments);
   part("nccl_bytes", peak.nccl);
   json.end_object();
+  if (peak.host > Bytes()) json.key("host_bytes").integer(peak.host.count());
   json.key("activations_from");
   if (peak.activations)
     json.string(peak.activations->recorded ? "recording" : "layers");

@@ -27,6 +27,7 @@ constexpr std::array<std::string_view, kLossCauses> kLabels = {"DDP's copies",
                                                                "exposed reduce-scatters",
                                                                "exposed broadcasts",
                                                                "sharded optimizer",
+                                                               "the host in the GPU's place",
                                                                "launching kernels",
                                                                "input",
                                                                "unexplained slowdown"};

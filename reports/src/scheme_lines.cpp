@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "ddpsim/sim/data_loader.hpp"
 #include "ddpsim/sim/size_text.hpp"
 #include "report_lines.hpp"
 #include "text_layout.hpp"
@@ -75,6 +76,29 @@ std::string scheme_lines(const StepResult& step, int digits, const TerminalStyle
                   time_text(times.exposed_backward(), digits),
                   time_text(times.exposed_in_optimizer, digits), stale),
       style.width, kIndent);
+}
+
+std::string offload_lines(const Scheme& scheme, const StepTimes& times, int digits,
+                          const TerminalStyle& style) {
+  const CpuOffload* offload = offload_of(scheme);
+  if (offload == nullptr) return "";
+  std::string text;
+  if (offload->optimizer) {
+    text = fmt::format(
+        "The host steps in {} of it, reading and writing {:.3g} GB/s{}",
+        time_text(times.optimizer, digits), offload->cpu_rate.gigabytes_per_second(),
+        offload->cpu_rate_assumed ? ": assumed, and worth measuring (cpu_rate=GB/s)" : "");
+    if (!offload->fused && offload->cpu_rate_assumed)
+      text += ", with OMP_NUM_THREADS=1, as torchrun starts ranks";
+    if (!offload->fused) text += "; a fused optimizer (fused=true) passes over all of it once";
+    text += ". ";
+  }
+  text += fmt::format(
+      "Copies to the host and back take {:.3g} GB/s of PCIe a GPU; they and the host cost the step "
+      "{}.",
+      offload->pcie.value_or(kHostCopy).gigabytes_per_second(),
+      time_text(times.loss[LossCause::offload], digits));
+  return wrapped(text, style.width, kIndent);
 }
 
 std::string collective_table(const StepResult& step, Backend backend, int digits,

@@ -16,6 +16,10 @@ std::string scheme_text(const Scheme& scheme);
 /// What each kind of collective carries in a step, and what is exposed by phase. Empty where nothing is sent.
 std::string scheme_lines(const StepResult& step, int digits, const TerminalStyle& style);
 
+/// What the host does in the GPU's place, at which rates, and what the GPU waits for it. Empty where nothing stays there.
+std::string offload_lines(const Scheme& scheme, const StepTimes& times, int digits,
+                          const TerminalStyle& style);
+
 /// A row a collective, in the order of their launches; those of a long list in the middle are left out.
 std::string collective_table(const StepResult& step, Backend backend, int digits,
                              const TerminalStyle& style);

@@ -9,6 +9,7 @@
 
 #include "compiled.hpp"
 #include "flow_planner.hpp"
+#include "kernel_costs.hpp"
 #include "process_groups.hpp"
 #include "rank_classes.hpp"
 #include "units.hpp"
@@ -131,6 +132,18 @@ std::optional<std::string> cannot_serve(const Job& job, const ParameterServer& s
   return std::nullopt;
 }
 
+std::optional<std::string> cannot_offload(const Job& job) {
+  const CpuOffload* offload = offload_of(job.options().scheme);
+  if (offload == nullptr) return std::nullopt;
+  if (KernelCosts(job).on_host())
+    return "offload: gradients and parameters live on the host already, by --gloo tensors=host";
+  const Fsdp1* fsdp1 = std::get_if<Fsdp1>(&job.options().scheme);
+  if (fsdp1 != nullptr && !fsdp1->no_sync && job.options().ddp.accumulate > 1)
+    return "cpu_offload=true: FullyShardedDataParallel accumulates gradients that stay on the host "
+           "under no_sync() alone; leave out no_sync=false, or use fsdp2";
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::string> cannot_schedule(const Job& job) {
@@ -155,6 +168,7 @@ std::optional<std::string> cannot_schedule(const Job& job) {
   if (const ParameterServer* servers = std::get_if<ParameterServer>(&scheme)) {
     if (auto problem = cannot_serve(job, *servers)) return problem;
   }
+  if (auto problem = cannot_offload(job)) return problem;
   if (auto problem = cannot_form_groups(job)) return problem;
   if (auto problem = cannot_compile(job)) return problem;
   if (job.network() != nullptr && job.network()->has_background() &&

@@ -14,7 +14,8 @@ constexpr std::array kLayers = {LossCause::exposed_all_reduce,
                                 LossCause::used_map,
                                 LossCause::straggler,
                                 LossCause::jitter,
-                                LossCause::slowest_gpu};
+                                LossCause::slowest_gpu,
+                                LossCause::offload};
 
 std::size_t layer_of(LossCause cause) {
   return static_cast<std::size_t>(std::ranges::find(kLayers, cause) - kLayers.begin());
@@ -67,6 +68,14 @@ std::vector<Border> borders_of(const PlannedStep& planned, const Execution& exec
       add(times.starts.front(), times.last_arrival,
           cause_of_waiting_for(planned.schedule.ranks[times.last].rank, job));
   }
+  const RankPrograms& programs = planned.schedule.ranks.front();
+  for (std::size_t s = 0; s < programs.others.size(); ++s)
+    for (std::size_t i = 0; i < programs.others[s].size(); ++i) {
+      const Operation& operation = programs.others[s][i];
+      const OperationTime& time = execution.ranks.front().others[s][i];
+      if (operation.action == Action::work && operation.purpose == OperationKind::host_copy)
+        add(time.start, time.end, LossCause::offload);
+    }
   std::ranges::sort(borders, {}, &Border::at);
   return borders;
 }

@@ -13,6 +13,10 @@
 // Casts of a shard and of a gradient, and divisions, run on streams of their own; between groups of a hybrid strategy a
 // communicator of its own all-reduces shards. The root is gathered once: it is freed after backward alone.
 //
+// With CPUOffload a unit is copied from the host on the stream of the casts whenever it is asked for, also where it is there
+// (pre_unshard), and its reduced gradient to the host behind the reduction (_offload_grad); when backward is over the host waits
+// for all of it, and steps. NO_SHARD's copies to the host hold the host up.
+//
 // Frozen parameters are gathered as all others. A unit that is frozen is gathered again where backward passes it, on its way
 // to something that trains, and freed behind it (_register_post_backward_reshard_only_hook), and has nothing to reduce. Of one that
 // is frozen in part (use_orig_params alone) the whole flat gradient is reduced, and computed: its parameters are views of what asks
@@ -23,6 +27,7 @@
 #include <optional>
 #include <utility>
 
+#include "offload_costs.hpp"
 #include "process_groups.hpp"
 #include "scheme_writer.hpp"
 #include "schemes.hpp"
@@ -51,6 +56,7 @@ struct Fsdp1Plan {
   int ranks;  ///< that shard together
   GradientDivision division;
   double stepped;  ///< share of the parameters a rank steps
+  Bytes steps;     ///< of those, as stored
 
   bool frees_after_forward(std::size_t unit) const {
     const bool frees = scheme.strategy == ShardingStrategy::full_shard ||
@@ -79,10 +85,10 @@ Fsdp1Plan plan_fsdp1(const Job& job, Fsdp1 scheme) {
                  .planned = {},
                  .ranks = scheme.strategy == ShardingStrategy::no_shard ? 1 : group.ranks(),
                  .division = divided_in_two(all),
-                 .stepped = 0};
+                 .stepped = 0,
+                 .steps = {}};
   const std::vector<bool> written = gradients_written(job.workload());
   Bytes whole;
-  Bytes stored;
   for (const Unit& unit : plan.units) {
     const UnitSizes sizes = flat_unit(
         job.workload(), unit,
@@ -93,7 +99,7 @@ Fsdp1Plan plan_fsdp1(const Job& job, Fsdp1 scheme) {
                                       scheme.param_dtype, scheme.reduce_dtype);
     const bool all_train = steps.whole == sizes.whole;
     whole += steps.whole;
-    stored += all_train ? sizes.stored : steps.stored;
+    plan.steps += all_train ? sizes.stored : steps.stored;
     const auto of_unit = [&](StepCollective collective, StepPhase phase) {
       return named(std::move(collective), unit.name(), phase);
     };
@@ -115,7 +121,7 @@ Fsdp1Plan plan_fsdp1(const Job& job, Fsdp1 scheme) {
                                 StepPhase::backward);
     plan.planned.push_back(std::move(planned));
   }
-  plan.stepped = share_of(stored, whole);
+  plan.stepped = share_of(plan.steps, whole);
   return plan;
 }
 
@@ -152,6 +158,7 @@ class Fsdp1Writer {
               std::size_t freed_before)
       : plan_(plan),
         scheme_(plan.scheme),
+        offload_(job, plan.scheme.offload),
         writer_(job, collectives, kind, alike, recording),
         streams_(writer_.streams()),
         casts_(streams_.open()),
@@ -176,7 +183,10 @@ class Fsdp1Writer {
       forward();
       backward(sync);
     }
-    writer_.optimizer(plan_.stepped);
+    if (scheme_.offload.optimizer)
+      writer_.optimizer_on_host(offload_.step(plan_.steps));
+    else
+      writer_.optimizer(plan_.stepped);
     RankStep step = writer_.finish();
     for (const OnceFree& free : freed_)
       step.freed.push_back({.operation = free.operation, .at = free.before.value_or(Duration())});
@@ -235,9 +245,9 @@ class Fsdp1Writer {
     if (late) after_backward(*late, sync);
     writer_.end_backward();
     for (std::size_t unit = 0; unit < gathered_.size(); ++unit) {
-      if (spans_[unit].reached || !plan_.shards()) continue;
+      if (spans_[unit].reached) continue;
       gathered_[unit].is_asked_for = false;
-      reshard(unit);
+      if (plan_.shards()) reshard(unit);
     }
     for (const Launched& reduced : std::exchange(reduced_, {})) writer_.wait_for(reduced);
     if (shard_is_there_)
@@ -278,18 +288,11 @@ class Fsdp1Writer {
   }
 
   void unshard(std::size_t unit) {
-    if (!plan_.shards() || std::exchange(gathered_[unit].is_asked_for, true)) return;
+    if (!plan_.shards() && !scheme_.offload.parameters) return;
+    if (std::exchange(gathered_[unit].is_asked_for, true)) return;
     const bool was_there = std::exchange(gathered_[unit].is_there, true);
-    const PlannedUnit& planned = plan_.planned[unit];
-    EventId ready = from_;
-    if (!was_there && plan_.computed(planned) != planned.stored) {  // before the host waits
-      streams_.hold_on(casts_, OperationKind::pack, from_);
-      streams_.hold_for_launch(casts_, OperationKind::pack);
-      streams_.work_on(
-          casts_, OperationKind::pack,
-          writer_.kernels().cast(planned.sizes.stored, planned.sizes.gathered_shard(plan_.ranks)));
-      ready = streams_.record_on(casts_, OperationKind::pack);
-    }
+    const EventId ready = prepare(unit, was_there);
+    if (!plan_.shards()) return;
     if (scheme_.limit_all_gathers && freed_.size() >= kMostInFlight) {
       const OnceFree& oldest = freed_.front();
       if (oldest.event) streams_.hold_host(OperationKind::launch, *oldest.event);
@@ -297,17 +300,44 @@ class Fsdp1Writer {
       freed_.pop_front();
     }
     if (was_there) return;
-    StepCollective gather = planned.gather;
+    StepCollective gather = plan_.planned[unit].gather;
     gather.phase = phase_;
     shared_.enter(streams_, {}, From::gathers);
     gathered_[unit].launched = writer_.launch({}, gather, {ready});
     shared_.left(*gathered_[unit].launched, From::gathers);
   }
+  /// What is to be gathered, in the type computed in, before the host waits; where that is.
+  EventId prepare(std::size_t unit, bool was_there) {
+    const PlannedUnit& planned = plan_.planned[unit];
+    const bool copies = scheme_.offload.parameters;
+    const bool casts =
+        plan_.shards() && plan_.computed(planned) != planned.stored && (copies || !was_there);
+    if (!copies && !casts) return from_;
+    streams_.hold_on(casts_, OperationKind::pack, from_);
+    if (copies) {
+      writer_.launch_copies(1);
+      streams_.hold_for_launch(casts_, OperationKind::host_copy);
+      streams_.work_on(casts_, OperationKind::host_copy, offload_.copies(1, planned.sizes.stored));
+    }
+    if (casts) {
+      streams_.hold_for_launch(casts_, OperationKind::pack);
+      streams_.work_on(
+          casts_, OperationKind::pack,
+          writer_.kernels().cast(planned.sizes.stored, planned.sizes.gathered_shard(plan_.ranks)));
+    }
+    const EventId ready = streams_.record_on(casts_, OperationKind::pack);
+    if (copies) gathered_[unit].copied = ready;
+    return ready;
+  }
   /// By an event that the host records now: where launches are counted, behind its launch, whatever the stream of
   /// all-gathers holds.
   void wait_for(std::size_t unit) {
     const std::optional<Launched> launched = std::exchange(gathered_[unit].launched, std::nullopt);
-    if (launched) writer_.wait_for(*launched);
+    const auto copied = std::exchange(gathered_[unit].copied, std::nullopt);
+    if (launched)
+      writer_.wait_for(*launched);
+    else if (copied)
+      streams_.hold_compute(OperationKind::host_copy, *copied);
     if (!streams_.waits_for_launches()) return;
     streams_.hold_for_launch(unshards_, OperationKind::pack);
     streams_.hold_compute(
@@ -362,10 +392,19 @@ class Fsdp1Writer {
     if (plan_.reduced(planned) != planned.stored) work += kernels.cast(shard, planned.sizes.stored);
     if (plan_.shards() && std::exchange(gathered_[unit].has_shard, true))
       work += kernels.accumulate(planned.sizes.stored);
-    if (work == Duration()) return;
-    streams_.hold_for_launch(stream, OperationKind::pack);
-    streams_.work_on(stream, OperationKind::pack, work);
-    shard_is_there_ = streams_.record_on(stream, OperationKind::pack);
+    if (work > Duration()) {
+      streams_.hold_for_launch(stream, OperationKind::pack);
+      streams_.work_on(stream, OperationKind::pack, work);
+    }
+    if (scheme_.offload.optimizer) {
+      writer_.launch_copies(1);
+      streams_.hold_for_launch(stream, OperationKind::host_copy);
+      streams_.work_on(stream, OperationKind::host_copy, offload_.copies(1, planned.sizes.stored));
+      if (!plan_.shards())
+        writer_.hold_for_host(streams_.record_on(stream, OperationKind::host_copy));
+    }
+    if (work > Duration() || scheme_.offload.optimizer)
+      shard_is_there_ = streams_.record_on(stream, OperationKind::pack);
   }
 
   /// The memory of a unit, from an event on …
@@ -383,10 +422,12 @@ class Fsdp1Writer {
     bool has_gradient = false;  ///< of the whole unit, of a micro-batch before
     bool has_shard = false;     ///< reduced, of a micro-batch before
     std::optional<Launched> launched;
+    std::optional<EventId> copied;  ///< from the host
   };
 
   const Fsdp1Plan& plan_;
   const Fsdp1& scheme_;
+  const OffloadCosts offload_;
   SchemeWriter writer_;
   RankStreams& streams_;
   const RankStreams::Beside casts_;
@@ -432,7 +473,9 @@ PlannedStep schedule_fsdp1(const Job& job, const Fsdp1& scheme, const StepKind& 
       job, states, collectives, [&](const RankClass& alike, const Recording& recording) {
         return Fsdp1Writer(job, plan, collectives, kind, alike, recording, freed).write();
       });
-  step.host_reads = freed > 0;  // it never gets further ahead than the last unit that was freed
+  step.host_reads =
+      freed > 0 ||
+      scheme.offload.optimizer;  // it never gets further ahead than the last unit that was freed
   return step;
 }
 

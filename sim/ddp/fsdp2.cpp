@@ -10,6 +10,10 @@
 // other groups, or all of them with separate_groups, share the links. The root is gathered once, unless it is resharded, too, and reduced when backward is over; a group that the step's input
 // alone reaches is reduced behind it.
 //
+// With CPUOffloadPolicy a shard is copied from the host in front of its copy in, on the same stream, and its reduced gradient to the
+// host behind the reduction. A copy that is added to a gradient there holds the host up, which adds; else the host waits for
+// all of them when backward is over, and steps.
+//
 // Frozen parameters are gathered with their group, and nothing of them is reduced. A frozen group that backward does not come
 // to is gathered again all the same if it is the one ahead of a group that it does come to (_backward_prefetch looks at the order of
 // forward alone), and waited for when backward is over.
@@ -18,6 +22,7 @@
 #include <optional>
 #include <utility>
 
+#include "offload_costs.hpp"
 #include "process_groups.hpp"
 #include "scheme_writer.hpp"
 #include "schemes.hpp"
@@ -46,6 +51,7 @@ struct Fsdp2Plan {
   int ranks;  ///< that shard together
   int again;  ///< that gather again in backward, each a part that it kept of what forward gathered if they are fewer
   double stepped;  ///< share of the parameters rank 0 steps
+  Bytes shards;    ///< of those, as stored
 
   bool keeps_parts() const { return again < ranks; }
   Dtype computed(const PlannedGroup& group) const {
@@ -65,19 +71,19 @@ Fsdp2Plan plan_fsdp2(const Job& job, const Fsdp2& scheme) {
                  .planned = {},
                  .ranks = group.ranks(),
                  .again = again.ranks(),
-                 .stepped = 0};
+                 .stepped = 0,
+                 .shards = {}};
   const std::vector<bool> written = gradients_written(job.workload());
   const auto sizes_of = [&](const Unit& unit) {
     return row_sharded_unit(job.workload(), unit, plan.ranks, scheme.param_dtype,
                             scheme.reduce_dtype);
   };
   Bytes whole;
-  Bytes stored;
   for (const Unit& unit : plan.units) {
     UnitSizes sizes = sizes_of(unit);
     const UnitSizes steps = sizes_of(trained_of(job.workload(), unit));
     whole += steps.whole;
-    stored += steps.stored;
+    plan.shards += steps.stored;
     // Those of its parameters that have a gradient are reduced.
     Unit reduced = unit;
     std::erase_if(reduced.parameters, [&](std::size_t p) { return !written[p]; });
@@ -111,7 +117,7 @@ Fsdp2Plan plan_fsdp2(const Job& job, const Fsdp2& scheme) {
                                 StepPhase::backward);
     plan.planned.push_back(std::move(planned));
   }
-  plan.stepped = share_of(stored, whole);
+  plan.stepped = share_of(plan.shards, whole);
   return plan;
 }
 
@@ -121,6 +127,7 @@ class Fsdp2Writer {
               const StepKind& kind, const RankClass& alike, const Recording& recording)
       : plan_(plan),
         scheme_(plan.scheme),
+        offload_(job, plan.scheme.offload),
         writer_(job, collectives, kind, alike, recording),
         streams_(writer_.streams()),
         copies_in_(streams_.open()),
@@ -146,7 +153,10 @@ class Fsdp2Writer {
       adds = !sync;
       has_shards_ = has_shards_ || sync;
     }
-    writer_.optimizer(plan_.stepped);
+    if (scheme_.offload.optimizer)
+      writer_.optimizer_on_host(offload_.step(plan_.shards));
+    else
+      writer_.optimizer(plan_.stepped);
     return writer_.finish();
   }
 
@@ -234,7 +244,18 @@ class Fsdp2Writer {
   void unshard(std::size_t unit) {
     if (std::exchange(gathered_[unit].is_there, true)) return;
     const PlannedGroup& planned = plan_.planned[unit];
+    copy_from_host(unit);
     gather(unit, planned.gather, gathers_, copy_in(planned));
+  }
+
+  void copy_from_host(std::size_t unit) {
+    if (!scheme_.offload.parameters) return;
+    const std::size_t tensors = plan_.units[unit].parameters.size();
+    writer_.launch_copies(tensors);
+    streams_.hold_for_launch(copies_in_, OperationKind::host_copy);
+    streams_.work_on(
+        copies_in_, OperationKind::host_copy,
+        offload_.copies(static_cast<std::int64_t>(tensors), plan_.planned[unit].sizes.stored));
   }
 
   /// A cast, where there is one, makes a copy of its own (_get_param_all_gather_inputs).
@@ -249,7 +270,10 @@ class Fsdp2Writer {
     const PlannedGroup& planned = plan_.planned[unit];
     if (!planned.gather_again || std::exchange(gathered_[unit].is_there, true)) return;
     const auto kept = std::exchange(gathered_[unit].kept, std::nullopt);
-    if (kept) streams_.hold_on(copies_in_, OperationKind::pack, *kept);
+    if (kept)
+      streams_.hold_on(copies_in_, OperationKind::pack, *kept);
+    else
+      copy_from_host(unit);
     const UnitSizes& sizes = planned.sizes;
     const KernelCosts& kernels = writer_.kernels();
     gather(unit, *planned.gather_again, gathers_again_,
@@ -320,12 +344,27 @@ class Fsdp2Writer {
     Duration work;
     if (divides) work += kernels.copy(shard);
     if (plan_.reduced(planned) != planned.stored) work += kernels.cast(shard, planned.sizes.stored);
-    if (has_shards_)
+    if (has_shards_ && !scheme_.offload.optimizer)
       for (const Bytes parameter : planned.shards) work += kernels.accumulate(parameter);
-    if (work == Duration()) return;
-    streams_.hold_for_launch(stream, OperationKind::pack);
-    streams_.work_on(stream, OperationKind::pack, work);
-    shard_is_there_ = streams_.record_on(stream, OperationKind::pack);
+    if (work > Duration()) {
+      streams_.hold_for_launch(stream, OperationKind::pack);
+      streams_.work_on(stream, OperationKind::pack, work);
+    }
+    if (scheme_.offload.optimizer) copy_to_host(stream, planned);
+    if (work > Duration() || scheme_.offload.optimizer)
+      shard_is_there_ = streams_.record_on(stream, OperationKind::pack);
+  }
+
+  void copy_to_host(RankStreams::Beside stream, const PlannedGroup& planned) {
+    writer_.launch_copies(planned.shards.size());
+    Bytes bytes;
+    for (const Bytes parameter : planned.shards) bytes += parameter;
+    streams_.hold_for_launch(stream, OperationKind::host_copy);
+    streams_.work_on(stream, OperationKind::host_copy,
+                     offload_.copies(static_cast<std::int64_t>(planned.shards.size()), bytes));
+    if (has_shards_)
+      writer_.hold_for_host(streams_.record_on(stream, OperationKind::host_copy),
+                            offload_.moves(3 * bytes));
   }
 
   struct Gathered {
@@ -336,6 +375,7 @@ class Fsdp2Writer {
 
   const Fsdp2Plan& plan_;
   const Fsdp2& scheme_;
+  const OffloadCosts offload_;
   SchemeWriter writer_;
   RankStreams& streams_;
   const RankStreams::Beside copies_in_;
@@ -362,10 +402,12 @@ PlannedStep schedule_fsdp2(const Job& job, const Fsdp2& scheme, const StepKind& 
                            const std::vector<RankState>& states) {
   const Fsdp2Plan plan = plan_fsdp2(job, scheme);
   StepCollectives collectives;
-  return planned_step(job, states, collectives,
-                      [&](const RankClass& alike, const Recording& recording) {
-                        return Fsdp2Writer(job, plan, collectives, kind, alike, recording).write();
-                      });
+  PlannedStep step = planned_step(
+      job, states, collectives, [&](const RankClass& alike, const Recording& recording) {
+        return Fsdp2Writer(job, plan, collectives, kind, alike, recording).write();
+      });
+  step.host_reads = scheme.offload.optimizer;
+  return step;
 }
 
 }  // namespace ddpsim

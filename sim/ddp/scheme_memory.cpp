@@ -25,6 +25,7 @@ struct ShardedStep {
   bool whole_gradients = false;      ///< of micro-batches that nobody reduced
   std::optional<Dtype> param_dtype;  ///< computed in
   std::optional<Dtype> reduce_dtype;
+  bool offloads = false;  ///< shards of all three stay on the host
 };
 
 ShardedStep sharded_step(const Job& job, Fsdp1 scheme) {
@@ -42,7 +43,8 @@ ShardedStep sharded_step(const Job& job, Fsdp1 scheme) {
                    .prefetches = scheme.backward_prefetch != BackwardPrefetch::none,
                    .whole_gradients = scheme.no_sync && job.options().ddp.accumulate > 1,
                    .param_dtype = scheme.param_dtype,
-                   .reduce_dtype = scheme.reduce_dtype};
+                   .reduce_dtype = scheme.reduce_dtype,
+                   .offloads = scheme.offload.any()};
   for (const Unit& unit : step.units) {
     step.sizes.push_back(flat_unit(
         job.workload(), unit,
@@ -60,7 +62,8 @@ ShardedStep sharded_step(const Job& job, const Fsdp2& scheme) {
                    .prefetches_unreached = true,
                    .whole_gradients = scheme.no_sync && job.options().ddp.accumulate > 1,
                    .param_dtype = scheme.param_dtype,
-                   .reduce_dtype = scheme.reduce_dtype};
+                   .reduce_dtype = scheme.reduce_dtype,
+                   .offloads = scheme.offload.any()};
   const bool frees = scheme.reshard_after_forward || scheme.reshard_to;
   for (const Unit& unit : step.units) {
     const auto sizes_of = [&](const Unit& of) {
@@ -108,20 +111,25 @@ class ShardedMemory {
       const Dtype dtype = workload_.parameters[step_.units[u].parameters.front()].dtype;
       const Bytes trained = trained_shard(u);
       const OptimizerBytes optimizer = optimizer_bytes(job.options().optimizer, dtype, trained);
-      always_.parameters += stored;
-      always_.optimizer += optimizer.state;
-      masters_ += optimizer.masters;
       shards_ += trained;
-      allocator_.allocate(stored);
-      allocator_.allocate(optimizer.state);
+      if (step_.offloads) {
+        host_ += stored + trained + optimizer.state;
+      } else {
+        always_.parameters += stored;
+        always_.optimizer += optimizer.state;
+        masters_ += optimizer.masters;
+        allocator_.allocate(stored);
+        allocator_.allocate(optimizer.state);
+      }
       if (step_.whole_gradients && trains(u)) always_.gradients += step_.sizes[u].gradient;
     }
   }
 
   PeakMemory peak() {
     backward();
-    optimizer();
+    if (!step_.offloads) optimizer();
     PeakMemory peak = highest_.take();
+    peak.host = host_;
     peak.rounding = allocator_.rounding();
     peak.segments = allocator_.segments();
     return peak;
@@ -202,7 +210,7 @@ class ShardedMemory {
             now.buckets -
             (step_.frees_in_backward ? std::exchange(reducing, sizes.reduced) : sizes.reduced);
         if (!step_.whole_gradients) now.gradients = now.gradients - written(unit, k);
-        now.gradients += trained_shard(unit);
+        if (!step_.offloads) now.gradients += trained_shard(unit);
         free(unit);
       }
     }
@@ -242,6 +250,7 @@ class ShardedMemory {
   MemoryParts always_;
   Bytes shards_;   ///< of all parameters, as stored
   Bytes masters_;  ///< of those
+  Bytes host_;     ///< what stays there
   Highest highest_;
 };
 
@@ -306,6 +315,7 @@ struct Mixed {
   std::int64_t elements = 0;    ///< of parameters …
   std::int64_t trained = 0;     ///< … and of those that are not frozen
   std::int64_t persistent = 0;  ///< of those, never sharded by stage 3
+  std::int64_t largest = 0;     ///< of one parameter
   std::int64_t size = 0;        ///< bytes of one, as computed in
   int states = 0;               ///< of the optimizer
 
@@ -319,6 +329,7 @@ Mixed mixed(const Job& job, std::optional<Dtype> param_dtype, std::int64_t persi
     if (parameter.ignored) continue;
     const std::int64_t elements = elements_of(parameter);
     found.elements += elements;
+    found.largest = std::max(found.largest, elements);
     if (!parameter.frozen) found.trained += elements;
     if (elements <= persistent_up_to) found.persistent += elements;
     found.size = std::max(found.size, element_size(param_dtype.value_or(parameter.dtype)));
@@ -365,14 +376,26 @@ PeakMemory zero_memory(const Job& job, const Zero& scheme) {
   if (third) {
     const std::int64_t sharded = model.elements - model.persistent;
     const std::int64_t live = std::min(sharded, scheme.stage3_max_live_parameters);
-    always.parameters = model.computed((sharded + ranks - 1) / ranks + model.persistent + live);
+    const std::int64_t kept = scheme.offload.parameters ? 0 : (sharded + ranks - 1) / ranks;
+    always.parameters = model.computed(kept + model.persistent + live);
   }
-  always.optimizer = Mixed::single(owned) * (model.states + 1);
-  if (scheme.stage > 1) always.gradients = model.computed(owned);
+  Bytes host;
+  if (scheme.offload.optimizer) {  // fp32 parameters, gradients and state
+    host = Mixed::single(owned) * (model.states + 2);
+    // Of the largest gradient, what comes back from the host to be added to.
+    if (!third) always.temporaries = model.computed(model.largest);
+  } else {
+    always.optimizer = Mixed::single(owned) * (model.states + 1);
+    if (scheme.stage > 1) always.gradients = model.computed(owned);
+  }
+  if (scheme.offload.parameters) host += model.computed((model.elements + ranks - 1) / ranks);
   const bool two = !third && scheme.overlap_comm.value_or(false);
   if (scheme.stage > 1 || scheme.overlap_comm.value_or(false))
     always.buckets = model.computed(scheme.reduce_bucket_size) * (two ? 2 : 1);
-  return with_buffers(job, always, model, scheme.stage == 1, Mixed::single(owned));
+  PeakMemory peak = with_buffers(job, always, model, scheme.stage == 1,
+                                 scheme.offload.optimizer ? Bytes() : Mixed::single(owned));
+  peak.host = host;
+  return peak;
 }
 
 PeakMemory megatron_memory(const Job& job, const MegatronOptimizer& scheme) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "between_steps.hpp"
+#include "collective_stretches.hpp"
 #include "ddpsim/sim/assert.hpp"
 #include "ddpsim/sim/step.hpp"
 #include "intervals.hpp"
@@ -19,18 +20,27 @@ bool is_a_collective(OperationKind purpose) {
          purpose == OperationKind::all_reduce || purpose == OperationKind::broadcast;
 }
 
+bool waits_for_a_copy(const Operation& operation) {
+  return operation.action == Action::wait && (operation.purpose == OperationKind::pack ||
+                                              operation.purpose == OperationKind::host_copy);
+}
+
 class Walk {
  public:
-  explicit Walk(const PlannedStep& planned) : planned_(planned) {}
+  Walk(const PlannedStep& planned, std::vector<Interval> host_copies)
+      : planned_(planned), host_copies_(std::move(host_copies)) {}
 
   void add(const Operation& operation, const OperationTime& time) {
     const Duration passed = time.end - cursor_;
     const bool works = operation.action == Action::work;
     if (operation.action == Action::wait && is_a_collective(operation.purpose)) {
       phase_ = planned_.collectives[operation.collective].phase;
-      exposed_[static_cast<std::size_t>(phase_)] += passed;
+      // In front of a collective it may be a copy from the host that compute waits for.
+      const Duration copied = length_within(host_copies_, cursor_, time.end);
+      times_.finalize += copied;
+      exposed_[static_cast<std::size_t>(phase_)] += passed - copied;
       stands_.push_back({cursor_, time.end});
-    } else if (operation.action == Action::wait && operation.purpose == OperationKind::pack) {
+    } else if (waits_for_a_copy(operation)) {
       times_.finalize += passed;
     } else if (operation.purpose == OperationKind::model_averaging) {
       times_.model_averaging += passed;
@@ -60,7 +70,8 @@ class Walk {
   void enter(OperationKind purpose) {
     if (purpose == OperationKind::forward) phase_ = StepPhase::forward;
     if (purpose == OperationKind::backward) phase_ = StepPhase::backward;
-    if (purpose == OperationKind::optimizer) phase_ = StepPhase::optimizer;
+    if (purpose == OperationKind::optimizer || purpose == OperationKind::host_step)
+      phase_ = StepPhase::optimizer;
   }
   Duration& part() {
     switch (phase_) {
@@ -83,6 +94,7 @@ class Walk {
   }
 
   const PlannedStep& planned_;
+  const std::vector<Interval> host_copies_;  ///< while no collective transfers
   StepTimes times_;
   StepTimes work_;  ///< forward, backward and optimizer with nothing in their way
   StepPhase phase_ = StepPhase::forward;
@@ -91,13 +103,22 @@ class Walk {
   TimePoint cursor_;
 };
 
+std::vector<Interval> host_copies_alone(const PlannedStep& planned, const Execution& execution,
+                                        const Job& job) {
+  std::vector<Interval> copies;
+  if (offload_of(job.options().scheme) == nullptr) return copies;
+  for (const CollectiveStretch& stretch : collective_stretches(planned, execution, job))
+    if (stretch.cause == LossCause::offload) copies.push_back({stretch.start, stretch.end});
+  return copies;
+}
+
 }  // namespace
 
 StepTimes attribute_scheme_times(const PlannedStep& planned, const Execution& execution,
                                  const Job& job) {
   const Program& program = planned.schedule.ranks.front().compute;
   const std::vector<OperationTime>& operations = execution.ranks.front().compute;
-  Walk walk(planned);
+  Walk walk(planned, host_copies_alone(planned, execution, job));
   for (std::size_t i = 0; i < program.size(); ++i) walk.add(program[i], operations[i]);
   StepTimes times = walk.times();
 

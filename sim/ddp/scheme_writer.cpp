@@ -113,6 +113,29 @@ void SchemeWriter::leave_out_optimizer() {
   written_.optimizer_left_out = streams_.scaled(recording_.optimizer());
 }
 
+void SchemeWriter::optimizer_on_host(Duration step) {
+  leave_out_optimizer();
+  streams_.note_kernels(OperationKind::optimizer, launches_.optimizer);
+  constexpr auto purpose = OperationKind::host_step;
+  streams_.hold_host(purpose, streams_.record_on_compute(purpose));
+  streams_.host(purpose, step);
+  streams_.hold_compute(purpose, streams_.record_on_host(purpose),
+                        job_.options().costs.launch_latency);
+}
+
+void SchemeWriter::hold_for_host(EventId there, Duration work) {
+  constexpr auto purpose = OperationKind::host_copy;
+  streams_.hold_host(purpose, there);
+  if (work > Duration()) streams_.host(OperationKind::host_step, work);
+  streams_.hold_compute(purpose, streams_.record_on_host(purpose),
+                        job_.options().costs.launch_latency);
+}
+
+void SchemeWriter::launch_copies(std::size_t tensors) {
+  streams_.launch(OperationKind::host_copy, job_.options().costs.host_hook_kernel,
+                  static_cast<std::int64_t>(tensors));
+}
+
 SchemeWriter::Launched SchemeWriter::launch(RankStreams::Beside stream,
                                             const StepCollective& collective,
                                             std::vector<EventId> ready,

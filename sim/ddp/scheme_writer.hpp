@@ -40,6 +40,8 @@ class SchemeWriter {
   void optimizer(double share);
   /// Others step all of the parameters.
   void leave_out_optimizer();
+  /// The host steps what this rank does, behind all that compute has waited for; it takes so long.
+  void optimizer_on_host(Duration step);
 
   /// Adds to gradients of so many bytes that are there.
   void accumulate(Bytes gradients);
@@ -74,6 +76,11 @@ class SchemeWriter {
   void call_hook(Duration hook);
   /// The host waits for all that compute has done, which has nothing to do until more is launched.
   void read_on_host();
+
+  /// The host waits until the GPU has come there, and then works so long. The GPU has nothing to do until it launches more.
+  void hold_for_host(EventId there, Duration work = Duration());
+  /// So many tensors are copied between host and GPU.
+  void launch_copies(std::size_t tensors);
 
   RankStep finish();
 

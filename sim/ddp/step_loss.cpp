@@ -40,6 +40,9 @@ LossCause cause_of(OperationKind purpose) {
     case OperationKind::comm_hook:
     case OperationKind::copy_out:
       return LossCause::copies;
+    case OperationKind::host_copy:
+    case OperationKind::host_step:
+      return LossCause::offload;
     default:
       return LossCause::hooks;
   }
@@ -104,11 +107,12 @@ class ComputeWalk {
             stretches_[i]);
   }
 
-  /// In forward or backward, for one collective: what is no waiting for other ranks is that collective's.
+  /// In forward or backward, for one collective: what is no waiting for other ranks, or for a copy in front of it, is that
+  /// collective's.
   void standing_still(OperationKind purpose, const OperationTime& time) {
     Duration own = time.end - time.start;
     for_each_within(time, [&](TimePoint start, TimePoint end, const CollectiveStretch& stretch) {
-      if (!stretch.waits()) return;
+      if (stretch.transfers()) return;
       loss_[stretch.cause] += end - start;
       own -= end - start;
     });
@@ -203,6 +207,7 @@ std::string_view name_of(LossCause cause) {
                                                                 "exposed_reduce_scatter",
                                                                 "exposed_broadcast",
                                                                 "sharded_optimizer",
+                                                                "offload",
                                                                 "launch_bound",
                                                                 "input",
                                                                 "unexplained"};

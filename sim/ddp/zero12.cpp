@@ -15,6 +15,11 @@
 // owner changes once it holds more than the bucket. Stage 1 without overlap_comm has no hooks: it begins when backward is
 // over, in the order of definition. Stage 1 reduces in the last micro-batch, stage 2 in each.
 //
+// With offload_optimizer what is owned of a bucket goes to the host where it was reduced: in the last micro-batch in fp32, and
+// the host reads of every gradient whether it overflowed before it copies it, so that nothing overlaps with the reduction. Other
+// micro-batches add what is on the host to what was reduced, on the GPU, and copy the sum back. The host unscales, steps and
+// casts; what is owned is copied to the GPU in front of the all-gather.
+//
 // Behind the optimizer one all-gather of all parameters, padded to twice the ranks: allgather_bucket_size counts only where
 // PyTorch has no all_gather_into_tensor. Recorded with DeepSpeed 0.19.8 on 2 and 4 ranks.
 
@@ -26,6 +31,7 @@
 #include <vector>
 
 #include "gradient_buckets.hpp"
+#include "offload_costs.hpp"
 #include "scheme_writer.hpp"
 #include "schemes.hpp"
 #include "unit_sizes.hpp"
@@ -43,6 +49,7 @@ struct PlannedReduction {
 
 struct PlannedBucket {
   std::vector<PlannedReduction> reductions;
+  Bytes single;  ///< all of them, of fp32
   Bytes gradients() const {
     Bytes all;
     for (const PlannedReduction& reduction : reductions) all += reduction.gradients;
@@ -117,6 +124,9 @@ Zero12Plan plan_zero12(const Job& job, const Zero& scheme) {
   };
   for (const std::vector<std::size_t>& bucket : plan.buckets) {
     PlannedBucket planned;
+    for (const std::size_t parameter : bucket)
+      planned.single +=
+          Bytes(elements_of(workload.parameters[parameter]) * element_size(Dtype::float32));
     const auto add = [&](Bytes gradients, Bytes reduced) {
       planned.reductions.push_back(
           {gradients,
@@ -162,6 +172,7 @@ class Zero12Writer {
       : job_(job),
         plan_(plan),
         scheme_(plan.scheme),
+        offload_(job, plan.scheme.offload),
         writer_(job, collectives, kind, alike, recording),
         streams_(writer_.streams()),
         reductions_(streams_.open()),
@@ -171,7 +182,9 @@ class Zero12Writer {
   RankStep write() {
     for (int batch = 0; batch < writer_.micro_batches(); ++batch) {
       const bool every = scheme_.stage == 2;
-      const bool reduces = every || batch + 1 == writer_.micro_batches();
+      is_first_ = batch == 0;
+      is_last_ = batch + 1 == writer_.micro_batches();
+      const bool reduces = every || is_last_;
       writer_.begin_batch(!every && batch > 0);
       writer_.forward_to(1);
       if (!reduces)
@@ -180,7 +193,8 @@ class Zero12Writer {
         reduce_in_backward();
       else
         reduce_after_backward();
-      if (every && batch > 0) writer_.pack(writer_.kernels().accumulate(owned(all_gradients())));
+      if (every && batch > 0 && !scheme_.offload.optimizer)
+        writer_.pack(writer_.kernels().accumulate(owned(all_gradients())));
     }
     step();
     return writer_.finish();
@@ -246,8 +260,43 @@ class Zero12Writer {
       }
       run(kernels.cast(owned(sent), owned(reduction.gradients)));
     }
-    run(kernels.copy(owned(planned.gradients())));  // to where the optimizer reads it
+    if (scheme_.offload.optimizer)
+      copy_to_host(bucket);
+    else
+      run(kernels.copy(owned(planned.gradients())));  // to where the optimizer reads it
     if (plan_.overlaps) owned_is_there_ = streams_.record_on(reductions_, OperationKind::pack);
+  }
+
+  void copy_to_host(std::size_t bucket) {
+    const KernelCosts& kernels = writer_.kernels();
+    const Bytes gradients = owned(plan_.planned[bucket].gradients());
+    const auto tensors = static_cast<std::int64_t>(plan_.buckets[bucket].size());
+    const std::int64_t own = (tensors + ranks_ - 1) / ranks_;
+    writer_.launch_copies(static_cast<std::size_t>(own));
+    if (!is_first_ || !is_last_) {
+      if (!is_first_) {
+        copy(own, gradients);  // what the micro-batches before left
+        run(kernels.accumulate(gradients));
+      }
+      copy(own, gradients);
+    }
+    if (!is_last_) return;
+    run(kernels.copy(gradients));  // read for its norm, and for what is no number
+    const DdpCosts& costs = job_.options().costs;
+    const EventId there = plan_.overlaps ? streams_.record_on(reductions_, OperationKind::pack)
+                                         : streams_.record_on_compute(OperationKind::pack);
+    writer_.hold_for_host(there, (costs.event_latency + costs.launch_latency) * (own - 1));
+    const Bytes single = owned(plan_.planned[bucket].single);
+    run(kernels.cast(gradients, single));
+    copy(own, single);
+  }
+
+  void copy(std::int64_t tensors, Bytes bytes) {
+    const Duration copies = offload_.copies(tensors, bytes);
+    if (plan_.overlaps)
+      streams_.work_on(reductions_, OperationKind::host_copy, copies);
+    else
+      streams_.compute(OperationKind::host_copy, copies);
   }
 
   void run(Duration kernel) {
@@ -271,8 +320,14 @@ class Zero12Writer {
           writer_.launch({}, *read, {streams_.record_on_compute(OperationKind::backward)}));
       writer_.read_on_host();
     }
-    writer_.optimizer(plan_.stepped_share);
-    writer_.pack(writer_.kernels().cast(plan_.stepped, plan_.stepped_cast));
+    if (scheme_.offload.optimizer) {  // unscaled, stepped, cast
+      writer_.optimizer_on_host(offload_.moves(2 * plan_.stepped) + offload_.step(plan_.stepped) +
+                                offload_.moves(plan_.stepped + plan_.stepped_cast));
+      streams_.compute(OperationKind::host_copy, offload_.copies(1, plan_.stepped_cast));
+    } else {
+      writer_.optimizer(plan_.stepped_share);
+      writer_.pack(writer_.kernels().cast(plan_.stepped, plan_.stepped_cast));
+    }
     writer_.wait_for(
         writer_.launch({}, plan_.gather, {streams_.record_on_compute(OperationKind::optimizer)}));
   }
@@ -288,12 +343,15 @@ class Zero12Writer {
   const Job& job_;
   const Zero12Plan& plan_;
   const Zero& scheme_;
+  const OffloadCosts offload_;
   SchemeWriter writer_;
   RankStreams& streams_;
   const RankStreams::Beside reductions_;
   const std::int64_t ranks_;
   const std::vector<std::size_t> complete_;  ///< by bucket
-  std::vector<Launched> reducing_;           ///< not yet waited for
+  bool is_first_ = true;                     ///< of the micro-batches
+  bool is_last_ = true;
+  std::vector<Launched> reducing_;  ///< not yet waited for
   std::optional<EventId> owned_is_there_;
 };
 

@@ -13,6 +13,9 @@
 //
 // Every gradient is reduce-scattered, in each micro-batch, those of parameters that persist, too; what persists is gathered
 // behind the optimizer, parameter by parameter, frozen ones among them. All-gathers and reduce-scatters share a communicator, in the order issued.
+// With offload_param a parameter's part is copied from the host before it is gathered, and the host waits for that. With
+// offload_optimizer reduced parts go to the host, and back to be added to and to be cast; in the last micro-batch they go there in
+// fp32, where the host unscales and steps. What it stepped is cast there, and copied to the GPU where parameters are.
 // ZeRO++: with zero_hpz_partition_size backward gathers within the group; quantised weights are gathered as 8 bits an element,
 // quantised gradients sent as 4 bits (in an all-to-all of as many bytes), scales not counted.
 // Recorded with DeepSpeed 0.19.8 on 2 and 4 ranks, but for ZeRO++.
@@ -26,6 +29,7 @@
 #include <vector>
 
 #include "gradient_buckets.hpp"
+#include "offload_costs.hpp"
 #include "process_groups.hpp"
 #include "scheme_writer.hpp"
 #include "schemes.hpp"
@@ -75,6 +79,7 @@ class Zero3Sizes {
 
 struct Zero3Bucket {
   Bytes computed;
+  Bytes single;  ///< of a rank's parts, in fp32
   StepCollective reduce;
 };
 
@@ -113,6 +118,7 @@ Zero3Plan plan_zero3(const Job& job, const Zero& scheme) {
     Bytes reduced;
     for (const std::size_t parameter : bucket) {
       planned.computed += plan.sizes.computed(parameter);
+      planned.single += Bytes(plan.sizes.padded(parameter) / ranks * element_size(Dtype::float32));
       reduced += plan.sizes.reduced(parameter);
     }
     planned.reduce = named(plan.all.within(CollectiveKind::reduce_scatter, reduced),
@@ -146,6 +152,7 @@ class Zero3Writer {
               const StepKind& kind, const RankClass& alike, const Recording& recording)
       : job_(job),
         plan_(plan),
+        offload_(job, plan.scheme.offload),
         writer_(job, collectives, kind, alike, recording),
         streams_(writer_.streams()),
         gathers_(streams_.open()),
@@ -258,6 +265,11 @@ class Zero3Writer {
       streams_.hold_on(gathers_, OperationKind::pack,
                        streams_.record_on_host(OperationKind::launch));
     const auto shard = [&](Bytes of) { return Bytes(of.count() / group.ranks()); };
+    if (plan_.scheme.offload.parameters && !again) {
+      writer_.launch_copies(parameters.size());
+      copy(gathers_, static_cast<std::int64_t>(parameters.size()), shard(gather.computed));
+      writer_.hold_for_host(recorded_on(gathers_));
+    }
     if (!gather.is_apart)
       run(gathers_, writer_.kernels().cast(shard(gather.computed), shard(gather.gathered)));
     gather.launched = writer_.launch(
@@ -307,11 +319,42 @@ class Zero3Writer {
       writer_.wait_for(launched);
     }
     const Bytes shard = plan_.sizes.shard(planned.computed);
-    run(reductions_,
-        batch_ > 0 ? kernels.accumulate(shard) : kernels.cast(plan_.sizes.shard(sent), shard));
+    const Duration put = kernels.cast(plan_.sizes.shard(sent), shard);
+    if (plan_.scheme.offload.optimizer)
+      copy_to_host(bucket, shard, put);
+    else
+      run(reductions_, batch_ > 0 ? kernels.accumulate(shard) : put);
     if (!plan_.overlaps) return;
     shard_is_there_ = streams_.record_on(reductions_, OperationKind::pack);
     reducing_.push_back(*shard_is_there_);
+  }
+
+  void copy_to_host(std::size_t bucket, Bytes shard, Duration put) {
+    const auto tensors = static_cast<std::int64_t>(plan_.buckets[bucket].size());
+    const bool is_last = batch_ + 1 == writer_.micro_batches();
+    writer_.launch_copies(plan_.buckets[bucket].size());
+    if (batch_ > 0) {
+      copy(reductions_, tensors, shard);  // what the micro-batches before left
+      run(reductions_, writer_.kernels().accumulate(shard));
+      copy(reductions_, tensors, shard);
+    } else {
+      run(reductions_, put);
+      copy(reductions_, tensors, shard);
+      copy(reductions_, tensors, shard);  // and back, to be read on the GPU
+    }
+    if (!is_last) return;
+    const Bytes single = plan_.planned[bucket].single;
+    run(reductions_, writer_.kernels().copy(shard));  // read for its norm
+    run(reductions_, writer_.kernels().cast(shard, single));
+    copy(reductions_, tensors, single);
+  }
+
+  void copy(RankStreams::Beside stream, std::int64_t tensors, Bytes bytes) {
+    const Duration copies = offload_.copies(tensors, bytes);
+    if (plan_.overlaps)
+      streams_.work_on(stream, OperationKind::host_copy, copies);
+    else
+      streams_.compute(OperationKind::host_copy, copies);
   }
 
   void run(RankStreams::Beside stream, Duration kernel) {
@@ -331,14 +374,24 @@ class Zero3Writer {
     };
     launch_and_wait(plan_.norm, OperationKind::backward);
     writer_.read_on_host();
-    writer_.optimizer(plan_.stepped_share);
-    writer_.pack(writer_.kernels().cast(plan_.stepped, plan_.stepped_cast));
+    if (plan_.scheme.offload.optimizer) {  // unscaled, stepped, cast
+      writer_.optimizer_on_host(offload_.moves(2 * plan_.stepped) + offload_.step(plan_.stepped) +
+                                offload_.moves(plan_.stepped + plan_.stepped_cast));
+      if (!plan_.scheme.offload.parameters)
+        streams_.compute(OperationKind::host_copy, offload_.copies(1, plan_.stepped_cast));
+    } else {
+      writer_.optimizer(plan_.stepped_share);
+      writer_.pack(writer_.kernels().cast(plan_.stepped, plan_.stepped_cast));
+      if (plan_.scheme.offload.parameters)
+        streams_.compute(OperationKind::host_copy, offload_.copies(1, plan_.stepped_cast));
+    }
     for (const StepCollective& parameter : plan_.persistent)
       launch_and_wait(parameter, OperationKind::optimizer);
   }
 
   const Job& job_;
   const Zero3Plan& plan_;
+  const OffloadCosts offload_;
   SchemeWriter writer_;
   RankStreams& streams_;
   const RankStreams::Beside gathers_;

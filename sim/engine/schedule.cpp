@@ -46,6 +46,10 @@ std::string_view name_of(OperationKind purpose) {
       return "pack, cast, unpack";
     case OperationKind::join:
       return "join";
+    case OperationKind::host_copy:
+      return "copy between host and GPU";
+    case OperationKind::host_step:
+      return "optimizer on the host";
   }
   return "";
 }

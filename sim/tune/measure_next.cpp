@@ -125,6 +125,9 @@ std::optional<NextMeasurement> measurement_of(ErrorSource source, const Job& job
       return measure_ranks(job.workload());
     case ErrorSource::launch_cost:
       return next("time a few steps of this job on one GPU", "--measured-step TIME");
+    case ErrorSource::host_work:
+      return next("time optimizer.step() of one rank of this job, while all of a node step",
+                  "cpu_rate=GB/S in --scheme");
     case ErrorSource::interference:
     case ErrorSource::ddp_costs:
       return next("profile one step of this job under DDP, on rank 0 of this cluster",

@@ -95,6 +95,7 @@ double shared_share(ErrorSource source, const Cluster& one, const Cluster& other
                        other.ranks());
     case ErrorSource::gpu_spread:
     case ErrorSource::compute_scale:
+    case ErrorSource::host_work:  // hosts are of their GPUs' generation
       return one.gpu.name == other.gpu.name ? 1 : 0;
     case ErrorSource::measurement_noise:
       return 0;

@@ -197,6 +197,12 @@ SimulationOptions with_compute(SimulationOptions options, double scale) {
   return options;
 }
 
+SimulationOptions with_host_rate(SimulationOptions options, double factor) {
+  CpuOffload* offload = offload_of(options.scheme);
+  offload->cpu_rate = offload->cpu_rate * factor;
+  return options;
+}
+
 SimulationOptions with_gpu_spread(SimulationOptions options, double spread) {
   options.rank_slowdown.gpu_spread = spread;
   return options;
@@ -323,6 +329,9 @@ std::vector<Scenario> scenarios(const Job& job) {
         with_unexplained(options, most));
   }
   add_launch_cost(job, all);
+  if (const CpuOffload* offload = offload_of(options.scheme); offload && offload->optimizer && offload->cpu_rate_assumed)
+    add(ErrorSource::host_work, with_host_rate(options, kHostRateMost),
+        with_host_rate(options, kHostRateLeast));
   if (options.compute_scale_range) {
     const auto [slowest, fastest] = *options.compute_scale_range;
     add(ErrorSource::compute_scale, with_compute(options, fastest), with_compute(options, slowest));

@@ -1,5 +1,7 @@
 #include "ddpsim/sim/optimizer.hpp"
 
+#include "ddpsim/sim/cpu_offload.hpp"
+
 namespace ddpsim {
 
 std::string_view word_of(Optimizer optimizer) {
@@ -28,6 +30,20 @@ int step_kernels(Optimizer optimizer) {
       return 8;
   }
   return 0;
+}
+
+Bytes bytes_stepped(Optimizer optimizer, bool fused, Bytes element) {
+  switch (optimizer) {
+    case Optimizer::sgd:
+      return 3 * element;
+    case Optimizer::momentum:  // scaled, added to, added
+      return (fused ? 5 : 8) * element;
+    case Optimizer::adam:  // lerp, scaled, addcmul, root, divided, added to, addcdiv
+      return (fused ? 7 : 18) * element;
+    case Optimizer::adamw:  // and the weight decayed
+      return (fused ? 7 : 20) * element;
+  }
+  return Bytes();
 }
 
 }  // namespace ddpsim

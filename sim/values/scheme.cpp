@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "ddpsim/sim/data_loader.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -35,6 +37,17 @@ Options all_of(const NaiveAllReduce& scheme) {
   return {{"when", at_once ? "gradient" : "backward"}, {"flat", text_of(scheme.flat)}};
 }
 
+/// `chosen`: whether the optimizer is fused is up to the user.
+void add_offload(Options& options, const CpuOffload& offload, bool chosen) {
+  if (!offload.any()) return;
+  const auto rate = [](Bandwidth bandwidth) {
+    return fmt::format("{:.6g}", bandwidth.gigabytes_per_second());
+  };
+  if (chosen) options.emplace_back("fused", text_of(offload.fused));
+  if (offload.optimizer) options.emplace_back("cpu_rate", rate(offload.cpu_rate));
+  options.emplace_back("pcie", rate(offload.pcie.value_or(kHostCopy)));
+}
+
 Options all_of(const Fsdp1& scheme) {
   Options options = {{"strategy", std::string(name_of(scheme.strategy))}};
   add_wrap(options, scheme.wrap);
@@ -47,6 +60,8 @@ Options all_of(const Fsdp1& scheme) {
   options.emplace_back("reduce_dtype",
                        text_of(scheme.reduce_dtype ? scheme.reduce_dtype : scheme.param_dtype));
   options.emplace_back("no_sync", text_of(scheme.no_sync));
+  if (scheme.offload.any()) options.emplace_back("cpu_offload", "true");
+  add_offload(options, scheme.offload, true);
   return options;
 }
 
@@ -62,6 +77,8 @@ Options all_of(const Fsdp2& scheme) {
                        text_of(scheme.reduce_dtype ? scheme.reduce_dtype : scheme.param_dtype));
   options.emplace_back("separate_groups", text_of(scheme.separate_groups));
   options.emplace_back("no_sync", text_of(scheme.no_sync));
+  if (scheme.offload.any()) options.emplace_back("cpu_offload", "true");
+  add_offload(options, scheme.offload, true);
   return options;
 }
 
@@ -87,6 +104,9 @@ Options all_of(const Zero& scheme) {
   options.emplace_back("communication_data_type",
                        text_of(scheme.communication_data_type ? scheme.communication_data_type
                                                               : scheme.param_dtype));
+  if (scheme.offload.optimizer) options.emplace_back("offload_optimizer", "cpu");
+  if (scheme.offload.parameters) options.emplace_back("offload_param", "cpu");
+  add_offload(options, scheme.offload, false);
   return options;
 }
 
@@ -170,6 +190,16 @@ struct NameOf {
   std::string_view operator()(const SlowMo& /*scheme*/) const { return "slowmo"; }
 };
 
+template <typename Offload>
+struct OffloadOf {
+  Offload* operator()(auto& of) const {
+    if constexpr (requires { of.offload; })
+      return of.offload.any() ? &of.offload : nullptr;
+    else
+      return nullptr;
+  }
+};
+
 }  // namespace
 
 std::string_view name_of(const Scheme& scheme) {
@@ -246,6 +276,14 @@ std::string_view name_of(OptimizeDdp mode) {
       return "python_reducer";
   }
   return "ddp_optimizer";
+}
+
+CpuOffload* offload_of(Scheme& scheme) {
+  return std::visit(OffloadOf<CpuOffload>(), scheme);
+}
+
+const CpuOffload* offload_of(const Scheme& scheme) {
+  return std::visit(OffloadOf<const CpuOffload>(), scheme);
 }
 
 bool uses_reducer(const Scheme& scheme) {

@@ -40,6 +40,10 @@ std::vector<Scheme> all_schemes() {
     all.emplace_back(Fsdp2{.reshard_after_forward = false, .wrap = wrap, .no_sync = false});
     all.emplace_back(Fsdp2{.reshard_root = true, .wrap = wrap, .param_dtype = Dtype::bfloat16});
     all.emplace_back(Fsdp2{.wrap = wrap, .group = 2, .reduce_dtype = Dtype::float16});
+    const CpuOffload offload = {.optimizer = true, .parameters = true};
+    all.emplace_back(Fsdp1{.wrap = wrap, .param_dtype = Dtype::bfloat16, .offload = offload});
+    all.emplace_back(Fsdp2{.reshard_root = true, .wrap = wrap, .offload = offload});
+    all.emplace_back(Fsdp2{.wrap = wrap, .no_sync = false, .offload = offload});
   }
   for (const OptimizeDdp mode :
        {OptimizeDdp::ddp_optimizer, OptimizeDdp::no_optimization, OptimizeDdp::python_reducer})

@@ -27,18 +27,20 @@ enum class LossCause : std::uint8_t {
   exposed_reduce_scatter,  ///< of gradients, under one that shards those
   exposed_broadcast,       ///< any other collective of a scheme
   sharded_optimizer,       ///< what others step in a rank's place: less than nothing
+  offload,  ///< copies to the host and back that compute waits for, and what the optimizer takes there
   launch_bound,  ///< more than one GPU waits for its launches, or less: negative where the host gets
                  ///< ahead while the GPU waits for others. Only where launches are counted
   input,         ///< waiting for data; not simulated: as recorded
   unexplained,  ///< several GPUs, by published steps, or today's measured step, beyond all of the above
 };
-inline constexpr std::size_t kLossCauses = 18;
+inline constexpr std::size_t kLossCauses = 19;
 std::string_view name_of(LossCause cause);  ///< "exposed_all_reduce"
 
 /// Only under a scheme that is not DDP's alone.
 constexpr bool of_schemes(LossCause cause) {
   return cause == LossCause::exposed_all_gather || cause == LossCause::exposed_reduce_scatter ||
-         cause == LossCause::exposed_broadcast || cause == LossCause::sharded_optimizer;
+         cause == LossCause::exposed_broadcast || cause == LossCause::sharded_optimizer ||
+         cause == LossCause::offload;
 }
 
 /// The only causes that may take less than nothing.

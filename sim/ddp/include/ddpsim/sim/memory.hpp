@@ -66,6 +66,8 @@ struct PeakMemory {
   Bytes segments;
   /// NCCL's buffers of every channel, outside the allocator.
   Bytes nccl;
+  /// Of its host's memory, where a scheme keeps shards there; not part of `total`.
+  Bytes host;
   std::optional<Activations> activations;  ///< at the end of forward; absent where not known
   OptimizerSetting optimizer;
 

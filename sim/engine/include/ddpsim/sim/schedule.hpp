@@ -46,8 +46,10 @@ enum class OperationKind : std::uint8_t {
   all_gather,
   reduce_scatter,
   broadcast,
-  pack,  ///< copies and casts around a scheme's collectives
-  join,  ///< what ranks tell each other of their inputs
+  pack,       ///< copies and casts around a scheme's collectives
+  join,       ///< what ranks tell each other of their inputs
+  host_copy,  ///< between a GPU and its host's memory, where a part of the model stays; waits for it
+  host_step,  ///< an optimizer, or a sum of gradients, on the host
 };
 std::string_view name_of(OperationKind purpose);
 

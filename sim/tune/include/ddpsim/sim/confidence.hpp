@@ -40,7 +40,8 @@ enum class ErrorSource {
   leaf_placement,  ///< how many nodes share a leaf: what they send each other crosses nothing narrow
   launch_cost,     ///< what the host takes to launch one of the model's kernels
   recorded_waits,  ///< recorded all-reduces took longer than is predicted: they waited, or the model is too fast
-  schemes,  ///< what two schemes do that is not simulated; only of one against another
+  host_work,  ///< an optimizer that steps on the host, whose rate nobody measured
+  schemes,    ///< what two schemes do that is not simulated; only of one against another
 };
 
 /// By how much one source may make a time shorter (low <= 0) or longer (high >= 0).

@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "ddpsim/sim/cpu_offload.hpp"
 #include "ddpsim/sim/units.hpp"
 #include "ddpsim/sim/workload.hpp"
 
@@ -78,6 +79,7 @@ struct Fsdp1 {
   std::optional<Dtype> param_dtype;
   std::optional<Dtype> reduce_dtype;
   bool no_sync = true;  ///< around all micro-batches but the last
+  CpuOffload offload;   ///< of both or neither
   bool operator==(const Fsdp1&) const = default;
 };
 
@@ -99,6 +101,7 @@ struct Fsdp2 {
   /// whatever their streams (NCCL's enqueue.cc: a launch from another stream waits for the last one).
   bool separate_groups = false;
   bool no_sync = true;  ///< set_requires_gradient_sync(False) but in the last micro-batch
+  CpuOffload offload;   ///< of both or neither
   bool operator==(const Fsdp2&) const = default;
 };
 
@@ -120,6 +123,7 @@ struct Zero {
   bool zero_quantized_weights = false;         ///< ZeRO++: all-gathers of 8 bits an element
   bool zero_quantized_gradients = false;       ///< ZeRO++: gradients of 4 bits an element
   std::optional<Dtype> communication_data_type;
+  CpuOffload offload = {.fused = true, .cpu_rate = kShareOfHost};  ///< parameters: in stage 3 alone
   bool operator==(const Zero&) const = default;
 };
 
@@ -242,6 +246,9 @@ std::string_view name_of(OptimizeDdp mode);            ///< "ddp_optimizer"
 bool uses_reducer(const Scheme& scheme);
 /// Gradients of a compiled backward come out together: of pieces of it, or of all of it.
 const Compiled* compiled_pieces(const Scheme& scheme);
+/// Null where nothing stays on the host.
+const CpuOffload* offload_of(const Scheme& scheme);
+CpuOffload* offload_of(Scheme& scheme);
 /// Ranks that need a group of their own, beside all of them; none where there is none.
 std::vector<int> groups_of(const Scheme& scheme, int gpus_per_node);
 
