@@ -335,9 +335,9 @@ std::string result_text(const SimulationResult& result, const ReportContext& con
   // Of a run its goodput was asked for; what a step loses gives way to it.
   page.add(context.elastic ? Weight::evidence : Weight::answer,
            after_blank(loss_table(times, context.confidence, style, speaks_of_buckets(context))));
-  if (!speaks_of_buckets(context))
+  if (!speaks_of_buckets(context)) {
     page.add(Weight::answer, scheme_lines(result.step, digits, style));
-  page.add(Weight::answer, offload_lines(*context.scheme, result.step.times, digits, style));
+    page.add(Weight::answer, offload_lines(*context.scheme, times, digits, style));
   }
   if (result.step.data) page.add(Weight::answer, data_lines(*result.step.data, digits, style));
   if (result.step.epoch) page.add(Weight::answer, epoch_lines(*result.step.epoch, digits, style));

@@ -334,10 +334,13 @@ class Fsdp1Writer {
   void wait_for(std::size_t unit) {
     const std::optional<Launched> launched = std::exchange(gathered_[unit].launched, std::nullopt);
     const auto copied = std::exchange(gathered_[unit].copied, std::nullopt);
-    if (launched)
+    if (launched) {
       writer_.wait_for(*launched);
-    else if (copied)
-      streams_.hold_compute(OperationKind::host_copy, *copied);
+    } else if (copied) {  // the stream of all-gathers waits for it, and compute for that
+      streams_.hold_on(unshards_, OperationKind::host_copy, *copied);
+      streams_.hold_compute(OperationKind::host_copy,
+                            streams_.record_on(unshards_, OperationKind::host_copy));
+    }
     if (!streams_.waits_for_launches()) return;
     streams_.hold_for_launch(unshards_, OperationKind::pack);
     streams_.hold_compute(
@@ -400,8 +403,10 @@ class Fsdp1Writer {
       writer_.launch_copies(1);
       streams_.hold_for_launch(stream, OperationKind::host_copy);
       streams_.work_on(stream, OperationKind::host_copy, offload_.copies(1, planned.sizes.stored));
-      if (!plan_.shards())
-        writer_.hold_for_host(streams_.record_on(stream, OperationKind::host_copy));
+      if (!plan_.shards()) {
+        writer_.hold_host(streams_.record_on(stream, OperationKind::host_copy));
+        writer_.hold_for_host();
+      }
     }
     if (work > Duration() || scheme_.offload.optimizer)
       shard_is_there_ = streams_.record_on(stream, OperationKind::pack);

@@ -41,6 +41,7 @@ struct PlannedGroup {
   StepCollective reduce;
   std::optional<StepCollective> between;  ///< meshes
   std::vector<Bytes> shards;              ///< of parameters with a gradient, as stored
+  std::size_t tensors;                    ///< all of them
 };
 
 struct Fsdp2Plan {
@@ -101,7 +102,8 @@ Fsdp2Plan plan_fsdp2(const Job& job, const Fsdp2& scheme) {
         .reduce = of_unit(group.within(CollectiveKind::reduce_scatter, sizes.reduced),
                           StepPhase::backward),
         .between = {},
-        .shards = {}};
+        .shards = {},
+        .tensors = unit.parameters.size()};
     for (const std::size_t parameter : reduced.parameters) {
       Unit alone = unit;
       alone.parameters = {parameter};
@@ -154,7 +156,7 @@ class Fsdp2Writer {
       has_shards_ = has_shards_ || sync;
     }
     if (scheme_.offload.optimizer)
-      writer_.optimizer_on_host(offload_.step(plan_.shards));
+      writer_.optimizer_on_host(offload_.step(plan_.shards), offloaded_);
     else
       writer_.optimizer(plan_.stepped);
     return writer_.finish();
@@ -228,10 +230,15 @@ class Fsdp2Writer {
     reducing_.reset();
   }
 
+  /// On the host, too, where they go there.
   void wait_for_shards() {
     for (const Launched& reduced : std::exchange(reduced_, {})) writer_.wait_for(reduced);
-    if (shard_is_there_)
-      streams_.hold_compute(OperationKind::pack, *std::exchange(shard_is_there_, std::nullopt));
+    if (!shard_is_there_) return;
+    if (scheme_.offload.optimizer) {
+      offloaded_ = shard_is_there_;
+      writer_.hold_host(*offloaded_);
+    }
+    streams_.hold_compute(OperationKind::pack, *std::exchange(shard_is_there_, std::nullopt));
   }
 
   /// Out of what was gathered, which is freed.
@@ -250,7 +257,7 @@ class Fsdp2Writer {
 
   void copy_from_host(std::size_t unit) {
     if (!scheme_.offload.parameters) return;
-    const std::size_t tensors = plan_.units[unit].parameters.size();
+    const std::size_t tensors = plan_.planned[unit].tensors;
     writer_.launch_copies(tensors);
     streams_.hold_for_launch(copies_in_, OperationKind::host_copy);
     streams_.work_on(
@@ -263,6 +270,9 @@ class Fsdp2Writer {
     const KernelCosts& kernels = writer_.kernels();
     const Bytes shard = planned.sizes.gathered_shard(plan_.ranks);
     const bool casts = plan_.computed(planned) != planned.stored;
+    if (casts && scheme_.offload.parameters)  // each by itself
+      return kernels.copy(shard) + kernels.kernels(static_cast<std::int64_t>(planned.tensors),
+                                                   planned.sizes.stored + shard);
     return kernels.copy(shard) + (casts ? kernels.cast(planned.sizes.stored, shard) : Duration());
   }
 
@@ -355,16 +365,18 @@ class Fsdp2Writer {
       shard_is_there_ = streams_.record_on(stream, OperationKind::pack);
   }
 
+  /// Parameter by parameter. The host adds to a gradient that is there, before it copies the next one.
   void copy_to_host(RankStreams::Beside stream, const PlannedGroup& planned) {
-    writer_.launch_copies(planned.shards.size());
-    Bytes bytes;
-    for (const Bytes parameter : planned.shards) bytes += parameter;
-    streams_.hold_for_launch(stream, OperationKind::host_copy);
-    streams_.work_on(stream, OperationKind::host_copy,
-                     offload_.copies(static_cast<std::int64_t>(planned.shards.size()), bytes));
-    if (has_shards_)
-      writer_.hold_for_host(streams_.record_on(stream, OperationKind::host_copy),
-                            offload_.moves(3 * bytes));
+    for (const Bytes shard : planned.shards) {
+      if (shard == Bytes()) continue;
+      writer_.launch_copies(1);
+      streams_.hold_for_launch(stream, OperationKind::host_copy);
+      streams_.work_on(stream, OperationKind::host_copy, offload_.copies(1, shard));
+      if (has_shards_)
+        writer_.hold_host(streams_.record_on(stream, OperationKind::host_copy),
+                          offload_.moves(3 * shard));
+    }
+    if (has_shards_) writer_.hold_for_host();
   }
 
   struct Gathered {
@@ -392,7 +404,8 @@ class Fsdp2Writer {
   std::optional<Launched> reducing_;
   std::vector<Launched> reduced_;
   std::optional<EventId> shard_is_there_;
-  bool has_shards_ = false;  ///< reduced in a micro-batch before
+  std::optional<EventId> offloaded_;  ///< behind the last copy to the host
+  bool has_shards_ = false;           ///< reduced in a micro-batch before
   SharedCommunicator shared_;
 };
 

@@ -29,6 +29,7 @@ void SchemeWriter::begin_batch(bool adds, std::optional<Dtype> gradients) {
 }
 
 void SchemeWriter::forward_to(double share, int gpus) {
+  phase_ = OperationKind::forward;
   if (share <= forward_) return;
   constexpr auto purpose = OperationKind::forward;
   const auto between = [&](Duration all) { return all.scaled(share) - all.scaled(forward_); };
@@ -44,6 +45,7 @@ void SchemeWriter::forward_to(double share, int gpus) {
 }
 
 void SchemeWriter::backward_to(std::size_t gradient) {
+  phase_ = OperationKind::backward;
   for (; gradients_ <= gradient; ++gradients_) {
     const GradientStretch stretch = recording_.gradient(gradients_);
     work_on(stretch, 1);
@@ -59,6 +61,14 @@ void SchemeWriter::backward_to(std::size_t gradient) {
   }
 }
 
+void SchemeWriter::pack(Duration kernel) {
+  streams_.launch(OperationKind::pack, job_.options().costs.host_copy_kernel, 1);
+  if (streams_.waits_for_launches())
+    streams_.hold_compute(phase_, streams_.record_on_host(OperationKind::launch),
+                          job_.options().costs.launch_latency);
+  streams_.compute(OperationKind::pack, kernel);
+}
+
 void SchemeWriter::accumulate(Bytes gradients) {
   constexpr auto purpose = OperationKind::backward;
   streams_.launch(purpose, job_.options().costs.host_copy_kernel, 1);
@@ -68,6 +78,7 @@ void SchemeWriter::accumulate(Bytes gradients) {
 }
 
 void SchemeWriter::backward_to(const UnitHook& hook) {
+  phase_ = OperationKind::backward;
   if (hook.share >= 1) return backward_to(hook.gradient);
   if (hook.gradient > 0) backward_to(hook.gradient - 1);
   if (hook.gradient == gradients_) work_on(recording_.gradient(gradients_), hook.share);
@@ -100,6 +111,7 @@ void SchemeWriter::end_backward() {
 }
 
 void SchemeWriter::optimizer(double share) {
+  phase_ = OperationKind::optimizer;
   constexpr auto purpose = OperationKind::optimizer;
   const Duration all = streams_.scaled(recording_.optimizer());
   const Duration own = all.scaled(share);
@@ -113,20 +125,24 @@ void SchemeWriter::leave_out_optimizer() {
   written_.optimizer_left_out = streams_.scaled(recording_.optimizer());
 }
 
-void SchemeWriter::optimizer_on_host(Duration step) {
+void SchemeWriter::optimizer_on_host(Duration step, std::optional<EventId> there) {
+  phase_ = OperationKind::optimizer;
   leave_out_optimizer();
   streams_.note_kernels(OperationKind::optimizer, launches_.optimizer);
   constexpr auto purpose = OperationKind::host_step;
-  streams_.hold_host(purpose, streams_.record_on_compute(purpose));
+  streams_.hold_host(purpose, there ? *there : streams_.record_on_compute(purpose));
   streams_.host(purpose, step);
   streams_.hold_compute(purpose, streams_.record_on_host(purpose),
                         job_.options().costs.launch_latency);
 }
 
-void SchemeWriter::hold_for_host(EventId there, Duration work) {
-  constexpr auto purpose = OperationKind::host_copy;
-  streams_.hold_host(purpose, there);
+void SchemeWriter::hold_host(EventId there, Duration work) {
+  streams_.hold_host(OperationKind::host_copy, there);
   if (work > Duration()) streams_.host(OperationKind::host_step, work);
+}
+
+void SchemeWriter::hold_for_host() {
+  constexpr auto purpose = OperationKind::host_copy;
   streams_.hold_compute(purpose, streams_.record_on_host(purpose),
                         job_.options().costs.launch_latency);
 }

@@ -40,16 +40,13 @@ class SchemeWriter {
   void optimizer(double share);
   /// Others step all of the parameters.
   void leave_out_optimizer();
-  /// The host steps what this rank does, behind all that compute has waited for; it takes so long.
-  void optimizer_on_host(Duration step);
+  /// The host steps what this rank does, behind an event, else behind all that compute has waited for; it takes so long.
+  void optimizer_on_host(Duration step, std::optional<EventId> there = {});
 
   /// Adds to gradients of so many bytes that are there.
   void accumulate(Bytes gradients);
-  /// A kernel beside compute's own: a copy or cast that compute waits behind.
-  void pack(Duration kernel) {
-    streams_.launch(OperationKind::pack, job_.options().costs.host_copy_kernel, 1);
-    streams_.compute(OperationKind::pack, kernel);
-  }
+  /// A kernel beside compute's own: a copy or cast that compute waits behind, and which waits to be launched.
+  void pack(Duration kernel);
 
   /// A collective as all classes of ranks launch it, the k-th of each being the same one. Its end.
   struct Launched {
@@ -77,8 +74,10 @@ class SchemeWriter {
   /// The host waits for all that compute has done, which has nothing to do until more is launched.
   void read_on_host();
 
-  /// The host waits until the GPU has come there, and then works so long. The GPU has nothing to do until it launches more.
-  void hold_for_host(EventId there, Duration work = Duration());
+  /// The host waits until the GPU has come there, and then works so long …
+  void hold_host(EventId there, Duration work = Duration());
+  /// … and the GPU has nothing to do until it launches more.
+  void hold_for_host();
   /// So many tensors are copied between host and GPU.
   void launch_copies(std::size_t tensors);
 
@@ -101,6 +100,7 @@ class SchemeWriter {
   std::uint32_t launched_ = 0;
   Duration hooks_;  ///< called since the last launch
   bool adds_ = false;
+  OperationKind phase_ = OperationKind::forward;  ///< or backward, or the optimizer
   std::optional<Dtype> gradient_type_;
   double forward_ = 0;         ///< share that is done
   std::size_t gradients_ = 0;  ///< written in this micro-batch …

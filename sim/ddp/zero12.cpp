@@ -285,7 +285,8 @@ class Zero12Writer {
     const DdpCosts& costs = job_.options().costs;
     const EventId there = plan_.overlaps ? streams_.record_on(reductions_, OperationKind::pack)
                                          : streams_.record_on_compute(OperationKind::pack);
-    writer_.hold_for_host(there, (costs.event_latency + costs.launch_latency) * (own - 1));
+    writer_.hold_host(there, (costs.event_latency + costs.launch_latency) * (own - 1));
+    writer_.hold_for_host();
     const Bytes single = owned(plan_.planned[bucket].single);
     run(kernels.cast(gradients, single));
     copy(own, single);

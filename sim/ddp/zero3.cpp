@@ -268,7 +268,8 @@ class Zero3Writer {
     if (plan_.scheme.offload.parameters && !again) {
       writer_.launch_copies(parameters.size());
       copy(gathers_, static_cast<std::int64_t>(parameters.size()), shard(gather.computed));
-      writer_.hold_for_host(recorded_on(gathers_));
+      writer_.hold_host(recorded_on(gathers_));
+      writer_.hold_for_host();
     }
     if (!gather.is_apart)
       run(gathers_, writer_.kernels().cast(shard(gather.computed), shard(gather.gathered)));

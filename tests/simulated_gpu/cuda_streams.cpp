@@ -157,12 +157,13 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEven
   const Call call(machine().settings.call_ns);
   if (const cudaError_t error = usable(); error != cudaSuccess) return report(error);
   if (!is_event(from) || !is_event(to)) return report(cudaErrorInvalidResourceHandle);
-  const Event& first = event_of(from);
-  const Event& last = event_of(to);
+  Event& first = event_of(from);
+  Event& last = event_of(to);
   if (!first.recorded || !last.recorded) return report(cudaErrorInvalidResourceHandle);
   if (first.done < first.asked || last.done < last.asked) return report(cudaErrorNotReady);
   constexpr double kNsPerMs = 1e6;
-  *milliseconds = static_cast<float>(static_cast<double>(last.time - first.time) / kNsPerMs);
+  *milliseconds = static_cast<float>(
+      static_cast<double>(last.time(last.asked) - first.time(first.asked)) / kNsPerMs);
   return cudaSuccess;
 }
 

@@ -128,7 +128,7 @@ void begin(Operation& operation, int device) {
       arrive(operation);
       return;
     case Kind::wait: {
-      const std::int64_t happened = machine().events[operation.event].time;
+      const std::int64_t happened = machine().events[operation.event].time(operation.recording);
       duration = std::max<std::int64_t>(
           0, happened + machine().settings.event_latency_ns - operation.begin);
       break;
@@ -148,9 +148,9 @@ void end(Stream& stream) {
   Operation& operation = stream.head();
   if (operation.kind == Kind::record) {
     Event& event = m.events[operation.event];
+    event.time(operation.recording) = operation.end;
     if (operation.recording > event.done) {
       event.done = operation.recording;
-      event.time = operation.end;
     }
   }
   if (operation.kind == Kind::collective) finish(operation);

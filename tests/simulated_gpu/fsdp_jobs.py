@@ -10,6 +10,7 @@ SIZES = {"fp32": 4, "bf16": 2, "fp16": 2}
 ELEMENTS = (1, 7, 1000, 4000, 20_000, 60_000)
 FORWARD_SHARE = 0.5  # of backward: what a recording says of forward
 HOOK_US = 100  # host_unit_hook, of DdpCosts
+COPY_US = 8  # host_hook_kernel
 EVERYWHERE = 100_000  # so many launches of forward that each part of it has some
 
 
@@ -71,24 +72,37 @@ class Job:
     def padded_share(self, unit_elements):
         return -(-unit_elements // self.group)
 
+    def offloads(self):
+        return self.options.get("cpu_offload") == "true"
+
+    def stepped_bytes(self):
+        """Of the fp32 parameters that rank 0 steps."""
+        return 4 * self.shard_elements()
+
+    def shard_elements(self):
+        if self.scheme == "fsdp2":
+            return sum(self.padded_share(elements) for _, elements, _ in self.parameters())
+        by_unit = {}
+        for unit in self.units:
+            name = "root" if unit.name in ("first", "last") else unit.name
+            by_unit[name] = by_unit.get(name, 0) + sum(elements for elements, _ in unit.parameters)
+        return sum(self.padded_share(elements) for elements in by_unit.values())
+
     def stepped(self):
         """The share of the parameters that a rank steps."""
         whole = sum(elements for _, elements, _ in self.parameters())
         if self.options.get("strategy") == "no_shard":
             return 1
-        if self.scheme == "fsdp2":
-            own = sum(self.padded_share(elements) for _, elements, _ in self.parameters())
-        else:
-            by_unit = {}
-            for unit in self.units:
-                name = "root" if unit.name in ("first", "last") else unit.name
-                by_unit[name] = by_unit.get(name, 0) + sum(elements for elements, _ in unit.parameters)
-            own = sum(self.padded_share(elements) for elements in by_unit.values())
-        return min(1, own / whole)
+        return min(1, self.shard_elements() / whole)
 
     def host_us(self, collectives):
         """Of a step: hooks in front of forward and backward, FSDP1's behind backward, and launches."""
         units = len({"root" if unit.name in ("first", "last") else unit.name for unit in self.units})
+        if self.offloads():
+            collectives_us = collectives * self.collective_us
+            copies = len(list(self.parameters())) if self.scheme == "fsdp2" else units
+            collectives_us += 3 * copies * self.micro_batches * COPY_US
+            return units * 3 * self.micro_batches * HOOK_US + collectives_us
         hooks = units * (3 if self.scheme == "fsdp1" else 2) * self.micro_batches
         return hooks * HOOK_US + collectives * self.collective_us
 
@@ -98,6 +112,10 @@ class Job:
                 "optimizer_us": self.optimizer_us * self.stepped()}
         for key, value in self.options.items():
             keys[key] = {"true": 1, "false": 0}.get(value, value)
+        if self.offloads():
+            rate = keys.pop("cpu_rate")
+            keys.pop("pcie")
+            keys |= {"copy_us": COPY_US, "add_ns_per_byte": 3 / rate, "optimizer_us": 3 * self.stepped_bytes() / rate / 1e3}
         if "reduce_dtype" not in keys:
             keys["reduce_dtype"] = keys.get("param_dtype", "fp32")
         lines = [f"{key} {value}" for key, value in keys.items()]
@@ -139,7 +157,7 @@ def cluster(draw, nodes, gpus):
     return drawn
 
 
-def job(seed, scheme):
+def job(seed, scheme, offload=False):
     draw = random.Random(seed)
     nodes, gpus = draw.choice(((1, 2), (1, 3), (1, 4), (1, 8), (2, 2), (2, 4)))
     hybrid = nodes > 1
@@ -154,12 +172,19 @@ def job(seed, scheme):
         options["reshard_after_forward"] = draw.choice(("true", "true", "false"))
         options["reshard_root"] = draw.choice(("false", "false", "true"))
     micro_batches = draw.choice((1, 1, 1, 2, 3))
+    if offload and options.get("strategy") == "no_shard":
+        options["strategy"] = "full_shard"
     if options.get("strategy") != "no_shard":
         options.update(dtypes(draw))
     if micro_batches > 1:
         options["no_sync"] = draw.choice(("true", "false"))
+        if offload and scheme == "fsdp1":
+            options["no_sync"] = "true"
         if scheme == "fsdp2" and options["no_sync"] == "true" and "reduce_dtype" in options:
             del options["reduce_dtype"]  # accumulated in another type: the driver does not
-    return Job(seed=seed, scheme=scheme, options=options, units=units(draw), ranks=nodes * gpus, group=gpus if hybrid else nodes * gpus,
-               micro_batches=micro_batches, optimizer_us=draw.randrange(50, 900), collective_us=us(draw, 20, 60),
-               cluster=cluster(draw, nodes, gpus))
+    drawn = Job(seed=seed, scheme=scheme, options=options, units=units(draw), ranks=nodes * gpus, group=gpus if hybrid else nodes * gpus,
+                micro_batches=micro_batches, optimizer_us=draw.randrange(50, 900), collective_us=us(draw, 20, 60),
+                cluster=cluster(draw, nodes, gpus))
+    if offload:  # a copy reads and writes on the simulated GPU what it carries over PCIe
+        options |= {"cpu_offload": "true", "pcie": drawn.cluster["gpu_costs"]["copy_gbps"] / 2, "cpu_rate": draw.randrange(1, 40)}
+    return drawn

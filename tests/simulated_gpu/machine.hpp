@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -56,12 +57,17 @@ struct Stream {
   bool idle() const { return done == enqueued; }
 };
 
+/// A stream may come to a wait when the event has been recorded anew: the last few are known.
+constexpr std::int64_t kRecordingsKept = 32;
 struct Event {
   bool used;
   bool recorded;
   std::int64_t asked;  ///< how often it was recorded, by former owners too …
   std::int64_t done;   ///< … and how many of these have happened
-  std::int64_t time;
+  std::array<std::int64_t, kRecordingsKept> times;
+  std::int64_t& time(std::int64_t recording) {
+    return times[static_cast<std::size_t>(recording % kRecordingsKept)];
+  }
 };
 
 /// One direction of a connection over loopback.

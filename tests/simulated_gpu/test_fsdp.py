@@ -84,6 +84,8 @@ class Fsdp(unittest.TestCase):
         self.write("job.json", json.dumps(job.workload()))
         self.write("cluster.json", json.dumps(job.cluster))
         batches = ["--accumulate", str(job.micro_batches)] if job.micro_batches > 1 else []
+        if job.offloads():
+            batches += ["--optimizer", "sgd"]
         run = subprocess.run([os.environ["DDPSIM_BIN"], "simulate", "job.json", "cluster.json", *ALONE, "--scheme", job.scheme_words(),
                               *batches, "--timeline", "timeline.json", "--json"], cwd=self.folder, capture_output=True, text=True,
                              check=False)
@@ -141,6 +143,10 @@ class Predicted(Fsdp):
 
         def predicted_work(names):
             return Work((span["start_us"], span["end_us"]) for span in drawn if span["track"] == "compute" and span["name"] in names)
+        stepped = [end - latency for what, _, _, end in driven if what == "host optimizer"]
+        steps = [span["end_us"] for span in drawn if span["name"] == "optimizer on the host"]
+        if job.offloads():
+            yield "host optimizer ends", stepped[-1] - steps[-1]
         for what, names in (("forward", ("forward",)), ("backward", ("backward",)), ("optimizer", ("optimizer",))):
             happened = [span for span in driven if span[0] in (what, *(("accumulate",) if what == "backward" else ()))]
             work, at = predicted_work(names), 0
@@ -151,10 +157,10 @@ class Predicted(Fsdp):
                 yield f"{what} ends", end - ended
             yield f"{what}, all", at - work.total
 
-    def compare(self, scheme):
+    def compare(self, scheme, offload=False):
         worst, spans, paced = {}, 0, 0
         for seed in range(JOBS):
-            job = fsdp_jobs.job(seed, scheme)
+            job = fsdp_jobs.job(seed, scheme, offload)
             with self.subTest(job=str(job), seed=seed):
                 for what, apart in self.differences(job):
                     spans += 1
@@ -171,6 +177,12 @@ class Predicted(Fsdp):
 
     def test_fsdp2(self):
         self.compare("fsdp2")
+
+    def test_fsdp1_on_the_host(self):
+        self.compare("fsdp1", offload=True)
+
+    def test_fsdp2_on_the_host(self):
+        self.compare("fsdp2", offload=True)
 
 
 def layers(scheme, forward_us=200, backward_us=400, units=6, **options):
@@ -272,6 +284,8 @@ OPTIONS = (
     ("fsdp2", {}), ("fsdp2", {"param_dtype": "bf16", "reduce_dtype": "fp32"}), ("fsdp2", {"reduce_dtype": "fp16", "reshard_root": 1}),
     ("fsdp2", {"reshard_after_forward": 0, "micro_batches": 2}), ("fsdp2", {"micro_batches": 2, "no_sync": 0, "reduce_dtype": "bf16"}),
     ("fsdp2", {"ranks": 4, "group": 2, "param_dtype": "bf16", "reduce_dtype": "bf16"}),
+    ("fsdp1", {"cpu_offload": 1, "param_dtype": "bf16", "reduce_dtype": "fp32"}), ("fsdp1", {"cpu_offload": 1, "strategy": "shard_grad_op"}),
+    ("fsdp2", {"cpu_offload": 1, "param_dtype": "bf16"}), ("fsdp2", {"cpu_offload": 1, "micro_batches": 2, "no_sync": 0}),
 )
 SEEDS = 25
 SKIP_SEEDS = 8

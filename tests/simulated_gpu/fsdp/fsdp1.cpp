@@ -54,7 +54,10 @@ class Fsdp1 : public Trainer {
     std::vector<Block> gradients;
     for (Handle& handle : handles_)
       gradients.push_back(shards() ? handle.saved_shard : handle.gradient);
-    rank_.optimizer(gradients);
+    if (job_.cpu_offload)
+      rank_.optimizer_on_host();
+    else
+      rank_.optimizer(gradients);
     for (Handle& handle : handles_) {  // zero_grad
       rank_.memory().give(handle.saved_shard);
       rank_.memory().give(handle.gradient);
@@ -274,6 +277,9 @@ class Fsdp1 : public Trainer {
     }
     if (handle.saved_shard.data == nullptr) {
       handle.saved_shard = sharded;
+      if (job_.cpu_offload)  // _offload_grad
+        rank_.copy(last, "to host", unit(h), unit(h).host_gradient.data, sharded.data,
+                   shard * size_of(DDPSIM_FLOAT32));
       return;
     }
     rank_.pack(last, "add", unit(h), [&](cudaStream_t stream) {
@@ -306,6 +312,7 @@ class Fsdp1 : public Trainer {
     if (syncs_) {
       rank_.wait_stream(rank_.compute(), post_backward_);
       if (all_reduce_ != rank_.compute()) rank_.wait_stream(rank_.compute(), all_reduce_);
+      if (job_.cpu_offload) rank_.synchronize(rank_.compute());
     }
     first_iteration_ = false;
     post_forward_order_.clear();
@@ -321,19 +328,28 @@ class Fsdp1 : public Trainer {
   void unshard(std::size_t h) {
     Handle& handle = handles_[h];
     const bool needs = shards() && handle.whole.data == nullptr;
-    if (needs && mixed()) {  // pre_unshard
+    const void* from = unit(h).stored.data;
+    Block copied;
+    if (job_.cpu_offload) {  // pre_unshard, also of what is there
+      copied = rank_.memory().take(unit(h).stored.bytes, pre_unshard_);
+      rank_.copy(pre_unshard_, "to device", unit(h), copied.data, from, copied.bytes);
+      from = copied.data;
+    }
+    if ((needs || job_.cpu_offload) && mixed()) {  // pre_unshard
       handle.low_precision_shard =
           rank_.memory().take(unit(h).shard * size_of(job_.param_type), pre_unshard_);
       rank_.pack(pre_unshard_, "cast shard", unit(h), [&](cudaStream_t stream) {
-        return fsdp_cast(stream, unit(h).stored.data, DDPSIM_FLOAT32,
-                         handle.low_precision_shard.data, job_.param_type, unit(h).shard);
+        return fsdp_cast(stream, from, DDPSIM_FLOAT32, handle.low_precision_shard.data,
+                         job_.param_type, unit(h).shard);
       });
+      from = handle.low_precision_shard.data;
+      rank_.wait_stream(unshard_, pre_unshard_);
+    } else if (job_.cpu_offload) {
       rank_.wait_stream(unshard_, pre_unshard_);
     }
     if (job_.limit_all_gathers) wait_for_a_free(h);
     if (needs) {
       handle.whole = rank_.memory().take(padded(h) * size_of(job_.param_type), unshard_);
-      const void* from = mixed() ? handle.low_precision_shard.data : unit(h).stored.data;
       rank_.collective(unshard_, "all_gather", unit(h), [&](cudaStream_t stream) {
         return ncclAllGather(from, handle.whole.data, static_cast<std::size_t>(unit(h).shard),
                              nccl_type(job_.param_type), rank_.communicators().shards, stream);
@@ -341,6 +357,7 @@ class Fsdp1 : public Trainer {
     }
     if (handle.state == HandleState::forward) handle.views = rank_.autograd().made();
     rank_.memory().give(handle.low_precision_shard, {unshard_});  // post_unshard
+    rank_.memory().give(copied, {unshard_});
   }
 
   /// _FreeEventQueue.dequeue_if_needed, and the host's wait.
@@ -424,6 +441,10 @@ std::string refused_by_fsdp1(const Job& job) {
   if (job.strategy == Strategy::no_shard &&
       (job.param_type != DDPSIM_FLOAT32 || job.reduce_type != DDPSIM_FLOAT32))
     return "no_shard with other types is not written down";
+  if (job.cpu_offload &&
+      (job.strategy == Strategy::no_shard || (job.micro_batches > 1 && !job.no_sync)))
+    return "no_shard that is offloaded, and gradients that stay on the host from one micro-batch "
+           "to the next, are not written down";
   return {};
 }
 

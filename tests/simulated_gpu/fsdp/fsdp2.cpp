@@ -1,6 +1,6 @@
 // fully_shard, function by function as in torch/distributed/fsdp/_fully_shard of 2.13 (_fsdp_param_group.py,
 // _fsdp_collectives.py, _fsdp_state.py): one group of parameters a module, sharded on their first dimension, default
-// communication, nothing offloaded. Functions have PyTorch's names.
+// communication; with cpu_offload under CPUOffloadPolicy. Functions have PyTorch's names.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -30,6 +30,7 @@ struct Group {
   Block all_reduce_input;             ///< _all_reduce_state …
   cudaEvent_t all_reduced = nullptr;  ///< … and its event
   cudaEvent_t post_reduce = nullptr;  ///< not owned
+  cudaEvent_t offloaded = nullptr;    ///< the last of its gradients
   std::vector<std::size_t> post_forward_indices;
   std::optional<std::uint64_t> post_backward_node;
 };
@@ -50,6 +51,11 @@ class Fsdp2 : public Trainer {
       syncs_ = !job_.no_sync || batch + 1 == job_.micro_batches;
       forward();
       backward();
+    }
+    if (job_.cpu_offload) {
+      rank_.optimizer_on_host();
+      has_host_gradients_ = false;
+      return;
     }
     std::vector<Block> gradients;
     for (const Group& group : groups_) gradients.push_back(group.sharded_gradient);
@@ -202,8 +208,27 @@ class Fsdp2 : public Trainer {
     const std::int64_t shard = own.shard;
     // foreach_all_gather
     const void* inputs = own.stored.data;
+    Block copied;
     Block cast;
-    if (mixed()) {  // _get_param_all_gather_inputs
+    if (job_.cpu_offload) {  // FSDPParam.all_gather_inputs, one by one
+      copied = rank_.memory().take(own.stored.bytes, copy_in_);
+      inputs = copied.data;
+      if (mixed()) {
+        cast = rank_.memory().take(shard * size_of(type), copy_in_);
+        inputs = cast.data;
+      }
+      for (const Place& place : own.parameters) {
+        void* const there = rank_.at(copied, place.shard_at, DDPSIM_FLOAT32);
+        rank_.copy(copy_in_, "to device", own, there,
+                   rank_.at(own.stored, place.shard_at, DDPSIM_FLOAT32),
+                   place.shard * size_of(DDPSIM_FLOAT32));
+        if (!mixed()) continue;
+        rank_.pack(copy_in_, "cast shard", own, [&](cudaStream_t stream) {
+          return fsdp_cast(stream, there, DDPSIM_FLOAT32, rank_.at(cast, place.shard_at, type),
+                           type, place.shard);
+        });
+      }
+    } else if (mixed()) {  // _get_param_all_gather_inputs
       cast = rank_.memory().take(shard * size_of(type), copy_in_);
       rank_.pack(copy_in_, "cast shard", own, [&](cudaStream_t stream) {
         return fsdp_cast(stream, own.stored.data, DDPSIM_FLOAT32, cast.data, type, shard);
@@ -216,6 +241,7 @@ class Fsdp2 : public Trainer {
       return fsdp_cast(stream, inputs, type, input, type, shard);
     });
     rank_.memory().give(cast);
+    rank_.memory().give(copied);
     rank_.wait_stream(gather_, copy_in_);
     rank_.collective(gather_, "all_gather", own, [&](cudaStream_t stream) {
       return ncclAllGather(input, output.data, static_cast<std::size_t>(shard), nccl_type(type),
@@ -354,7 +380,10 @@ class Fsdp2 : public Trainer {
         rank_.memory().give(output);
       output = cast;
     }
-    if (group.sharded_gradient.data == nullptr) {
+    if (job_.cpu_offload) {
+      offload(last, g, output);
+      rank_.memory().give(output);
+    } else if (group.sharded_gradient.data == nullptr) {
       group.sharded_gradient = output;
     } else {
       for (const Place& place : own.parameters) {
@@ -371,6 +400,29 @@ class Fsdp2 : public Trainer {
     rank_.end_event(last_event);
     last_event = rank_.record_event(last);
     group.post_reduce = last_event;
+  }
+
+  /// Each parameter's shard goes to the host, which adds it to one that is there and waits for it before.
+  void offload(cudaStream_t stream, std::size_t g, const Block& output) {
+    const Unit& own = unit(g);
+    for (const Place& place : own.parameters) {
+      const std::int64_t behind = place.elements - rank_.group_rank() * place.shard;
+      const std::int64_t elements = std::clamp<std::int64_t>(behind, 0, place.shard);
+      const void* from = rank_.at(output, place.shard_at, DDPSIM_FLOAT32);
+      void* const gradient = rank_.at(own.host_gradient, place.shard_at, DDPSIM_FLOAT32);
+      const std::int64_t bytes = elements * size_of(DDPSIM_FLOAT32);
+      if (elements == 0) continue;
+      if (!has_host_gradients_) {
+        rank_.copy(stream, "to host", own, gradient, from, bytes);
+        continue;
+      }
+      if (staging_.bytes < bytes) staging_ = rank_.pinned(bytes);
+      rank_.copy(stream, "to host", own, staging_.data, from, bytes);
+      rank_.synchronize(stream);
+      rank_.add_on_host(static_cast<float*>(gradient), static_cast<const float*>(staging_.data),
+                        elements);
+    }
+    if (!has_host_gradients_) groups_[g].offloaded = rank_.record_event(stream);
   }
 
   void divide_if_needed(cudaStream_t stream, std::size_t g, const Block& block,
@@ -395,6 +447,7 @@ class Fsdp2 : public Trainer {
     }
     reduce_scatter_states_.clear();
     adds_ = !syncs_;
+    has_host_gradients_ = has_host_gradients_ || (job_.cpu_offload && syncs_);
   }
 
   /// is_last_backward, as it is unless a script says otherwise.
@@ -404,6 +457,10 @@ class Fsdp2 : public Trainer {
       rank_.end_event(event);
     }
     last_post_reduce_.clear();
+    if (groups_[g].offloaded != nullptr) {  // grad_offload_event
+      rank_.synchronize(groups_[g].offloaded, unit(g));
+      rank_.end_event(groups_[g].offloaded);
+    }
     groups_[g].post_reduce = nullptr;
     release_all_reduce_input(g, false);
     groups_[g].post_forward_indices.clear();
@@ -423,6 +480,8 @@ class Fsdp2 : public Trainer {
   std::vector<std::uint64_t> pending_;
   bool syncs_ = true;
   bool adds_ = false;  ///< to what a micro-batch before left
+  bool has_host_gradients_ = false;
+  Block staging_;  ///< of a gradient that is added to one on the host
 };
 
 }  // namespace

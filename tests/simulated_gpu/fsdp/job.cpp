@@ -77,6 +77,12 @@ class Reader {
       job_.collective_ns = nanoseconds();
     else if (key == "wake_us")
       job_.wake_ns = nanoseconds();
+    else if (key == "copy_us")
+      job_.copy_ns = nanoseconds();
+    else if (key == "cpu_offload")
+      job_.cpu_offload = yes();
+    else if (key == "add_ns_per_byte")
+      job_.add_ns_per_byte = next<double>("a number");
     else if (key == "root_output_is_its_own")
       job_.root_output_is_its_own = yes();
     else if (key == "optimizer_us")

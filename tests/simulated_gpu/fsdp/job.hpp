@@ -8,6 +8,8 @@
 //   optimizer_us T                no_sync 0|1        param_dtype fp32|bf16|fp16     reduce_dtype …
 //   strategy full_shard|…         backward_prefetch pre|post|none    forward_prefetch 0|1    limit_all_gathers 0|1
 //   reshard_after_forward 0|1     reshard_root 0|1
+//   cpu_offload 0|1               copy_us T (of the host, to launch a copy)     add_ns_per_byte X (of a gradient, on the host);
+//                                 the optimizer is the host's then
 //   unit NAME FORWARD_US          in the order of forward; those named "root", at most one in front of all and one behind
 //                                 them, are parts of the root, whose parameters are one unit's
 //   param ELEMENTS BACKWARD_US    of the unit above, in the order backward writes their gradients
@@ -49,6 +51,9 @@ struct Job {
   std::int64_t hook_ns = 0;
   std::int64_t collective_ns = 0;
   std::int64_t wake_ns = 0;
+  std::int64_t copy_ns = 0;
+  bool cpu_offload = false;
+  double add_ns_per_byte = 0;
   bool root_output_is_its_own = true;
   std::int64_t optimizer_ns = 1000;
   bool no_sync = true;

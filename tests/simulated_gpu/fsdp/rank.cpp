@@ -107,11 +107,20 @@ void Rank::fill() {
       for (std::int64_t i = 0; i < unit.shard; ++i)
         if (own * unit.shard + i < unit.elements) set(i, own * unit.shard + i);
     }
-    unit.stored = memory_.take(unit.shard * size_of(kStored), compute_);
+    const std::int64_t stored_bytes = unit.shard * size_of(kStored);
+    if (job_.cpu_offload) {
+      for (Block* block : {&unit.stored, &unit.host_gradient}) {
+        *block = pinned(stored_bytes);
+        std::fill_n(static_cast<float*>(block->data), unit.shard, 0.0F);
+      }
+      std::ranges::copy(values, static_cast<float*>(unit.stored.data));
+    } else {
+      unit.stored = memory_.take(stored_bytes, compute_);
+    }
     const auto put = [](const Block& block, const void* from, std::size_t bytes) {
       require(cudaMemcpy(block.data, from, bytes, cudaMemcpyHostToDevice), "copying to the GPU");
     };
-    put(unit.stored, values.data(), values.size() * sizeof(float));
+    if (!job_.cpu_offload) put(unit.stored, values.data(), values.size() * sizeof(float));
     unit.activation =
         memory_.take(unit.shard * (whole ? 1 : job_.group) * size_of(job_.param_type), compute_);
     std::vector<fsdp_kernels::ParameterPlace> places;
@@ -201,6 +210,53 @@ void Rank::optimizer(const std::vector<Block>& gradients) {
   });
 }
 
+void Rank::optimizer_on_host() {
+  const double factor = -2.0 / ((job_.ranks + 1) * job_.micro_batches);
+  const double since = timing_ ? host_us() : 0;
+  work_on_host(job_.optimizer_ns);
+  for (Unit& unit : units_) {
+    auto* const stored = static_cast<float*>(unit.stored.data);
+    const auto* const gradient = static_cast<const float*>(unit.host_gradient.data);
+    for (std::int64_t i = 0; i < unit.shard; ++i)
+      stored[i] = static_cast<float>(factor * gradient[i]);
+  }
+  note_host("host optimizer", units_.front(), since);
+}
+
+Block Rank::pinned(std::int64_t bytes) {
+  Block block{.data = nullptr, .bytes = bytes, .stream = nullptr};
+  require(cudaMallocHost(&block.data, static_cast<std::size_t>(bytes)), "pinning memory");
+  return block;
+}
+
+void Rank::copy(cudaStream_t stream, const char* what, const Unit& unit, void* to, const void* from,
+                std::int64_t bytes) {
+  if (bytes <= 0) return;
+  work_on_host(job_.copy_ns);
+  timed(stream, what, unit.name, [&] {
+    require(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream),
+            what);
+  });
+}
+
+void Rank::add_on_host(float* to, const float* from, std::int64_t elements) {
+  for (std::int64_t i = 0; i < elements; ++i) to[i] += from[i];
+  work_on_host(static_cast<std::int64_t>(job_.add_ns_per_byte *
+                                         static_cast<double>(elements * size_of(kStored))));
+}
+
+void Rank::synchronize(cudaStream_t stream) {
+  cudaEvent_t event = record_event(stream);
+  const cudaError_t state = cudaEventQuery(event);
+  if (state == cudaErrorNotReady) {
+    require(cudaEventSynchronize(event), "waiting for a stream");
+    work_on_host(job_.wake_ns);
+  } else {
+    require(state, "asking for a stream");
+  }
+  end_event(event);
+}
+
 void Rank::pack(cudaStream_t stream, const char* what, const Unit& unit,
                 const std::function<int(cudaStream_t)>& launch) {
   timed(stream, what, unit.name, [&] { require_launched(launch(stream), what); });
@@ -253,9 +309,12 @@ double Rank::worst_error() {
   for (std::size_t u = 0; u < units_.size(); ++u) {
     const Unit& unit = units_[u];
     std::vector<float> got(static_cast<std::size_t>(unit.shard));
-    require(cudaMemcpy(got.data(), unit.stored.data, got.size() * sizeof(float),
-                       cudaMemcpyDeviceToHost),
-            "copying to the host");
+    if (job_.cpu_offload)
+      std::copy_n(static_cast<const float*>(unit.stored.data), got.size(), got.data());
+    else
+      require(cudaMemcpy(got.data(), unit.stored.data, got.size() * sizeof(float),
+                         cudaMemcpyDeviceToHost),
+              "copying to the host");
     const auto compare = [&](std::int64_t at, std::int64_t element) {
       const double expected = first_value(element, u) * (turned ? -1 : 1);
       const double error = std::abs(got[static_cast<std::size_t>(at)] / expected - 1);

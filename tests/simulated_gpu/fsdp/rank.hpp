@@ -47,9 +47,10 @@ struct Unit {
   std::vector<Place> parameters;
   std::int64_t elements = 0;  ///< unpadded
   std::int64_t shard = 0;     ///< elements of a rank, padding included
-  Block stored;               ///< its share, as the optimizer steps it: float32
-  Block activation;           ///< what forward leaves, as large as the whole, padded unit
-  Block places;               ///< of the parameters, for kernels
+  Block stored;  ///< its share, as the optimizer steps it: float32; under cpu_offload on the host …
+  Block host_gradient;  ///< … where its gradient comes to
+  Block activation;     ///< what forward leaves, as large as the whole, padded unit
+  Block places;         ///< of the parameters, for kernels
 };
 
 /// A part of forward between two hooks, and of backward.
@@ -109,10 +110,20 @@ class Rank {
                 const Block& gradients);
   /// The optimizer's step of all units, of gradients as they are stored.
   void optimizer(const std::vector<Block>& gradients);
+  /// The same on the host, of gradients that are there.
+  void optimizer_on_host();
   void pack(cudaStream_t stream, const char* what, const Unit& unit,
             const std::function<int(cudaStream_t)>& launch);
+  static Block pinned(std::int64_t bytes);
+  /// Between the GPU and the host's pinned memory.
+  void copy(cudaStream_t stream, const char* what, const Unit& unit, void* to, const void* from,
+            std::int64_t bytes);
+  /// to += from, of the host.
+  void add_on_host(float* to, const float* from, std::int64_t elements);
   void collective(cudaStream_t stream, const char* what, const Unit& unit,
                   const std::function<ncclResult_t(cudaStream_t)>& launch);
+  /// The host stands until all of a stream is done.
+  void synchronize(cudaStream_t stream);
   /// The limiter holds the host.
   void synchronize(cudaEvent_t event, const Unit& unit);
 
