@@ -73,7 +73,6 @@ CATALOGUE = {
 # Tokens per sample where a row states none, if the script that ran it cuts its text to one length. A longest length to
 # which batches are padded is none: what a batch then has, nobody knows.
 SEQUENCES = {
-    "GPT-2 Large 762M": 1024, "GPT-2 XL 1.5B": 1024,  # run_clm.py: block_size, at most 1024
     "Llama3-8B": 8192, "Llama3.1-8B": 8192, "Llama3-70B": 8192, "Llama3.1-70B": 8192,  # torchtitan's train_configs
     "Llama3.1-405B": 8192,
     "BERT-large pretrain": 128, "BERT-large (bing_bert)": 128,  # the first phase of pre-training

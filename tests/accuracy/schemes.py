@@ -10,7 +10,8 @@ ddpsim, scheme_wire.py knows the bytes a scheme sends, scheme_report.py makes ta
   ratios        rows of one group, model and GPU that share what no option has (torch.compile, fp8), each against each
                 other, in samples a second. Given: one row of them, one GPU alone if there is one, else DDP, else the
                 first: compute is scaled so that its step comes out as published, over those links, of the ones nobody
-                states, that need the least scaling. Where no figure tells a step's time the estimate stands.
+                states, that need the least scaling in all groups of the machine. Where no figure tells a step's time the
+                estimate stands.
   efficiencies  rows with a baseline. Given: the baseline's step.
   memory        peaks that rows with the flag `memory`, or notes, state. Nothing given.
   steps         whole steps where a figure tells one, nothing given: how good the estimates are.
@@ -82,18 +83,25 @@ def kind_of_pair(a, b):
     return "batch or size alone"
 
 
-def given_step(predictor, job, seconds):
-    """(scale, which of the links that the row leaves open): those under which the step comes out with the compute nearest to
-    the estimate's; (None, None) where it does under none."""
+def scales_of(predictor, job, seconds):
+    """Of compute, so that the step comes out, under each of the links that the row leaves open; None where it does under
+    none."""
     found = []
-    for links, each in enumerate([job] + scheme_rows.with_other_links(job)):
+    for each in [job] + scheme_rows.with_other_links(job):
         try:
-            scale = predictor.scale_for(each, seconds)
+            found.append(predictor.scale_for(each, seconds))
         except NotPredicted:
-            continue
-        if scale:
-            found.append((abs(math.log(scale)), scale, links))
-    return min(found)[1:] if found else (None, None)
+            found.append(None)
+    return found
+
+
+def least_scaled(given):
+    """Which of the links of a machine: those under which the given steps of all its groups come out with the compute
+    nearest to the estimates'; `given` has the scales of each group by links."""
+    def away(links):
+        return sum(abs(math.log(scales[links])) if scales[links] else math.inf for scales in given)
+
+    return min(range(min(map(len, given))), key=away)
 
 
 def ratios(predictor, rows, bare, refused):
@@ -104,15 +112,22 @@ def ratios(predictor, rows, bare, refused):
         speed = scheme_figures.speed_of(row["metric"], row["value_ngpu"], job) if group else None
         if speed:
             series.setdefault((group, job.model, job.gpu, job.words, speed.unit), []).append((row, job, speed))
-    cases = []
-    for (group, *_), members in series.items():
-        said = []
+    references, machines = {}, collections.defaultdict(dict)
+    for key, members in series.items():
         timed = [member for member in members if member[2].step_s]
-        reference = min(timed, key=lambda member: rank_of_reference(member[1])) if timed and not bare else None
-        scale, links = given_step(predictor, reference[1], reference[2].step_s) if reference else (None, None)
-        if links:
-            members = [(row, scheme_rows.with_other_links(job)[links - 1], speed) for row, job, speed in members]
-            reference = next(member for member in members if member[0] is reference[0])
+        if timed and not bare:
+            row, job, speed = references[key] = min(timed, key=lambda member: rank_of_reference(member[1]))
+            machines[scheme_rows.machine_of(row)][key] = scales_of(predictor, job, speed.step_s)
+    links = {machine: least_scaled(list(given.values())) for machine, given in machines.items()}
+    cases = []
+    for key, members in series.items():
+        group, said, scale, reference = key[0], [], None, references.get(key)
+        if reference:
+            machine = scheme_rows.machine_of(reference[0])
+            scale = machines[machine][key][links[machine]]
+            if links[machine]:
+                members = [(row, scheme_rows.with_other_links(job)[links[machine] - 1], speed) for row, job, speed in members]
+                reference = next(member for member in members if member[0] is reference[0])
         for row, job, speed in members:
             try:
                 step = predictor.step_s(job, scale or 1.0)
