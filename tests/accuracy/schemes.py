@@ -185,6 +185,8 @@ def memory(predictor, rows, refused):
             continue
         for figure in figures:
             predicted = said["allocated_bytes" if figure.counter == "allocated" else "peak_bytes"]
+            if figure.counter == "reserved":  # of the allocator, beside which NCCL has its buffers
+                predicted -= said["parts"]["nccl_bytes"]
             cases.append(Case("memory", "flag memory" if "memory" in row["flags"].split() else "by the way", job.scheme,
                               f"{name_of(row, job)}, {figure.counter}", figure.bytes, predicted, {}, False))
     return cases
