@@ -24,6 +24,7 @@ struct ShardedStep {
       false;  ///< … also what it does not come to, since all in front is frozen
   bool whole_gradients = false;      ///< of micro-batches that nobody reduced
   bool casts_beside = false;         ///< gradients, where their reduction runs
+  bool frees_late = false;           ///< what is gathered, when the GPU has come as far
   std::optional<Dtype> param_dtype;  ///< computed in
   std::optional<Dtype> reduce_dtype;
 };
@@ -43,6 +44,7 @@ ShardedStep sharded_step(const Job& job, Fsdp1 scheme) {
                    .prefetches = scheme.backward_prefetch != BackwardPrefetch::none,
                    .whole_gradients = scheme.no_sync && job.options().ddp.accumulate > 1,
                    .casts_beside = true,
+                   .frees_late = frees,
                    .param_dtype = scheme.param_dtype,
                    .reduce_dtype = scheme.reduce_dtype};
   for (const Unit& unit : step.units) {
@@ -105,6 +107,8 @@ class Highest {
   Bytes most_computing_;
 };
 
+constexpr std::size_t kGatheredAtOnce = 2;  ///< units: one that is computed, one that is prefetched
+
 class ShardedMemory {
  public:
   ShardedMemory(const Job& job, const ShardedStep& step)
@@ -134,11 +138,25 @@ class ShardedMemory {
     optimizer();
     PeakMemory peak = highest_.take();
     peak.rounding = allocator_.rounding();
-    peak.segments = allocator_.segments() + (on_host(job_) ? Bytes() : highest_.apart());
+    peak.segments = allocator_.segments();
+    if (!on_host(job_)) peak.segments += highest_.apart() + pending();
     return peak;
   }
 
  private:
+  /// The host frees a unit ahead of the GPU, which still reads it (record_stream); of two such the rate limiter lets one wait
+  /// on while the next is gathered (_FreeEventQueue). Without the limiter at least as much.
+  Bytes pending() const {
+    Bytes largest;
+    std::size_t freed = 0;
+    for (std::size_t u = 0; u < step_.units.size(); ++u) {
+      if (!step_.frees_late || !step_.freed_after_forward[u]) continue;
+      largest = std::max(largest, step_.sizes[u].gathered);
+      ++freed;
+    }
+    return freed > kGatheredAtOnce ? largest : Bytes();
+  }
+
   /// Of a unit's shard, as the parameters that train are of the unit.
   Bytes trained_shard(std::size_t unit) const {
     std::int64_t trained = 0;

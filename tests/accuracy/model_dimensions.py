@@ -67,7 +67,7 @@ CATALOGUE = {
     "VGG16": "vgg16", "BERT-base": "bert-base", "BERT-large": "bert-large", "BERT-large pretrain": "bert-large",
     "BERT-large (bing_bert)": "bert-large", "GPT-2": "gpt2", "GPT-2 Medium": "gpt2-medium",
     "model of the guide's script": "bert-base",  # accelerate's examples/nlp_example.py: bert-base-cased on MRPC
-    "GPT-2 Large 762M": "gpt2-large", "GPT-2 XL 1.5B": "gpt2-xl",
+    "GPT-2 Large 762M": "gpt2-large", "GPT-2 XL 1.5B": "gpt2-xl", "GPT-XL 1.5B": "gpt2-xl",
 }
 
 # Tokens per sample where a row states none, if the script that ran it cuts its text to one length. A longest length to

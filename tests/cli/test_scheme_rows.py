@@ -3,6 +3,7 @@
 import os
 import sys
 import unittest
+import unittest.mock
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "accuracy"))
 
@@ -54,11 +55,30 @@ class Schemes(unittest.TestCase):
 
     def test_what_the_program_does_not_know_is_named(self):
         for stated, reason in (("parameter server in one process (variables on GPU)", "parameter server on GPUs"),
-                               ("BytePS", "BytePS"), ("BytePS async PS", "BytePS"), ("DeepSpeed ZeRO-3 Offload", "offload"),
+                               ("BytePS", "BytePS"), ("BytePS async PS", "BytePS"), ("DeepSpeed ZenFlow", "a step late"),
                                ("FSDP2+TP", "parallel inside"), ("DeepSpeed ZeRO-1/2", "stage of ZeRO"),
                                ("replicated all-reduce (no NCCL)", "by copies"), ("Gossip", "Gossip")):
             with self.assertRaisesRegex(rows.NotPredicted, "scheme not modelled: .*" + reason, msg=stated):
                 scheme(scheme=stated)
+
+    def test_offload_waits_for_one_switch(self):
+        there = {"DeepSpeed ZeRO-3 + CPU offload": "zero3:offload_optimizer=cpu,offload_param=cpu",
+                 "DeepSpeed ZeRO-3 Offload": "zero3:offload_optimizer=cpu,offload_param=cpu",
+                 "DeepSpeed ZeRO-Offload (cores bound)": "zero2:offload_optimizer=cpu"}
+        sharded = {"scheme": "FSDP1 FULL_SHARD", "scheme_settings": "seq=8; cpu offload", "flags": "offload"}
+        for stated in there:
+            with self.assertRaisesRegex(rows.NotPredicted, "offload"):
+                scheme(scheme=stated)
+        with self.assertRaisesRegex(rows.NotPredicted, "offload"):
+            scheme(**sharded)
+        self.assertEqual(scheme(scheme_settings="seq=8; cpu_offload=False"), "fsdp1:param_dtype=bf16")
+        with unittest.mock.patch.object(rows, "OFFLOAD", True):
+            for stated, text in there.items():
+                self.assertEqual(scheme(scheme=stated), text)
+            self.assertEqual(scheme(**sharded), "fsdp1:param_dtype=bf16,cpu_offload=true")
+            self.assertEqual(scheme(**sharded, nodes="1", n_gpus="1"), "fsdp1:param_dtype=bf16,cpu_offload=true")
+            with self.assertRaisesRegex(rows.NotPredicted, "a step late"):
+                scheme(scheme="DeepSpeed ZenFlow")
 
     def test_stacks_differ_in_what_they_pass_on(self):
         composer = {"framework": "Composer/llm-foundry, PyTorch FSDP", "precision": "amp_bf16"}
@@ -171,6 +191,18 @@ class Clusters(unittest.TestCase):
         self.assertEqual(schemes.least_scaled([[0.9, 1.05], [0.9, 0.5]]), 0)
         self.assertEqual(schemes.least_scaled([[0.5, 1.05], [0.5, None]]), 0)
         self.assertEqual(schemes.least_scaled([[2.0]]), 0)
+
+    def test_a_step_that_compute_does_not_explain_has_no_scale(self):
+        class Inverse(Predictor):
+            def step_s(self, job, scale=1.0):
+                return 10 / scale
+        alone, older = (rows.job_of(row(gpu=gpu, nodes="1", n_gpus="1", model="ResNet-50", precision="fp32", network=""))
+                        for gpu in ("A100-80GB", "K80"))
+        predictor = Inverse(None, None)
+        self.assertAlmostEqual(predictor.scale_for(alone, 20), 0.5, 2)
+        self.assertIsNone(predictor.scale_for(alone, 60))
+        self.assertIsNone(predictor.scale_for(alone, 2))
+        self.assertAlmostEqual(predictor.scale_for(older, 60), 1 / 6, 2)
 
     def test_servers_step_as_their_stack_does(self):
         served = {"scheme": "parameter server synchronous (distributed)"}

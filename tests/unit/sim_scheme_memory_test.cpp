@@ -65,7 +65,8 @@ TEST_CASE("scheme memory: gradients of micro-batches that nobody reduced are who
 TEST_CASE("scheme memory: a stream lends no other what it has let go of") {
   // The highest moment is the loss, with 1000 of activations, of which nothing is left when the first gradient is put
   // together. Shards of gradients come after it, 2 of each layer and 4 of the root, on the stream that reduces; FSDP1 casts
-  // there, too: of the root, 4, beside the last layer's 2 and all layers' shards, 6.
+  // there, too: of the root, 4, beside the last layer's 2 and all layers' shards, 6. One of its layers, 4, waits for the GPU
+  // to be let go of, where layers are gathered again.
   const auto apart = [](Scheme scheme) {
     SimulationOptions asked = options(std::move(scheme));
     asked.optimizer.kind = Optimizer::sgd;
@@ -80,9 +81,11 @@ TEST_CASE("scheme memory: a stream lends no other what it has let go of") {
     return mb(memory.segments) - kOwnSegment;
   };
   const auto about = [](double value) { return doctest::Approx(value).epsilon(1e-3); };
-  CHECK(apart(Fsdp1{}) == about(10));
+  CHECK(apart(Fsdp1{}) == about(10 + 4));
+  CHECK(apart(Fsdp1{.strategy = ShardingStrategy::shard_grad_op}) == about(10));
+  CHECK(apart(Fsdp1{.wrap = {.by = WrapPolicy::By::none}}) == about(10));
   CHECK(apart(Fsdp2{}) == about(10));
-  CHECK(apart(Fsdp1{.reduce_dtype = Dtype::bfloat16}) == about(12));
+  CHECK(apart(Fsdp1{.reduce_dtype = Dtype::bfloat16}) == about(12 + 4));
   CHECK(apart(Fsdp2{.reduce_dtype = Dtype::bfloat16}) == about(10));
   // Where backward's end is the highest, all is there at once.
   const PeakMemory last = peak(Fsdp1{.strategy = ShardingStrategy::no_shard}, Optimizer::momentum);
