@@ -299,10 +299,10 @@ class Statistics(unittest.TestCase):
         self.assertEqual((right, signed, median, p90, worst), (1, 2, 0, 1, 1))
 
     def test_the_scale_is_found_where_there_is_one(self):
-        predictor = OneStep()
-        self.assertAlmostEqual(predictor.scale_for(None, 0.65), 2, delta=0.01)
-        self.assertAlmostEqual(predictor.scale_for(None, 1.7), 0.5, delta=0.01)
-        self.assertIsNone(predictor.scale_for(None, 0.2))
+        predictor, job = OneStep(), rows.job_of(row())
+        self.assertAlmostEqual(predictor.scale_for(job, 0.65), 2, delta=0.01)
+        self.assertAlmostEqual(predictor.scale_for(job, 1.7), 0.5, delta=0.01)
+        self.assertIsNone(predictor.scale_for(job, 0.2))
 
     def test_bytes_over_bandwidth(self):
         job = rows.job_of(row())
