@@ -37,9 +37,10 @@ SCRIPTS = (
     Script("allenai/OLMo", "", "OLMo 1B", "configs/official/OLMo-1B.yaml", sequence=2048, precision="bf16"),
     # The page's command ends in "--block_size 12", cut short: with 12 tokens several times the batches said to be the largest
     # would fit, and the default of 1024 needs 97 GiB for the first of them. The same author's next page, with the same script,
-    # has 128 (accelerate-deepspeed.md), at which each of the page's batches fits into 24 GB, and at 256 none. FSDP's
-    # configuration is printed there: mixed_precision 'no', which "currently has few issues" under FSDP. Their machine, by the
-    # documentation of transformers (perf_train_gpu_many): "2x TITAN RTX 24GB each + NVlink with 2 NVLinks".
+    # has 128 (accelerate-deepspeed.md), at which each of the page's batches is predicted to fit into 24 GB, and at 256 one of
+    # them. FSDP's configuration is printed there: mixed_precision 'no', which "currently has few issues" under FSDP. Two such
+    # cards of theirs, by the documentation of transformers (perf_train_gpu_many): "2x TITAN RTX 24GB each + NVlink with 2
+    # NVLinks".
     Script("huggingface/blog", "pytorch-fsdp", "GPT-2", "pytorch-fsdp.md", sequence=128, sharded_precision="fp32",
            links="nvlink:2x25GBps"),
     Script("huggingface/blog", "accelerate-deepspeed", "GPT-XL", "accelerate-deepspeed.md", sequence=128,

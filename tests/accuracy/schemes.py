@@ -3,9 +3,10 @@
 
     schemes.py SHARED --ddpsim build/release/cli/ddpsim [--dry-run] [--rows FILE] [--cache FILE] [--check]
 
-SHARED holds data/schemes/schemes.csv. scheme_rows.py turns a row into a job, by its inputs alone, or says why it cannot;
-model_dimensions.py has the models' dimensions, scheme_figures.py what a published figure counts; scheme_program.py asks
-ddpsim, scheme_wire.py knows the bytes a scheme sends, scheme_report.py makes tables.
+SHARED holds data/schemes/schemes.csv. scheme_rows.py turns a row into a job, by its inputs alone and by what the script behind
+its figure passes (own_scripts.py), or says why it cannot; model_dimensions.py has the models' dimensions, scheme_figures.py
+what a published figure counts; scheme_program.py asks ddpsim, scheme_wire.py knows the bytes a scheme sends, scheme_report.py
+makes tables.
 
   ratios        rows of one group, model and GPU that share what no option has (torch.compile, fp8), each against each
                 other, in samples a second. Given: one row of them, one GPU alone if there is one, else DDP, else the
@@ -33,6 +34,7 @@ import os
 import sys
 import tempfile
 
+import own_scripts
 import scheme_figures
 import scheme_rows
 from scheme_program import HELD_UP, Predictor, Program
@@ -230,8 +232,12 @@ def not_predicted(rows, refused):
 
 def assumptions(rows):
     counted = collections.Counter(text for _, job in rows.jobs for text in set(job.assumed))
+    scripts = (own_scripts.script_of(row) for row, _ in rows.jobs)
+    read = collections.Counter(f"{script.source}: {script.read_in}" for script in scripts if script.source)
     return ("What no word of a row says, taken as usual: "
-            + "; ".join(f"{text} ({count} rows)" for text, count in counted.most_common()) + ".\n")
+            + "; ".join(f"{text} ({count} rows)" for text, count in counted.most_common()) + ".\n"
+            + "Read in the script behind a figure: "
+            + "; ".join(f"{text} ({count} rows)" for text, count in read.most_common()) + ".\n")
 
 
 def dry_run(predictor, rows):
