@@ -84,6 +84,9 @@ TEST_CASE("scheme memory: a stream lends no other what it has let go of") {
   CHECK(apart(Fsdp1{}) == about(10 + 4));
   CHECK(apart(Fsdp1{.strategy = ShardingStrategy::shard_grad_op}) == about(10));
   CHECK(apart(Fsdp1{.wrap = {.by = WrapPolicy::By::none}}) == about(10));
+  // Of two units neither is gathered while the other waits and a third is computed.
+  CHECK(apart(Fsdp1{.wrap = {.by = WrapPolicy::By::modules,
+                             .modules = {"layers.1", "layers.2"}}}) == about(10));
   CHECK(apart(Fsdp2{}) == about(10));
   CHECK(apart(Fsdp1{.reduce_dtype = Dtype::bfloat16}) == about(12 + 4));
   CHECK(apart(Fsdp2{.reduce_dtype = Dtype::bfloat16}) == about(10));
