@@ -174,6 +174,15 @@ std::vector<VersionRange> versions_of(const JobArguments& arguments, const DdpOp
                            stated_nccl(arguments.cluster.nccl));
 }
 
+/// What a scheme that keeps shards on the host asks of it, where nobody said.
+void know_host(const ClusterRequest& request, const Cluster& cluster, Scheme& scheme) {
+  CpuOffload* offload = offload_of(scheme);
+  if (offload == nullptr) return;
+  if (!offload->pcie) offload->pcie = host_copy_rate(load_topology(request)).value_or(kHostCopy);
+  // A single rank keeps its threads: torchrun's config_from_args limits OpenMP where it starts several.
+  if (offload->cpu_rate_assumed && cluster.gpus_per_node == 1) offload->cpu_rate = kShareOfHost;
+}
+
 CollectiveModel collective_model(const JobArguments& arguments, const Asked& asked,
                                  const Workload& workload, const Cluster& cluster,
                                  const ClusterReaders& readers) {
@@ -250,8 +259,7 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
   if (arguments.data_loader)
     asked.options.data_loader =
         data_loader_of(*arguments.data_loader, arguments.workload, loaded.workload, request);
-  if (CpuOffload* offload = offload_of(asked.options.scheme); offload && !offload->pcie)
-    offload->pcie = host_copy_rate(load_topology(request)).value_or(kHostCopy);
+  know_host(request, cluster, asked.options.scheme);
   asked.options.optimizer = know_memory(arguments.memory, loaded.workload);
   CollectiveModel model = collective_model(arguments, asked, loaded.workload, cluster, readers);
 

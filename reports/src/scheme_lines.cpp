@@ -88,7 +88,7 @@ std::string offload_lines(const Scheme& scheme, const StepTimes& times, int digi
         "The host steps in {} of it, reading and writing {:.3g} GB/s{}",
         time_text(times.optimizer, digits), offload->cpu_rate.gigabytes_per_second(),
         offload->cpu_rate_assumed ? ": assumed, and worth measuring (cpu_rate=GB/s)" : "");
-    if (!offload->fused && offload->cpu_rate_assumed)
+    if (offload->cpu_rate_assumed && offload->cpu_rate == kOneThreadOfHost)
       text += ", with OMP_NUM_THREADS=1, as torchrun starts ranks";
     if (!offload->fused) text += "; a fused optimizer (fused=true) passes over all of it once";
     text += ". ";

@@ -23,6 +23,8 @@ struct ShardedStep {
   bool prefetches_unreached =
       false;  ///< … also what it does not come to, since all in front is frozen
   bool whole_gradients = false;      ///< of micro-batches that nobody reduced
+  bool casts_beside = false;         ///< gradients, where their reduction runs
+  bool frees_late = false;           ///< what is gathered, when the GPU has come as far
   std::optional<Dtype> param_dtype;  ///< computed in
   std::optional<Dtype> reduce_dtype;
   bool offloads = false;  ///< shards of all three stay on the host
@@ -42,6 +44,8 @@ ShardedStep sharded_step(const Job& job, Fsdp1 scheme) {
                    .frees_in_backward = shards,
                    .prefetches = scheme.backward_prefetch != BackwardPrefetch::none,
                    .whole_gradients = scheme.no_sync && job.options().ddp.accumulate > 1,
+                   .casts_beside = true,
+                   .frees_late = frees,
                    .param_dtype = scheme.param_dtype,
                    .reduce_dtype = scheme.reduce_dtype,
                    .offloads = scheme.offload.any()};
@@ -80,22 +84,33 @@ ShardedStep sharded_step(const Job& job, const Fsdp2& scheme) {
   return step;
 }
 
-/// The highest of what a step holds from moment to moment.
+/// The highest of what a step holds from moment to moment. PyTorch's allocator lets a block go back to the stream it was
+/// asked for on alone: `beside`, of `parts`, is what another stream than compute's holds, and at its highest it holds that
+/// when compute's does not.
 class Highest {
  public:
-  void see(const MemoryParts& parts, PeakMoment at) {
-    if (seen_ && parts.known() <= parts_.known()) return;
+  void see(const MemoryParts& parts, PeakMoment at, Bytes beside = {}) {
+    const Bytes known = parts.known();
+    most_beside_ = std::max(most_beside_, beside);
+    most_computing_ = std::max(most_computing_, known - beside);
+    if (seen_ && known <= parts_.known()) return;
     seen_ = true;
     parts_ = parts;
     at_ = at;
   }
   PeakMemory take() const { return {.at = at_, .parts = parts_}; }
+  /// More than the highest moment, since streams do not lend each other what they let go.
+  Bytes apart() const { return most_computing_ + most_beside_ - parts_.known(); }
 
  private:
   bool seen_ = false;
   MemoryParts parts_;
   PeakMoment at_ = PeakMoment::backward;
+  Bytes most_beside_;
+  Bytes most_computing_;
 };
+
+constexpr std::size_t kGatheredAtOnce = 2;  ///< units: one that is computed, one that is prefetched
 
 class ShardedMemory {
  public:
@@ -132,10 +147,24 @@ class ShardedMemory {
     peak.host = host_;
     peak.rounding = allocator_.rounding();
     peak.segments = allocator_.segments();
+    if (!on_host(job_)) peak.segments += highest_.apart() + pending();
     return peak;
   }
 
  private:
+  /// The host frees a unit ahead of the GPU, which still reads it (record_stream); of two such the rate limiter lets one wait
+  /// on while the next is gathered (_FreeEventQueue). Without the limiter at least as much.
+  Bytes pending() const {
+    Bytes largest;
+    std::size_t freed = 0;
+    for (std::size_t u = 0; u < step_.units.size(); ++u) {
+      if (!step_.frees_late || !step_.freed_after_forward[u]) continue;
+      largest = std::max(largest, step_.sizes[u].gathered);
+      ++freed;
+    }
+    return freed > kGatheredAtOnce ? largest : Bytes();
+  }
+
   /// Of a unit's shard, as the parameters that train are of the unit.
   Bytes trained_shard(std::size_t unit) const {
     std::int64_t trained = 0;
@@ -166,6 +195,12 @@ class ShardedMemory {
     std::vector<bool> gathered(step_.units.size());
     MemoryParts now = always_;
     Bytes reducing;  // read by a reduce-scatter
+    Bytes shards;    // of gradients: a reduce-scatter's stream asks for them
+    const bool casts =
+        step_.casts_beside && step_.reduce_dtype && step_.reduce_dtype != step_.param_dtype;
+    const auto see = [&] {
+      highest_.see(now, PeakMoment::backward, shards + (casts ? now.buckets : Bytes()));
+    };
     const auto gather = [&](std::size_t unit) {
       if (gathered[unit] || !step_.frees_in_backward) return;
       gathered[unit] = true;
@@ -194,7 +229,7 @@ class ShardedMemory {
       const std::size_t parameter = workload_.backward->ready[k].parameter;
       if (!step_.whole_gradients) now.gradients += computed(parameter);
       now.activations = activations_.held(k);
-      highest_.see(now, PeakMoment::backward);
+      see();
       for (; next < hooks.size() && hooks[next].gradient == k; ++next) {
         const std::size_t unit = hooks[next].unit;
         const UnitSizes& sizes = step_.sizes[unit];
@@ -204,13 +239,16 @@ class ShardedMemory {
         }
         // Put together, or copied in, while its parts are there.
         now.buckets += sizes.reduced;
-        highest_.see(now, PeakMoment::backward);
+        see();
         // A flat gradient that is all-reduced is the gradient from then on.
         now.buckets =
             now.buckets -
             (step_.frees_in_backward ? std::exchange(reducing, sizes.reduced) : sizes.reduced);
         if (!step_.whole_gradients) now.gradients = now.gradients - written(unit, k);
-        if (!step_.offloads) now.gradients += trained_shard(unit);
+        if (!step_.offloads) {
+          now.gradients += trained_shard(unit);
+          if (step_.frees_in_backward) shards += trained_shard(unit);
+        }
         free(unit);
       }
     }
@@ -221,7 +259,7 @@ class ShardedMemory {
     now.activations = activations_.left();
     now.gradients += shards_;
     now.temporaries = shards_ + masters_;
-    highest_.see(now, PeakMoment::optimizer);
+    highest_.see(now, PeakMoment::optimizer, step_.frees_in_backward ? shards_ : Bytes());
   }
 
   /// Its gradient, of the type computed in.

@@ -67,13 +67,12 @@ CATALOGUE = {
     "VGG16": "vgg16", "BERT-base": "bert-base", "BERT-large": "bert-large", "BERT-large pretrain": "bert-large",
     "BERT-large (bing_bert)": "bert-large", "GPT-2": "gpt2", "GPT-2 Medium": "gpt2-medium",
     "model of the guide's script": "bert-base",  # accelerate's examples/nlp_example.py: bert-base-cased on MRPC
-    "GPT-2 Large 762M": "gpt2-large", "GPT-2 XL 1.5B": "gpt2-xl",
+    "GPT-2 Large 762M": "gpt2-large", "GPT-2 XL 1.5B": "gpt2-xl", "GPT-XL 1.5B": "gpt2-xl",
 }
 
 # Tokens per sample where a row states none, if the script that ran it cuts its text to one length. A longest length to
 # which batches are padded is none: what a batch then has, nobody knows.
 SEQUENCES = {
-    "GPT-2 Large 762M": 1024, "GPT-2 XL 1.5B": 1024,  # run_clm.py: block_size, at most 1024
     "Llama3-8B": 8192, "Llama3.1-8B": 8192, "Llama3-70B": 8192, "Llama3.1-70B": 8192,  # torchtitan's train_configs
     "Llama3.1-405B": 8192,
     "BERT-large pretrain": 128, "BERT-large (bing_bert)": 128,  # the first phase of pre-training

@@ -33,8 +33,11 @@ def speed_of(metric, value, job):
     if metric == "s per micro-batch":
         seconds = value * job.micro_batches
         return Speed(job.samples / seconds, "samples/s", seconds)
-    if metric in ("it/s", "batches/s"):
+    if metric == "it/s":
         return Speed(job.samples * value, "samples/s", 1 / value)
+    if metric == "batches/s":  # of the loader, which hands out micro-batches
+        seconds = job.micro_batches / value
+        return Speed(job.samples / seconds, "samples/s", seconds)
     items = re.match(r"s per (\d+) training items", metric)
     if items:
         rate = int(items.group(1)) / value

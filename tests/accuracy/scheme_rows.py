@@ -7,10 +7,11 @@ import dataclasses
 import re
 
 import model_dimensions
+from own_scripts import script_of
 
 # No measurement of a training step, or none that its words let anybody repeat.
 FLAGS_NOT_PREDICTED = ("context-missing", "do-not-score", "microbenchmark", "hybrid-parallel", "input-pipeline",
-                       "ci-threshold", "ci-golden", "startup", "fault-tolerance", "upper-bound", "offload", "mfu-only",
+                       "ci-threshold", "ci-golden", "startup", "fault-tolerance", "upper-bound", "mfu-only",
                        "efficiency-only")
 
 GPUS = (  # as rows spell them, as `ddpsim list` does
@@ -31,7 +32,8 @@ SCHEMES = (  # a scheme as rows spell it, as --scheme does; what stands in brack
     (r"FSDP1?", "fsdp1"),
     (r"FSDP1 (FULL_SHARD|SHARD_GRAD_OP|NO_SHARD|HYBRID_SHARD|_HYBRID_SHARD_ZERO2)", "fsdp1"),
     (r"FSDP2", "fsdp2"),
-    (r"(DeepSpeed )?ZeRO[- ](stage )?([123])", "zero"),
+    (r"(DeepSpeed )?ZeRO[- ](stage )?([123])( \+ CPU offload| Offload)?", "zero"),
+    (r"(DeepSpeed )?ZeRO-Offload", "zero"),
     (r"ZeroRedundancyOptimizer", "zero_redundancy"),
     (r"DataParallel", "data_parallel"),
     (r"parameter server( in one process| synchronous)", "parameter_server"),
@@ -42,7 +44,7 @@ SCHEMES_TO_COME = (  # of which the program knows nothing yet
     (r"variables on GPU", "parameter server on GPUs"),
     (r"^BytePS$|BytePS async|BytePS push", "BytePS, how it ran not stated"),
     (r"async|ByteScheduler|\bPS\b(?! sync)(?<!sync PS)", "parameter server"),
-    (r"offload|ZenFlow", "offload to the host"),
+    (r"ZenFlow", "updates a step late"),
     (r"\bCP\b|\+TP|\bTP\d|\bEP\d|\+PP|Megatron", "tensor, pipeline, context or expert parallel inside"),
     (r"all-reduce \(no NCCL\)", "all-reduce by copies"),
     (r"ZeRO-1/2|ZeRO \(|ZeRO$", "stage of ZeRO not stated"),
@@ -51,7 +53,6 @@ SCHEMES_TO_COME = (  # of which the program knows nothing yet
 )
 
 NOT_MODELLED = (  # in scheme_settings or precision: what changes a step in a way no option has
-    (r"\bcpu[ _]offload(?!=False)", "offload to the host"),
     (r"\bCP[2-9]|\bTP\d|\bPP\d", "tensor, pipeline, context or expert parallel inside"),
     (r"per-layer act ckpt", "checkpointing of every other layer"),
     (r"frozen", "frozen parameters"),
@@ -86,11 +87,12 @@ class Job:
     syncs_each: bool  # micro-batch, in place of no_sync() around all but the last
     words: tuple  # of SHARED_WORDS
     assumed: list  # what no word of the row says
+    bf16_parameters: bool = False  # as its script loads them, under any scheme
 
     @property
     def guesses_links(self):
         """Neither a word nor the kind of GPU tells what joins the GPUs of a node, or nodes."""
-        return bool({PCIE, NVLINK, PORTS} & set(self.assumed))
+        return bool({PCIE, NVLINK, BRIDGE, PORTS} & set(self.assumed))
 
     @property
     def stands_in(self):
@@ -106,7 +108,8 @@ class Job:
     def arrives_in_bf16(self):
         """The parameters a module computes with: FSDP gathers them so, DeepSpeed's are so. Autocast casts others itself."""
         deepspeed = self.scheme.startswith("zero") and self.scheme != "zero_redundancy"
-        return self.precision == "bf16" and (deepspeed or self.scheme_options.get("param_dtype") == "bf16")
+        return self.precision == "bf16" and (deepspeed or self.bf16_parameters
+                                             or self.scheme_options.get("param_dtype") == "bf16")
 
     @property
     def arrives_in_fp16(self):
@@ -156,6 +159,7 @@ NODES = {  # what joins the GPUs of a node, as they are sold
     "T4": "pcie:15.75GBps", "A40": "pcie:31.5GBps", "A10G": "pcie:31.5GBps", "RTX4090": "pcie:31.5GBps",
     "RTX3090": "pcie:31.5GBps", "RTX2080Ti": "pcie:15.75GBps", "TITANRTX": "pcie:15.75GBps"}
 PCIE, NVLINK, PORTS = "PCIe in the node", "NVLink in the node", "a port for each GPU, as its generation's nodes have"
+BRIDGE = "an NVLink bridge, as the authors' documentation has it of such a pair"
 BRIDGES = {"TITANRTX": "nvlink:2x25GBps", "RTX2080Ti": "nvlink:2x25GBps"}  # of a pair, where somebody bought it
 USUAL_NICS = {"B200": "8x400Gbps:ib", "H200": "8x400Gbps:ib", "H100": "8x400Gbps:ib", "A100": "8x200Gbps:ib"}
 
@@ -187,7 +191,9 @@ def inside(row, gpu, per_node, assumed):
     if "NVLink" not in stated and NODES[gpu].startswith("nvswitch") and row["nodes"] == "1":
         assumed.append("NVSwitch in the node")
     if NODES[gpu].startswith("pcie"):
-        assumed.append(PCIE)
+        links = script_of(row).links
+        assumed.append(BRIDGE if links else PCIE)
+        return links or NODES[gpu]
     return NODES[gpu]
 
 
@@ -236,8 +242,12 @@ def line_of(gpu, words, nics, nodes, per_node):
     return " ".join(part for part in (f"node:{nodes}", f"gpu:{per_node}x{gpu}", words, nics if nodes > 1 else "") if part)
 
 
-def precision_of(row, gpu, assumed):
-    stated = row["precision"].lower()
+def precision_of(row, gpu, scheme, assumed):
+    script, stated = script_of(row), row["precision"].lower()
+    if scheme.startswith("fsdp") and script.sharded_precision:
+        return script.sharded_precision
+    if not stated and script.precision:
+        return script.precision
     if stated.startswith(("bf16", "amp_bf16", "amp_fp8")):  # fp8 stands in SHARED_WORDS
         return "bf16"
     if stated.startswith(("fp16", "amp", "mixed")):
@@ -262,7 +272,7 @@ def sequence_of(row, name):
     if step and row["metric"] == "tokens/s per GPU":  # two figures of one step, printed to three digits, tell its tokens
         tokens = float(row["value_ngpu"]) * float(step.group(1)) / int(row["per_gpu_batch"])
         return 256 * round(tokens / 256)
-    return model_dimensions.SEQUENCES.get(name)
+    return script_of(row).sequence or model_dimensions.SEQUENCES.get(name)
 
 
 def number(text):
@@ -271,8 +281,8 @@ def number(text):
     return int(float(text.rstrip("KMBkmb")) * scale)
 
 
-def checkpointing_of(settings):
-    """As an estimate has it: none, full, selective, or the number of blocks."""
+def checkpointing_of(settings, usual="none"):
+    """As an estimate has it: none, full, selective, or the number of blocks; `usual` where nothing is said."""
     some = re.search(r"layers with act ckpt=([1-9]\d*)", settings)
     if some:
         return some.group(1)
@@ -280,14 +290,14 @@ def checkpointing_of(settings):
         return "none"
     if re.search(r"selective( per-op)? act ckpt", settings):
         return "selective"
-    return "full" if re.search(r"act_ckpt=True|\bact ckpt|full act ckpt", settings) else "none"
+    return "full" if re.search(r"act_ckpt=True|\bact ckpt|full act ckpt", settings) else usual
 
 
-def micro_batches_of(settings):
+def micro_batches_of(settings, usual=1):
     stated = re.search(r"grad_accum=(\d+)|accumulation=(\d+)|\baccum (\d+)", settings)
     if stated:
         return int(next(group for group in stated.groups() if group))
-    return 1
+    return usual
 
 
 def syncs_each_micro_batch(row, scheme):
@@ -335,9 +345,9 @@ def fsdp_options(row, scheme, precision):
     return options
 
 
-def zero_options(row):
+def zero_options(row, scheme):
     settings = row["scheme_settings"]
-    options = {}
+    options = dict(next((passed for stage, passed in script_of(row).zero_options if scheme == f"zero{stage}"), {}))
     overlap = re.search(r"overlap_comm=(true|false)", settings)
     if overlap:
         options["overlap_comm"] = overlap.group(1)
@@ -371,6 +381,12 @@ def server_options(row):
     return options
 
 
+def offloads(row):
+    """Parameters and optimizer live on the host, or, with ZeRO-Offload, the optimizer."""
+    return re.search(r"\boffload\b", row["scheme"], re.IGNORECASE) is not None or \
+        re.search(r"\bcpu[ _]offload(?!=False)", row["scheme_settings"]) is not None
+
+
 def bare_scheme(row):
     """Without the brackets in which versions and remarks stand."""
     return re.sub(r" \([^)]*\)", "", row["scheme"]).strip()
@@ -385,14 +401,16 @@ def scheme_of(row):
     name = next((name for pattern, name in SCHEMES if re.fullmatch(pattern, bare)), None)
     if name is None:
         raise NotPredicted(f"scheme not modelled: {bare}")
-    return name + re.search(r"[123]", bare).group(0) if name == "zero" else name
+    stage = re.search(r"[123]", bare)
+    return name + (stage.group(0) if stage else "2") if name == "zero" else name  # ZeRO-Offload is of stage 2
 
 
 def scheme_options_of(row, scheme, precision):
     if scheme in ("fsdp1", "fsdp2"):
-        return fsdp_options(row, scheme, precision)
+        return fsdp_options(row, scheme, precision) | ({"cpu_offload": "true"} if offloads(row) else {})
     if scheme.startswith("zero") and scheme != "zero_redundancy":
-        return zero_options(row)
+        to_host = {"offload_optimizer": "cpu"} | ({"offload_param": "cpu"} if scheme == "zero3" else {})
+        return zero_options(row, scheme) | (to_host if offloads(row) else {})
     if scheme == "parameter_server":
         return server_options(row)
     # tf_cnn_benchmarks sums each variable's gradient by NCCL as it comes, unless it is told to repack them
@@ -457,11 +475,12 @@ def job_of(row, baseline=False):
     assumed = []
     gpu, words, nics = cluster_of(row, assumed)
     nodes, per_node, gpus = size_of(row, row["baseline_gpus"] if baseline else None)
-    precision = precision_of(row, gpu, assumed)
-    scheme = "none" if gpus == 1 else base
-    micro_batches = micro_batches_of(settings)
+    scheme = "none" if gpus == 1 and not offloads(row) else base
+    script = script_of(row)
+    precision = precision_of(row, gpu, scheme, assumed)
+    micro_batches = micro_batches_of(settings, script.accumulation)
     return Job(model=model, gpu=gpu, batch=int(row["per_gpu_batch"]), sequence=sequence, precision=precision,
-               checkpointing=checkpointing_of(settings), scheme=scheme,
+               checkpointing=checkpointing_of(settings, script.checkpointing), scheme=scheme,
                scheme_options=scheme_options_of(row, scheme, precision),
                syncs_each=micro_batches > 1 and syncs_each_micro_batch(row, scheme),
                options=[] if scheme == "none" else options_of(row, scheme, micro_batches) + (
@@ -469,7 +488,7 @@ def job_of(row, baseline=False):
                cluster=line_of(gpu, words, nics, nodes, per_node), nodes=nodes, gpus=gpus, micro_batches=micro_batches,
                words=tuple(word for word, pattern in SHARED_WORDS
                            if re.search(pattern, settings + " " + row["precision"], re.IGNORECASE)),
-               assumed=assumed)
+               assumed=assumed, bf16_parameters=script.bf16_parameters)
 
 
 def with_other_links(job):
@@ -477,6 +496,11 @@ def with_other_links(job):
     if PCIE not in job.assumed or job.gpu not in BRIDGES or not re.search(r"gpu:2x", job.cluster):
         return []
     return [dataclasses.replace(job, cluster=re.sub(r"pcie:\S+", BRIDGES[job.gpu], job.cluster))]
+
+
+def machine_of(row):
+    """Rows of one page with the same GPUs ran on one machine."""
+    return row["source_ref"], row["gpu"], row["gpus_per_node"], row["nodes"]
 
 
 def group_of(row):

@@ -3,12 +3,14 @@
 import os
 import sys
 import unittest
+import unittest.mock
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "accuracy"))
 
 import scheme_figures  # noqa: E402
 import model_dimensions  # noqa: E402
 import scheme_rows as rows  # noqa: E402
+import schemes  # noqa: E402
 from scheme_program import Predictor  # noqa: E402
 from scheme_report import Case, figures_of  # noqa: E402
 from scheme_wire import link_rate, sent_bytes  # noqa: E402
@@ -53,11 +55,30 @@ class Schemes(unittest.TestCase):
 
     def test_what_the_program_does_not_know_is_named(self):
         for stated, reason in (("parameter server in one process (variables on GPU)", "parameter server on GPUs"),
-                               ("BytePS", "BytePS"), ("BytePS async PS", "BytePS"), ("DeepSpeed ZeRO-3 Offload", "offload"),
+                               ("BytePS", "BytePS"), ("BytePS async PS", "BytePS"), ("DeepSpeed ZenFlow", "a step late"),
                                ("FSDP2+TP", "parallel inside"), ("DeepSpeed ZeRO-1/2", "stage of ZeRO"),
                                ("replicated all-reduce (no NCCL)", "by copies"), ("Gossip", "Gossip")):
             with self.assertRaisesRegex(rows.NotPredicted, "scheme not modelled: .*" + reason, msg=stated):
                 scheme(scheme=stated)
+
+    def test_offload_waits_for_one_switch(self):
+        there = {"DeepSpeed ZeRO-3 + CPU offload": "zero3:offload_optimizer=cpu,offload_param=cpu",
+                 "DeepSpeed ZeRO-3 Offload": "zero3:offload_optimizer=cpu,offload_param=cpu",
+                 "DeepSpeed ZeRO-Offload (cores bound)": "zero2:offload_optimizer=cpu"}
+        sharded = {"scheme": "FSDP1 FULL_SHARD", "scheme_settings": "seq=8; cpu offload", "flags": "offload"}
+        for stated in there:
+            with self.assertRaisesRegex(rows.NotPredicted, "offload"):
+                scheme(scheme=stated)
+        with self.assertRaisesRegex(rows.NotPredicted, "offload"):
+            scheme(**sharded)
+        self.assertEqual(scheme(scheme_settings="seq=8; cpu_offload=False"), "fsdp1:param_dtype=bf16")
+        with unittest.mock.patch.object(rows, "OFFLOAD", True):
+            for stated, text in there.items():
+                self.assertEqual(scheme(scheme=stated), text)
+            self.assertEqual(scheme(**sharded), "fsdp1:param_dtype=bf16,cpu_offload=true")
+            self.assertEqual(scheme(**sharded, nodes="1", n_gpus="1"), "fsdp1:param_dtype=bf16,cpu_offload=true")
+            with self.assertRaisesRegex(rows.NotPredicted, "a step late"):
+                scheme(scheme="DeepSpeed ZenFlow")
 
     def test_stacks_differ_in_what_they_pass_on(self):
         composer = {"framework": "Composer/llm-foundry, PyTorch FSDP", "precision": "amp_bf16"}
@@ -92,6 +113,38 @@ class Schemes(unittest.TestCase):
             self.assertEqual(rows.checkpointing_of(settings), kind, settings)
         with self.assertRaisesRegex(rows.NotPredicted, "checkpointing of every other"):
             scheme(scheme_settings="seq=2048; selective per-layer act ckpt")
+
+    def test_a_script_fills_in_what_a_row_leaves_open(self):
+        belle = {"source": "LianjiaTech/BELLE", "source_ref": "LianjiaTech/BELLE#402", "model": "BLOOM-560M",
+                 "gpu": "TITAN RTX 24GB", "gpus_per_node": "2", "nodes": "1", "n_gpus": "2", "network": "", "precision": "",
+                 "metric": "batches/s", "per_gpu_batch": "1"}
+        job = rows.job_of(row(**belle, scheme="DeepSpeed ZeRO-1"))
+        self.assertEqual((job.checkpointing, job.micro_batches, job.precision, job.options),
+                         ("full", 4, "amp", ["--accumulate", "4"]))
+        self.assertEqual(scheme(**belle, scheme="DeepSpeed ZeRO-3"),
+                         "zero3:stage3_param_persistence_threshold=10000,stage3_max_live_parameters=30000000,"
+                         "stage3_prefetch_bucket_size=30000000")
+        stated = rows.job_of(row(**{**belle, "precision": "fp32"}, scheme="DeepSpeed ZeRO-1",
+                                 scheme_settings="seq=8; no act ckpt; accum 2"))
+        self.assertEqual((stated.checkpointing, stated.micro_batches, stated.precision), ("none", 2, "fp32"))
+        self.assertEqual(rows.job_of(row(**{**belle, "source": "somebody"}, scheme="DeepSpeed ZeRO-1")).micro_batches, 1)
+
+    def test_a_script_may_contradict_a_row_s_precision_under_fsdp_alone(self):
+        page = {"source": "huggingface/blog", "source_ref": "huggingface/blog@0:pytorch-fsdp.md", "model": "GPT-2 Large 762M",
+                "gpu": "Titan RTX 24GB", "gpus_per_node": "2", "nodes": "1", "n_gpus": "2", "network": "",
+                "precision": "fp16", "framework": "accelerate + PyTorch FSDP (2022)", "scheme_settings": ""}
+        sharded, replicated = (rows.job_of(row(**page, scheme=name)) for name in ("FSDP1 FULL_SHARD", "DDP"))
+        self.assertEqual((sharded.precision, replicated.precision, sharded.sequence), ("fp32", "amp", 128))
+        self.assertEqual(sharded.cluster, "node:1 gpu:2xTITANRTX nvlink:2x25GBps")
+        self.assertTrue(sharded.guesses_links)
+        self.assertEqual(rows.with_other_links(sharded), [])
+
+    def test_parameters_a_script_loads_in_bfloat16_are_so_under_any_scheme(self):
+        page = {"source": "whyNLP/tinyllama", "model": "TinyLlama 1.1B", "gpu": "RTX 4090", "gpus_per_node": "2", "nodes": "1",
+                "n_gpus": "2", "network": "", "precision": "", "scheme_settings": "accum 4"}
+        self.assertTrue(rows.job_of(row(**page, scheme="DDP")).arrives_in_bf16)
+        self.assertEqual(rows.job_of(row(**page, scheme="DDP")).sequence, 2048)
+        self.assertFalse(rows.job_of(row(scheme="DDP")).arrives_in_bf16)
 
     def test_words_both_sides_of_a_ratio_must_share(self):
         self.assertEqual(rows.job_of(row(scheme_settings="seq=8; no compile")).words, ())
@@ -129,6 +182,27 @@ class Clusters(unittest.TestCase):
         self.assertEqual([job.cluster for job in rows.with_other_links(pair)], ["node:1 gpu:2xTITANRTX nvlink:2x25GBps"])
         stated = row(gpu="RTX 4090", gpus_per_node="2", nodes="1", n_gpus="2", network="", precision="fp32")
         self.assertEqual(rows.with_other_links(rows.job_of(stated)), [])
+
+    def test_all_groups_of_a_machine_have_the_same_links(self):
+        one, other = row(source_ref="page", model="BLOOM-560M"), row(source_ref="page", model="BLOOM-1.1B")
+        self.assertEqual(rows.machine_of(one), rows.machine_of(other))
+        self.assertNotEqual(rows.machine_of(one), rows.machine_of(row(source_ref="page", gpu="A100-40GB")))
+        self.assertEqual(schemes.least_scaled([[0.9, 1.05], [0.6, 0.7]]), 1)
+        self.assertEqual(schemes.least_scaled([[0.9, 1.05], [0.9, 0.5]]), 0)
+        self.assertEqual(schemes.least_scaled([[0.5, 1.05], [0.5, None]]), 0)
+        self.assertEqual(schemes.least_scaled([[2.0]]), 0)
+
+    def test_a_step_that_compute_does_not_explain_has_no_scale(self):
+        class Inverse(Predictor):
+            def step_s(self, job, scale=1.0):
+                return 10 / scale
+        alone, older = (rows.job_of(row(gpu=gpu, nodes="1", n_gpus="1", model="ResNet-50", precision="fp32", network=""))
+                        for gpu in ("A100-80GB", "K80"))
+        predictor = Inverse(None, None)
+        self.assertAlmostEqual(predictor.scale_for(alone, 20), 0.5, 2)
+        self.assertIsNone(predictor.scale_for(alone, 60))
+        self.assertIsNone(predictor.scale_for(alone, 2))
+        self.assertAlmostEqual(predictor.scale_for(older, 60), 1 / 6, 2)
 
     def test_servers_step_as_their_stack_does(self):
         served = {"scheme": "parameter server synchronous (distributed)"}
@@ -173,6 +247,8 @@ class Figures(unittest.TestCase):
         self.assertEqual(self.speed("images/s total", "64", model="ResNet-50"), (64, "samples/s", 0.5))
         self.assertEqual(self.speed("ms/iter", "500"), (64, "samples/s", 0.5))
         self.assertEqual(self.speed("batches/s", "4"), (128, "samples/s", 0.25))
+        self.assertEqual(self.speed("batches/s", "4", scheme_settings="accumulation=4; seq=8"), (128, "samples/s", 1))
+        self.assertEqual(self.speed("it/s", "4", scheme_settings="accumulation=4; seq=8"), (512, "samples/s", 0.25))
         self.assertEqual(self.speed("s per 2000 training items", "20"), (100, "samples/s", 0.32))
         self.assertEqual(self.speed("minutes per run (run_clm)", "2"), (round(1 / 120, 6), "runs/s", None))
         self.assertEqual(self.speed("s/epoch (mean of 2 epochs)", "4"), (0.25, "runs/s", None))
@@ -223,10 +299,10 @@ class Statistics(unittest.TestCase):
         self.assertEqual((right, signed, median, p90, worst), (1, 2, 0, 1, 1))
 
     def test_the_scale_is_found_where_there_is_one(self):
-        predictor = OneStep()
-        self.assertAlmostEqual(predictor.scale_for(None, 0.65), 2, delta=0.01)
-        self.assertAlmostEqual(predictor.scale_for(None, 1.7), 0.5, delta=0.01)
-        self.assertIsNone(predictor.scale_for(None, 0.2))
+        predictor, job = OneStep(), rows.job_of(row())
+        self.assertAlmostEqual(predictor.scale_for(job, 0.65), 2, delta=0.01)
+        self.assertAlmostEqual(predictor.scale_for(job, 1.7), 0.5, delta=0.01)
+        self.assertIsNone(predictor.scale_for(job, 0.2))
 
     def test_bytes_over_bandwidth(self):
         job = rows.job_of(row())

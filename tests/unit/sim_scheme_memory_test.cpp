@@ -62,6 +62,39 @@ TEST_CASE("scheme memory: gradients of micro-batches that nobody reduced are who
   CHECK(all(reduced) == all(once));
 }
 
+TEST_CASE("scheme memory: a stream lends no other what it has let go of") {
+  // The highest moment is the loss, with 1000 of activations, of which nothing is left when the first gradient is put
+  // together. Shards of gradients come after it, 2 of each layer and 4 of the root, on the stream that reduces; FSDP1 casts
+  // there, too: of the root, 4, beside the last layer's 2 and all layers' shards, 6. One of its layers, 4, waits for the GPU
+  // to be let go of, where layers are gathered again.
+  const auto apart = [](Scheme scheme) {
+    SimulationOptions asked = options(std::move(scheme));
+    asked.optimizer.kind = Optimizer::sgd;
+    Workload step = layered();
+    std::vector<Bytes> held(7);
+    held.front() = Bytes(1'000'000'000);
+    step.activations = Activations{.bytes = held.front(), .recorded = true, .held = held};
+    const PeakMemory memory =
+        peak_memory(Job(std::move(step), small::node(2), std::move(asked), FreeModel{}));
+    CHECK(mb(*memory.parts.activations) == 1000);
+    constexpr double kOwnSegment = 20 * 1.048576 - 10;  // of the shards of parameters
+    return mb(memory.segments) - kOwnSegment;
+  };
+  const auto about = [](double value) { return doctest::Approx(value).epsilon(1e-3); };
+  CHECK(apart(Fsdp1{}) == about(10 + 4));
+  CHECK(apart(Fsdp1{.strategy = ShardingStrategy::shard_grad_op}) == about(10));
+  CHECK(apart(Fsdp1{.wrap = {.by = WrapPolicy::By::none}}) == about(10));
+  // Of two units neither is gathered while the other waits and a third is computed.
+  CHECK(apart(Fsdp1{.wrap = {.by = WrapPolicy::By::modules,
+                             .modules = {"layers.1", "layers.2"}}}) == about(10));
+  CHECK(apart(Fsdp2{}) == about(10));
+  CHECK(apart(Fsdp1{.reduce_dtype = Dtype::bfloat16}) == about(12 + 4));
+  CHECK(apart(Fsdp2{.reduce_dtype = Dtype::bfloat16}) == about(10));
+  // Where backward's end is the highest, all is there at once.
+  const PeakMemory last = peak(Fsdp1{.strategy = ShardingStrategy::no_shard}, Optimizer::momentum);
+  CHECK(mb(last.segments) < 2);
+}
+
 TEST_CASE("scheme memory: ZeRO by stage, in bf16 with Adam in fp32") {
   // Of 5 M elements: parameters 10, fp32 copies and two moments of half of them 30, their gradients in fp32 10.
   const auto zero = [](int stage) {

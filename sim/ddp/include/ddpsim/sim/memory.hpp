@@ -62,7 +62,10 @@ struct PeakMemory {
   /// PyTorch's allocator hands out multiples of 512 bytes: with `parts`, what torch.cuda.max_memory_allocated() says …
   Bytes rounding;
   /// … and takes whole segments from CUDA: 2 MiB for what is smaller than 1 MiB, 20 MiB below 10 MiB, else
-  /// multiples of 2 MiB. Of activations nothing is known.
+  /// multiples of 2 MiB. Of activations nothing is known. Under FSDP also what streams do not lend each other: sharded
+  /// gradients, and what FSDP1 casts them from, are asked for on the stream that reduces (foreach_reduce in
+  /// _fsdp_collectives.py, _post_backward_hook in _runtime_utils.py), where nothing else fits in once they are gone; and a unit
+  /// that FSDP1 has let go of and the GPU still reads.
   Bytes segments;
   /// NCCL's buffers of every channel, outside the allocator.
   Bytes nccl;
