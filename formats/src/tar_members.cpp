@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <new>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -15,7 +16,7 @@
 namespace ddpsim {
 namespace {
 
-using Reader = std::unique_ptr<::archive, decltype(&archive_read_free)>;
+using TarReader = std::unique_ptr<::archive, decltype(&archive_read_free)>;
 
 constexpr std::size_t kBlock = std::size_t{64} << 10;
 
@@ -29,8 +30,8 @@ constexpr const char* kUnpackBySelf =
     "Nothing of it was kept; if you trust it, unpack it and give the trace inside";
 
 /// No other format, no other compression: each would be another way in.
-Reader tar_reader() {
-  Reader reader(archive_read_new(), archive_read_free);
+TarReader tar_reader() {
+  TarReader reader(archive_read_new(), archive_read_free);
   if (!reader) throw std::bad_alloc();
   archive_read_support_filter_gzip(reader.get());
   archive_read_support_format_tar(reader.get());
@@ -104,21 +105,21 @@ std::vector<TarMember> members_of(::archive* reader, const std::string& file) {
 bool is_tar(const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return false;
-  const Reader reader = tar_reader();
+  const TarReader reader = tar_reader();
   if (archive_read_open_filename(reader.get(), path.c_str(), kBlock) != ARCHIVE_OK) return false;
   archive_entry* entry = nullptr;
   return archive_read_next_header(reader.get(), &entry) >= ARCHIVE_WARN;
 }
 
 std::vector<TarMember> read_tar(const std::filesystem::path& path) {
-  const Reader reader = tar_reader();
+  const TarReader reader = tar_reader();
   if (archive_read_open_filename(reader.get(), path.c_str(), kBlock) != ARCHIVE_OK)
     refuse(path.string(), "", "cannot be read: " + problem_of(reader.get()), "");
   return members_of(reader.get(), path.string());
 }
 
 std::vector<TarMember> read_tar(std::span<const unsigned char> bytes, const std::string& file) {
-  const Reader reader = tar_reader();
+  const TarReader reader = tar_reader();
   if (archive_read_open_memory(reader.get(), bytes.data(), bytes.size()) != ARCHIVE_OK)
     refuse(file, "", "cannot be read: " + problem_of(reader.get()), "");
   return members_of(reader.get(), file);

@@ -47,7 +47,7 @@ class ValidationArchive(unittest.TestCase):
             path = self.folder / "out" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        run = self.run_line([sys.executable, str(SCRIPTS / "validation_archive.py"), "pack", "out", "out.tar.gz", *arguments])
+        run = self.run_line([sys.executable, str(SCRIPTS / "job_archive.py"), "pack", "out", "out.tar.gz", *arguments])
         self.assertEqual(run.returncode, 0, run.stderr)
         return run.stdout, unpacked(self.folder / "out.tar.gz")
 
@@ -143,7 +143,7 @@ class ValidationArchive(unittest.TestCase):
         self.assertEqual(files["ddpsim-validation/measured/all_reduce.txt"][1], " 65536 16384 float sum\n")
 
     def test_variables_are_shown_by_name_and_kind(self):
-        shown = self.run_line([sys.executable, str(SCRIPTS / "validation_archive.py"), "environment"],
+        shown = self.run_line([sys.executable, str(SCRIPTS / "job_archive.py"), "environment"],
                               NCCL_IB_HCA="=mlx5_0:1,mlx5_1:1", NCCL_SOCKET_IFNAME=HOST, NCCL_DEBUG="INFO", NCCL_PROTO="^LL128",
                               NCCL_P2P_LEVEL="NVL", NCCL_BUFFSIZE="4M", CUDA_HOME="/opt/topsecret", NCCL_UNHEARD_OF="topsecret",
                               CUDA_VISIBLE_DEVICES="GPU-topsecret").stdout.splitlines()

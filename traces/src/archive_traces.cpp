@@ -102,10 +102,6 @@ Imported imported_from(const Archive& archive, const ImportOptions& options) {
 
 }  // namespace
 
-bool holds_recording(const Archive& archive) {
-  return !archive.of(ArchiveKind::trace).empty() || !archive.of(ArchiveKind::ddp_log).empty();
-}
-
 Imported import_archive(const Archive& archive, const ImportOptions& options) {
   Imported imported = imported_from(archive, options);
   const Members traces = archive.of(ArchiveKind::trace);
@@ -119,11 +115,7 @@ Imported import_archive(const Archive& archive, const ImportOptions& options) {
     warnings.push_back(fmt::format(
         "{} holds no trace of rank {}: who waited for whom cannot be told of {}", archive.file,
         ranks_without_trace(archive, traces), archive.ranks - 1 == 1 ? "it" : "them"));
-  if (archive.step)
-    warnings.push_back(fmt::format(
-        "{} says that the step takes {:.6g} ms without the profiler: --measured-step {:.6g}ms "
-        "counts gains from there",
-        archive.file, archive.step->milliseconds(), archive.step->milliseconds()));
+  imported.unprofiled_step = archive.step;
   imported.warnings.insert(imported.warnings.begin(), warnings.begin(), warnings.end());
   return imported;
 }

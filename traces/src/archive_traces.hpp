@@ -13,9 +13,6 @@ namespace ddpsim {
 /// Throws InputError.
 Imported import_archive(const Archive& archive, const ImportOptions& options);
 
-/// Whether there is anything in it to import.
-bool holds_recording(const Archive& archive);
-
 /// An opened file of any recognised format (import.cpp). Throws InputError.
 Imported import_opened(const OpenedFile& opened, const std::filesystem::path& path,
                        const ImportOptions& options);
