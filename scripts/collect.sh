@@ -2,7 +2,7 @@
 # Collects what says why a job is as fast as it is, into one archive. Needs no root, and nothing leaves the machine:
 #
 #   what you have    scripts/collect.sh --trace 'log/*.json.gz' --nccl-log job.out --step-time 104ms
-#   or by a run      scripts/collect.sh --run 'torchrun --nproc-per-node 8 train.py'
+#   or by a run      scripts/collect.sh --run 'torchrun --nproc_per_node 8 train.py'
 #   of many nodes    srun --ntasks-per-node=8 scripts/collect.sh --run 'python train.py' -o SHARED_FOLDER
 #                    mpirun -np 16 --map-by ppr:8:node scripts/collect.sh --run 'python train.py' -o SHARED_FOLDER
 #
@@ -66,7 +66,7 @@ note_rank() {
     sed -n 's/^Cpus_allowed_list:[[:space:]]*/Cpus_allowed_list=/p' /proc/self/status; } >"$mine/pinning.txt"
   [[ -s $mine/versions.txt ]] || within 60 "$python" - >"$mine/versions.txt" 2>/dev/null <<'PYTHON' || true
 import sys
-print(f"python={sys.version.split()[0]}")
+print(f"python={sys.version.split()[0]}\nseen_by=collect.sh")  # the job may have another
 import torch
 print(f"torch={torch.__version__}")
 if torch.version.cuda:
@@ -214,7 +214,7 @@ fi
 touch "$mine/done"
 [[ $rank == 0 ]] || exit 0
 
-for ((waited = 0; waited < 60; ++waited)); do
+for ((waited = 0; waited < ${DDPSIM_COLLECT_WAIT:-60}; ++waited)); do  # seconds, for ranks of other nodes
   (($(find "$parts" -name done | wc -l) < ranks)) || break
   sleep 1
 done

@@ -179,7 +179,7 @@ def collect(arguments):
     ranks = max([arguments.ranks, *(member.rank + 1 for member in collected.members if member.rank is not None)])
     for rank in range(arguments.ranks):
         if rank not in collected.identities:
-            collected.lack("note", f"rank {rank} left nothing in the folder: do all nodes share it?", rank)
+            collected.lack("versions", f"rank {rank} left nothing in the folder: do all nodes share it?", rank)
     collected.missing = [gap for gap in collected.missing if not (gap["kind"] in ALWAYS and collected.has(gap["kind"], gap.get("rank"))
                                                                   and (collected.nodes == 1 or "rank" in gap))]
     for kind in ALWAYS:

@@ -88,8 +88,13 @@ VARIABLES = {
 OWN_WORDS = set("""root user node host localhost rank ranks group device float half sum size count type time on all reduce in out of
     place name true false gpu cuda nccl gloo no ddpsim real measured measurement timeline step forward backward optimizer default
     linux and the ddpsim-validation home work tmp usr opt data src build release scripts local bin share mnt var runs scratch
-    cluster workload model models main""".split())
-PATH = re.compile(r"""(?:(?<=^)|(?<=[\s"'=:,(\[`<]))(?:~[\w.-]*/|\.{0,2}/)(?![>\s])[^\s"'<>,;:)\]`]+""", re.MULTILINE)
+    cluster workload model models main
+    ph cat ts dur pid tid args id bp tests inputs traces trace log logs step steps rank0 events kernel stream device devices correlation
+    external annotation runtime driver python function profiler aten torch autograd distributed backend nodes ranks schema parameters
+    parameter shape dtype ready recorded recording collect collected given parts hardware topology versions environment pinning matrix
+    job jobs train training ddp nvidia tesla ring tree info version channel via net socket ib p2p shm debug graph step_times optimizer
+    loss loader batch json xml csv txt gz user home run lab""".split())
+PATH = re.compile(r"""(?:(?<=^)|(?<=[\s"'=:,(\[`<]))(?!(?<=<)/[\w:.-]+>)(?:~[\w.-]*/|\.{0,2}/)(?![>\s])[^\s"'<>,;:)\]`]+""", re.MULTILINE)
 QUOTED_PATH = re.compile(r"'[^'\n]*/[^'\n]*'")
 IPV4 = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])")
 MAC = re.compile(r"(?<![\w:])(?:[0-9A-Fa-f]{2}[:-]){5,7}[0-9A-Fa-f]{2}(?![\w:])")  # or a serial number, as lspci has it

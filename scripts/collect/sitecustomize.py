@@ -105,7 +105,7 @@ class Watch:
         versions = {"torch": torch.__version__, "cuda": torch.version.cuda, "python": sys.version.split()[0],
                     "nccl": ".".join(map(str, nccl)) if isinstance(nccl, tuple) else nccl,
                     "cudnn": torch.backends.cudnn.version() if torch.cuda.is_available() else None,
-                    "backend": torch.distributed.get_backend()}
+                    "backend": torch.distributed.get_backend(), "seen_by": "job"}
         (self.folder / "versions.txt").write_text("".join(f"{key}={value}\n" for key, value in versions.items() if value is not None))
         cores = sorted(os.sched_getaffinity(0))
         (self.folder / "pinning.txt").write_text(f"cores={os.cpu_count()}\nCpus_allowed_list={','.join(map(str, cores))}\n"

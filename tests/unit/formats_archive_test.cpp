@@ -7,6 +7,7 @@
 #include "complaint.hpp"
 #include "ddpsim/formats/archive.hpp"
 #include "ddpsim/formats/input_error.hpp"
+#include "mentions.hpp"
 #include "tar_text.hpp"
 
 using namespace ddpsim;
@@ -27,22 +28,18 @@ std::string manifest_of(const std::string& members) {
   return R"({"schema": "ddpsim.collect/1", "ranks": 1, "nodes": 1, "members": [)" + members + "]}";
 }
 
-std::string packed(const std::string& manifest, const std::string& entries = "") {
+std::string packed_tar(const std::string& manifest, const std::string& entries = "") {
   return test::tar_entry("top/manifest.json", manifest) + entries + test::tar_end();
 }
 
 std::string complaint_of_tar(const std::string& tar) {
-  return complaint([&] { parse_archive(test::bytes_of(tar), "job.tar"); });
-}
-
-bool says(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
+  return complaint_of([&] { parse_archive(test::bytes_of(tar), "job.tar"); });
 }
 
 }  // namespace
 
 TEST_CASE("archive: members by kind, in order of rank, as packed") {
-  const std::string tar = packed(kManifestText, test::tar_entry("top/traces/rank0.json", "zero") +
+  const std::string tar = packed_tar(kManifestText, test::tar_entry("top/traces/rank0.json", "zero") +
                                                     test::tar_entry("top/traces", "", '5') +
                                                     test::tar_entry("top/traces/rank1.json", "one") +
                                                     test::tar_entry("top/hardware/node1-gpus.csv", "name\nV100\n") +
@@ -66,15 +63,15 @@ TEST_CASE("archive: members by kind, in order of rank, as packed") {
 }
 
 TEST_CASE("archive: what is listed and not there, or of an unknown kind, is said, and the rest is read") {
-  const std::string tar = packed(
+  const std::string tar = packed_tar(
       manifest_of(R"({"path": "a", "kind": "nccl_log"}, {"path": "b", "kind": "holograms"}, {"path": "c", "kind": "note"})"),
       test::tar_entry("top/b", "x") + test::tar_entry("top/c", "y"));
   const Archive archive = parse_archive(test::bytes_of(tar), "job.tar");
   REQUIRE(archive.members.size() == 1);
   CHECK(archive.members[0].bytes == "y");
   REQUIRE(archive.warnings.size() == 2);
-  CHECK(says(archive.warnings[0], "a is listed, and not there"));
-  CHECK(says(archive.warnings[1], "\"holograms\""));
+  CHECK(mentions(archive.warnings[0], "a is listed, and not there"));
+  CHECK(mentions(archive.warnings[1], "\"holograms\""));
   CHECK(archive.why_missing(ArchiveKind::nccl_log) == "a was taken out");
 }
 
@@ -90,30 +87,30 @@ TEST_CASE("archive: hostile ones are refused before anything is kept") {
            std::pair{test::tar_entry("top/pipe", "", '6'), "no ordinary file"},
            std::pair{test::tar_entry("top/a", "x") + test::tar_entry("top/a", "y"), "in the archive twice"},
        }) {
-    const std::string said = complaint_of_tar(packed(good, entry));
-    CHECK_MESSAGE(says(said, message), said);
+    const std::string said = complaint_of_tar(packed_tar(good, entry));
+    CHECK_MESSAGE(mentions(said, message), said);
   }
   std::string many;
   for (int k = 0; k < 4100; ++k) many += test::tar_entry("top/" + std::to_string(k), "");
-  CHECK(says(complaint_of_tar(packed(good, many)), "more than 4096 files"));
+  CHECK(mentions(complaint_of_tar(packed_tar(good, many)), "more than 4096 files"));
 }
 
 TEST_CASE("archive: a member of more bytes than any job leaves is refused") {
   const std::string large(std::size_t{257} << 20, 'x');
-  const std::string said = complaint_of_tar(packed(manifest_of(""), test::tar_entry("top/large", large)));
-  CHECK_MESSAGE(says(said, "more than 256 MiB"), said);
+  const std::string said = complaint_of_tar(packed_tar(manifest_of(""), test::tar_entry("top/large", large)));
+  CHECK_MESSAGE(mentions(said, "more than 256 MiB"), said);
 }
 
 TEST_CASE("archive: cut ones, and those of no or another version, say what to do") {
-  const std::string whole = packed(manifest_of(R"({"path": "a", "kind": "note"})"), test::tar_entry("top/a", std::string(4000, 'a')));
-  CHECK(says(complaint_of_tar(whole.substr(0, whole.size() - 4000)), "cut or damaged"));
-  CHECK(says(complaint_of_tar(test::tar_entry("trace.json", "{}") + test::tar_end()), "no manifest.json"));
-  CHECK(says(complaint_of_tar("no tar at all"), "damaged"));
-  const std::string next = complaint_of_tar(packed(R"({"schema": "ddpsim.collect/2", "whatever": 1})"));
-  CHECK(says(next, "another version, \"ddpsim.collect/2\""));
-  CHECK(says(next, "ddpsim.collect/1"));
-  CHECK(says(complaint_of_tar(packed(R"({"schema": "ddpsim.cluster/1"})")), "not what scripts/collect.sh writes"));
-  CHECK(says(complaint_of_tar(packed("{")), "manifest.json"));
+  const std::string whole = packed_tar(manifest_of(R"({"path": "a", "kind": "note"})"), test::tar_entry("top/a", std::string(4000, 'a')));
+  CHECK(mentions(complaint_of_tar(whole.substr(0, whole.size() - 4000)), "cut or damaged"));
+  CHECK(mentions(complaint_of_tar(test::tar_entry("trace.json", "{}") + test::tar_end()), "no manifest.json"));
+  CHECK(mentions(complaint_of_tar("no tar at all"), "damaged"));
+  const std::string next = complaint_of_tar(packed_tar(R"({"schema": "ddpsim.collect/2", "whatever": 1})"));
+  CHECK(mentions(next, "another version, \"ddpsim.collect/2\""));
+  CHECK(mentions(next, "ddpsim.collect/1"));
+  CHECK(mentions(complaint_of_tar(packed_tar(R"({"schema": "ddpsim.cluster/1"})")), "not what scripts/collect.sh writes"));
+  CHECK(mentions(complaint_of_tar(packed_tar("{")), "manifest.json"));
 }
 
 TEST_CASE("archive: a manifest that contradicts itself") {
@@ -124,11 +121,11 @@ TEST_CASE("archive: a manifest that contradicts itself") {
            std::pair{R"({"path": "a", "kind": "note"}, {"path": "a", "kind": "note"})", "listed twice"},
            std::pair{R"({"path": "a", "kind": "note", "color": "red"})", "color"},
        }) {
-    const std::string said = complaint_of_tar(packed(manifest_of(members), test::tar_entry("top/a", "x")));
-    CHECK_MESSAGE(says(said, message), said);
+    const std::string said = complaint_of_tar(packed_tar(manifest_of(members), test::tar_entry("top/a", "x")));
+    CHECK_MESSAGE(mentions(said, message), said);
   }
-  const std::string zero = complaint_of_tar(packed(R"({"schema": "ddpsim.collect/1", "ranks": 1, "nodes": 1, "step_us": 0, "members": []})"));
-  CHECK(says(zero, "longer than zero"));
+  const std::string zero = complaint_of_tar(packed_tar(R"({"schema": "ddpsim.collect/1", "ranks": 1, "nodes": 1, "step_us": 0, "members": []})"));
+  CHECK(mentions(zero, "longer than zero"));
 }
 
 TEST_CASE("archive: the folder it unpacks to is the same, and a link out of it is refused") {
@@ -146,7 +143,7 @@ TEST_CASE("archive: the folder it unpacks to is the same, and a link out of it i
   CHECK(read_archive(folder / "inside").members.at(0).bytes == "text");
   fs::remove(folder / "inside" / "sub" / "a");
   fs::create_symlink(folder / "secret", folder / "inside" / "sub" / "a");
-  CHECK(says(complaint([&] { read_archive(folder / "inside"); }), "is a link to outside"));
+  CHECK(mentions(complaint_of([&] { read_archive(folder / "inside"); }), "is a link to outside"));
   fs::remove_all(folder);
 }
 

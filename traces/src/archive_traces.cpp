@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <filesystem>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/words.hpp"
+#include "ddpsim/sim/versions.hpp"
 #include "ddpsim/traces/rank_group.hpp"
 
 namespace ddpsim {
@@ -75,6 +79,32 @@ std::string ranks_without_trace(const Archive& archive, const Members& traces) {
   return fmt::format("{}{}", fmt::join(missing, ", "), more ? ", …" : "");
 }
 
+/// "runs/march.tar.gz" and "runs/march/" -> "march".
+std::string name_of_job(const Archive& archive) {
+  std::filesystem::path path = std::filesystem::path(archive.file).lexically_normal();
+  if (path.filename().empty()) path = path.parent_path();
+  const std::string name = path.filename().string();
+  return name.substr(0, name.find('.'));
+}
+
+/// What the job itself noted of its versions, where the recording does not say. Those of the Python that collected are
+/// of another matter.
+void take_versions(const Archive& archive, Workload& workload) {
+  std::string torch;
+  std::string nccl;
+  bool of_job = false;
+  const Members versions = archive.of(ArchiveKind::versions);
+  if (versions.empty()) return;
+  for (const std::string_view word : words_of(versions.front()->bytes)) {
+    if (word.starts_with("torch=")) torch = word.substr(word.find('=') + 1);
+    if (word.starts_with("nccl=")) nccl = word.substr(word.find('=') + 1);
+    of_job = of_job || word == "seen_by=job";
+  }
+  if (!of_job) return;
+  if (workload.torch.empty()) workload.torch = torch;
+  if (!workload.recorded_with.nccl) workload.recorded_with.nccl = parse_nccl_version(nccl);
+}
+
 [[noreturn]] void refuse_without_recording(const Archive& archive) {
   const std::string why = archive.why_missing(ArchiveKind::trace);
   throw InputError({archive.file, "",
@@ -104,6 +134,11 @@ Imported imported_from(const Archive& archive, const ImportOptions& options) {
 
 Imported import_archive(const Archive& archive, const ImportOptions& options) {
   Imported imported = imported_from(archive, options);
+  const std::filesystem::path stem = std::filesystem::path(imported.workload.name).stem();
+  for (const ArchiveMember& member : archive.members)  // "rank0" says nothing of the job
+    if (std::filesystem::path(member.path).stem().stem() == stem || stem == "<hidden>")
+      imported.workload.name = name_of_job(archive);
+  take_versions(archive, imported.workload);
   const Members traces = archive.of(ArchiveKind::trace);
   imported.recognised.insert(
       imported.recognised.begin(),
