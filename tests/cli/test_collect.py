@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import tarfile
 import tempfile
@@ -132,13 +133,13 @@ class Collects(unittest.TestCase):
         log = json.loads((FIXTURES / "ddp-log-resnet18.json").read_text())
         (given / "ddp.json").write_text(json.dumps({**log, "master_addr": f"{HOST}.example.org", "module_name": SAID}))
         (given / "steps.csv").write_text("step_time_ms\n" + "104.5\n" * 20)
-        return ["--trace", f"given/rank*-of-{USER}.json", "--nccl-log", "given/log*.txt", "--ddp-log", "given/ddp.json", "--batch-size", 32]
+        return ["--trace", f"given/rank*-of-{USER}.json", "--nccl-log", "given/log*.txt", "--ddp-log", "given/ddp.json"]
 
     def test_it_names_nobody(self):
         self.machine()
         (self.folder / "topology.xml").write_text(
             (FIXTURES / "topologies" / "two-v100.xml").read_text().replace('guid="0x1f"', 'guid="0xdeadbeef77"').replace("</system>", f"<!-- {SAID} --></system>"))
-        said, files = self.archive(*self.evidence(), "--topology", "topology.xml", "--step-time", "given/steps.csv", NCCL_ALGO="Ring",
+        said, files = self.archive(*self.evidence(), "--topology", "topology.xml", "--step-time", "given/steps.csv", "--batch-size", 32, NCCL_ALGO="Ring",
                                    NCCL_TOPO_FILE=f"/home/{USER}/x", DDPSIM_JOB_TOKEN="tokenofthejob", NCCL_SOCKET_IFNAME=HOST, LD_PRELOAD="")
         for name, text in files.items():
             for secret in SECRETS:
@@ -175,13 +176,13 @@ class Collects(unittest.TestCase):
         plain = ddpsim("import", *(INPUTS / f"rank{rank}.json" for rank in range(3)))
         packed = ddpsim("import", archive)
         self.assertEqual(packed.code, 0, packed.err)
-        own = re.compile(r'^  "provenance": .*?^  \}', re.DOTALL | re.MULTILINE)
+        own = re.compile(r'^  "provenance": .*?^  \}|^  "name": .*?$', re.DOTALL | re.MULTILINE)  # where it came from
         self.assertEqual(own.sub("", packed.out).replace(str(archive), ""), own.sub("", plain.out).replace(str(INPUTS), ""))
         self.assertIn("3 of 3 ranks on 1 node left a trace", packed.err)
 
     def test_a_cluster_of_the_topology_dump(self):
         self.machine()
-        self.archive(*self.evidence(), "--topology", "dump.xml", "--step-time", "104ms")
+        self.archive("--trace", INPUTS / "three-layers.json", "--topology", "dump.xml", "--step-time", "104ms")
         archive = self.folder / "ddpsim-collect.tar.gz"
         document = answer("topo", archive)
         self.assertEqual((document["cluster"]["name"], document["cluster"]["gpus_per_node"]), ("ddpsim-collect", 2))
@@ -198,7 +199,7 @@ class Collects(unittest.TestCase):
 
     def test_a_cluster_of_the_matrix_calibrated_by_its_log(self):
         self.machine()
-        self.archive(*self.evidence())
+        self.archive("--trace", INPUTS / "three-layers.json")
         archive, here = "ddpsim-collect.tar.gz", {"cwd": self.folder}
         calibrated = answer("allreduce", archive, "-b", "1M", "-e", "16M", "--nccl", "2.18.3", **here)
         specified = answer("allreduce", f"{archive}:spec", "-b", "1M", "-e", "16M", "--nccl", "2.18.3", **here)
@@ -317,8 +318,12 @@ class Collects(unittest.TestCase):
                 optimizer.step()
                 rate.step()
             """))
-        run = subprocess.run([str(COLLECT), "--run", f"{python} -W ignore -m torch.distributed.run --standalone --nproc_per_node 2 {script}",
-                              "--seconds", "100"], cwd=folder, capture_output=True, text=True, env=ENVIRONMENT, timeout=170, check=False)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        ranks = (f"for rank in 0 1; do RANK=$rank WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT={port} {python} -W ignore {script} & done; "
+                 "wait")
+        run = subprocess.run([str(COLLECT), "--run", ranks, "--seconds", "100"], cwd=folder, capture_output=True, text=True, env=ENVIRONMENT, timeout=170, check=False)
         self.assertEqual(run.returncode, 0, run.stderr)
         archive = folder / "ddpsim-collect.tar.gz"
         files = unpacked(archive)

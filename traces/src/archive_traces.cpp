@@ -139,6 +139,7 @@ Imported import_archive(const Archive& archive, const ImportOptions& options) {
     if (std::filesystem::path(member.path).stem().stem() == stem || stem == "<hidden>")
       imported.workload.name = name_of_job(archive);
   take_versions(archive, imported.workload);
+  if (!imported.workload.batch_per_gpu) imported.workload.batch_per_gpu = archive.batch_size;
   const Members traces = archive.of(ArchiveKind::trace);
   imported.recognised.insert(
       imported.recognised.begin(),
