@@ -42,9 +42,9 @@ Calibrations fitted(const Archive& archive, const std::string& text) {
   std::vector<MeasuredLog> logs = logs_in(archive);
   const bool all_of_gloo = std::ranges::all_of(logs, is_of_gloo);
   if (all_of_gloo)
-    return {.nccl = {},
-            .gloo = std::make_shared<const GlooCalibration>(
-                fit_gloo(logs, cluster_at).calibration)};
+    return {
+        .nccl = {},
+        .gloo = std::make_shared<const GlooCalibration>(fit_gloo(logs, cluster_at).calibration)};
   std::erase_if(logs, is_of_gloo);
   const NcclVersion nccl = nccl_of(archive).value_or(bundled_nccl(kAssumedTorch));
   return {.nccl = std::make_shared<const Calibration>(
@@ -88,8 +88,7 @@ Cluster load_calibrated_cluster(const ClusterRequest& request) {
   return cluster;
 }
 
-std::vector<std::string> archive_warnings(const std::string& cluster_text,
-                                          const Cluster& cluster) {
+std::vector<std::string> archive_warnings(const std::string& cluster_text, const Cluster& cluster) {
   const std::optional<std::string> path = archive_named(cluster_text);
   if (!path || cluster.calibration || cluster.gloo) return {};
   const Archive archive = read_archive(*path);

@@ -274,10 +274,11 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
                       result.job.workload().torch, to_string(torch.version))});
   warn(replaced);
   if (loaded.unprofiled_step && !measured && arguments.workload == arguments.cluster.text)
-    warn({fmt::format("{} says that its step takes {:.6g} ms without the profiler: --measured-step "
-                      "{:.6g}ms counts from there",
-                      arguments.workload, loaded.unprofiled_step->milliseconds(),
-                      loaded.unprofiled_step->milliseconds())});
+    warn(
+        {fmt::format("{} says that its step takes {:.6g} ms without the profiler: --measured-step "
+                     "{:.6g}ms counts from there",
+                     arguments.workload, loaded.unprofiled_step->milliseconds(),
+                     loaded.unprofiled_step->milliseconds())});
   warn(archive_warnings(arguments.cluster.text, result.job.cluster()));
   warn(loaded.warnings);
   warn(compute.warnings);

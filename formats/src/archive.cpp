@@ -89,9 +89,9 @@ void read_member(const Cursor& at, const FetchMember& fetch, Archive& archive,
   const std::string name = object.required("kind").string();
   const std::optional<ArchiveKind> kind = kind_named(name);
   if (!kind) {
-    archive.warnings.push_back(fmt::format(
-        "{}: {} is of a kind that is not known here, \"{}\", and left out", archive.file,
-        member.path, name));
+    archive.warnings.push_back(
+        fmt::format("{}: {} is of a kind that is not known here, \"{}\", and left out",
+                    archive.file, member.path, name));
     return;
   }
   member.kind = *kind;
@@ -108,11 +108,10 @@ void read_member(const Cursor& at, const FetchMember& fetch, Archive& archive,
 }
 
 Archive read_manifest(std::string_view text, std::string file, const FetchMember& fetch) {
-  const Document document =
-      Document::parse(text, file + ":" + std::string(kManifest));
+  const Document document = Document::parse(text, file + ":" + std::string(kManifest));
   require_version(document.root().free_object(), file);
   const Object root = document.root().object(
-      {"schema", "ranks", "nodes", "step_us", "batch_size", "members", "missing", "provenance"});
+      {"schema", "ranks", "nodes", "step_us", "batch_size", "members", "missing"});
   Archive archive;
   archive.file = std::move(file);
   archive.ranks = static_cast<int>(root.required("ranks").integer(1, kMostRanks));
@@ -126,10 +125,9 @@ Archive read_manifest(std::string_view text, std::string file, const FetchMember
   if (const auto missing = root.optional("missing"))
     for (const Cursor& at : missing->array()) {
       const Object object = at.object({"kind", "rank", "node", "why"});
-      archive.missing.push_back({kind_named(object.required("kind").string())
-                                     .value_or(ArchiveKind::note),
-                                 number_at(object, "rank"), number_at(object, "node"),
-                                 object.required("why").string()});
+      archive.missing.push_back(
+          {kind_named(object.required("kind").string()).value_or(ArchiveKind::note),
+           number_at(object, "rank"), number_at(object, "node"), object.required("why").string()});
     }
   const std::vector<Cursor> members = root.required("members").array();
   if (members.size() > kMostMembers)
@@ -177,8 +175,8 @@ Archive archive_in(const fs::path& folder) {
     if (!fs::is_regular_file(place, absent)) return std::nullopt;
     const fs::path below = fs::weakly_canonical(place, absent).lexically_relative(whole);
     if (below.empty() || *below.begin() == "..")
-      throw InputError({folder.string(), path, "is a link to outside the folder",
-                        "Put the file itself there"});
+      throw InputError(
+          {folder.string(), path, "is a link to outside the folder", "Put the file itself there"});
     std::string bytes = read_file(place, static_cast<std::int64_t>(kMostInMember));
     total += bytes.size();
     if (total > kMostInArchive)

@@ -52,8 +52,7 @@ std::string contents_of(::archive* reader, const std::string& file, const std::s
     bytes.resize(before + kBlock);
     const la_ssize_t got = archive_read_data(reader, bytes.data() + before, kBlock);
     if (got < 0)
-      refuse(file, path,
-             fmt::format("the archive is cut or damaged here ({})", problem_of(reader)),
+      refuse(file, path, fmt::format("the archive is cut or damaged here ({})", problem_of(reader)),
              kPackAgain);
     bytes.resize(before + static_cast<std::size_t>(got));
     if (got == 0) return bytes;

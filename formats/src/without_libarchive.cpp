@@ -35,8 +35,7 @@ std::vector<TarMember> read_tar(const std::filesystem::path& path) {
   refuse_archive(path.string());
 }
 
-std::vector<TarMember> read_tar(std::span<const unsigned char> /*bytes*/,
-                                const std::string& file) {
+std::vector<TarMember> read_tar(std::span<const unsigned char> /*bytes*/, const std::string& file) {
   refuse_archive(file);
 }
 

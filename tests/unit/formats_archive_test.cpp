@@ -39,11 +39,12 @@ std::string complaint_of_tar(const std::string& tar) {
 }  // namespace
 
 TEST_CASE("archive: members by kind, in order of rank, as packed") {
-  const std::string tar = packed_tar(kManifestText, test::tar_entry("top/traces/rank0.json", "zero") +
-                                                    test::tar_entry("top/traces", "", '5') +
-                                                    test::tar_entry("top/traces/rank1.json", "one") +
-                                                    test::tar_entry("top/hardware/node1-gpus.csv", "name\nV100\n") +
-                                                    test::tar_entry("top/unlisted", "nobody asked"));
+  const std::string tar =
+      packed_tar(kManifestText, test::tar_entry("top/traces/rank0.json", "zero") +
+                                    test::tar_entry("top/traces", "", '5') +
+                                    test::tar_entry("top/traces/rank1.json", "one") +
+                                    test::tar_entry("top/hardware/node1-gpus.csv", "name\nV100\n") +
+                                    test::tar_entry("top/unlisted", "nobody asked"));
   const Archive archive = parse_archive(test::bytes_of(tar), "job.tar");
   CHECK(archive.ranks == 4);
   CHECK(archive.nodes == 2);
@@ -62,9 +63,11 @@ TEST_CASE("archive: members by kind, in order of rank, as packed") {
   CHECK(archive.why_missing(ArchiveKind::topology).empty());
 }
 
-TEST_CASE("archive: what is listed and not there, or of an unknown kind, is said, and the rest is read") {
+TEST_CASE(
+    "archive: what is listed and not there, or of an unknown kind, is said, and the rest is read") {
   const std::string tar = packed_tar(
-      manifest_of(R"({"path": "a", "kind": "nccl_log"}, {"path": "b", "kind": "holograms"}, {"path": "c", "kind": "note"})"),
+      manifest_of(
+          R"({"path": "a", "kind": "nccl_log"}, {"path": "b", "kind": "holograms"}, {"path": "c", "kind": "note"})"),
       test::tar_entry("top/b", "x") + test::tar_entry("top/c", "y"));
   const Archive archive = parse_archive(test::bytes_of(tar), "job.tar");
   REQUIRE(archive.members.size() == 1);
@@ -85,7 +88,8 @@ TEST_CASE("archive: hostile ones are refused before anything is kept") {
            std::pair{test::tar_entry("top/link", "", '1', "top/manifest.json"), "is a link"},
            std::pair{test::tar_entry("top/device", "", '3'), "no ordinary file"},
            std::pair{test::tar_entry("top/pipe", "", '6'), "no ordinary file"},
-           std::pair{test::tar_entry("top/a", "x") + test::tar_entry("top/a", "y"), "in the archive twice"},
+           std::pair{test::tar_entry("top/a", "x") + test::tar_entry("top/a", "y"),
+                     "in the archive twice"},
        }) {
     const std::string said = complaint_of_tar(packed_tar(good, entry));
     CHECK_MESSAGE(mentions(said, message), said);
@@ -97,34 +101,44 @@ TEST_CASE("archive: hostile ones are refused before anything is kept") {
 
 TEST_CASE("archive: a member of more bytes than any job leaves is refused") {
   const std::string large(std::size_t{257} << 20, 'x');
-  const std::string said = complaint_of_tar(packed_tar(manifest_of(""), test::tar_entry("top/large", large)));
+  const std::string said =
+      complaint_of_tar(packed_tar(manifest_of(""), test::tar_entry("top/large", large)));
   CHECK_MESSAGE(mentions(said, "more than 256 MiB"), said);
 }
 
 TEST_CASE("archive: cut ones, and those of no or another version, say what to do") {
-  const std::string whole = packed_tar(manifest_of(R"({"path": "a", "kind": "note"})"), test::tar_entry("top/a", std::string(4000, 'a')));
+  const std::string whole = packed_tar(manifest_of(R"({"path": "a", "kind": "note"})"),
+                                       test::tar_entry("top/a", std::string(4000, 'a')));
   CHECK(mentions(complaint_of_tar(whole.substr(0, whole.size() - 4000)), "cut or damaged"));
-  CHECK(mentions(complaint_of_tar(test::tar_entry("trace.json", "{}") + test::tar_end()), "no manifest.json"));
+  CHECK(mentions(complaint_of_tar(test::tar_entry("trace.json", "{}") + test::tar_end()),
+                 "no manifest.json"));
   CHECK(mentions(complaint_of_tar("no tar at all"), "damaged"));
-  const std::string next = complaint_of_tar(packed_tar(R"({"schema": "ddpsim.collect/2", "whatever": 1})"));
+  const std::string next =
+      complaint_of_tar(packed_tar(R"({"schema": "ddpsim.collect/2", "whatever": 1})"));
   CHECK(mentions(next, "another version, \"ddpsim.collect/2\""));
   CHECK(mentions(next, "ddpsim.collect/1"));
-  CHECK(mentions(complaint_of_tar(packed_tar(R"({"schema": "ddpsim.cluster/1"})")), "not what scripts/collect.sh writes"));
+  CHECK(mentions(complaint_of_tar(packed_tar(R"({"schema": "ddpsim.cluster/1"})")),
+                 "not what scripts/collect.sh writes"));
   CHECK(mentions(complaint_of_tar(packed_tar("{")), "manifest.json"));
 }
 
 TEST_CASE("archive: a manifest that contradicts itself") {
   for (const auto& [members, message] : {
            std::pair{R"({"path": "../a", "kind": "note"})", "outside its folder"},
-           std::pair{R"({"path": "a", "kind": "note", "rank": 1})", "is of rank 1, and the job has 1"},
-           std::pair{R"({"path": "a", "kind": "note", "node": 7})", "is of node 7, and the job has 1"},
-           std::pair{R"({"path": "a", "kind": "note"}, {"path": "a", "kind": "note"})", "listed twice"},
+           std::pair{R"({"path": "a", "kind": "note", "rank": 1})",
+                     "is of rank 1, and the job has 1"},
+           std::pair{R"({"path": "a", "kind": "note", "node": 7})",
+                     "is of node 7, and the job has 1"},
+           std::pair{R"({"path": "a", "kind": "note"}, {"path": "a", "kind": "note"})",
+                     "listed twice"},
            std::pair{R"({"path": "a", "kind": "note", "color": "red"})", "color"},
        }) {
-    const std::string said = complaint_of_tar(packed_tar(manifest_of(members), test::tar_entry("top/a", "x")));
+    const std::string said =
+        complaint_of_tar(packed_tar(manifest_of(members), test::tar_entry("top/a", "x")));
     CHECK_MESSAGE(mentions(said, message), said);
   }
-  const std::string zero = complaint_of_tar(packed_tar(R"({"schema": "ddpsim.collect/1", "ranks": 1, "nodes": 1, "step_us": 0, "members": []})"));
+  const std::string zero = complaint_of_tar(packed_tar(
+      R"({"schema": "ddpsim.collect/1", "ranks": 1, "nodes": 1, "step_us": 0, "members": []})"));
   CHECK(mentions(zero, "longer than zero"));
 }
 
@@ -134,7 +148,8 @@ TEST_CASE("archive: the folder it unpacks to is the same, and a link out of it i
   fs::remove_all(folder);
   fs::create_directories(folder / "inside" / "sub");
   std::ofstream(folder / "secret") << "outside";
-  std::ofstream(folder / "inside" / "manifest.json") << manifest_of(R"({"path": "sub/a", "kind": "note"})");
+  std::ofstream(folder / "inside" / "manifest.json")
+      << manifest_of(R"({"path": "sub/a", "kind": "note"})");
   std::ofstream(folder / "inside" / "sub" / "a") << "text";
   CHECK(is_archive(folder / "inside"));
   CHECK_FALSE(is_archive(folder));

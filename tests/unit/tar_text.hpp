@@ -15,7 +15,9 @@ constexpr std::size_t kTarBlock = 512;
 inline std::string tar_entry(std::string_view path, std::string_view content, char type = '0',
                              std::string_view link = "", std::size_t size = std::string::npos) {
   std::string header(kTarBlock, '\0');
-  const auto put = [&](std::size_t at, std::string_view text) { text.copy(&header[at], text.size()); };
+  const auto put = [&](std::size_t at, std::string_view text) {
+    text.copy(&header[at], text.size());
+  };
   const auto octal = [](std::size_t value, int digits) {
     std::string text(static_cast<std::size_t>(digits), '0');
     for (auto digit = text.rbegin(); digit != text.rend(); ++digit, value /= 8)

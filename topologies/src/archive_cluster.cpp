@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -96,9 +97,8 @@ std::map<std::string, Port> infiniband_ports(std::string_view devices) {
       down.insert(port);
     }
   }
-  std::erase_if(ports, [&](const auto& one) {
-    return one.second.rate.empty() || down.contains(one.first);
-  });
+  std::erase_if(
+      ports, [&](const auto& one) { return one.second.rate.empty() || down.contains(one.first); });
   for (auto& [name, port] : ports)
     if (port.kind.empty()) port.kind = "ib";
   return ports;
@@ -136,10 +136,10 @@ std::string nic_word(const Archive& archive, std::optional<int> node) {
   for (const auto& [name, port] : ports)
     rates.push_back(fmt::format("{} {}:{}", name, port.rate, port.kind));
   if (std::ranges::any_of(ports, [&](const auto& one) { return one.second != first; }))
-    fail(archive.name_of(*devices),
-         fmt::format("NICs of one node differ: {}", fmt::join(rates, ", ")),
-         fmt::format("Say which NCCL uses: \"{} nic:{}:{}\"", archive.file, first.rate,
-                     first.kind));
+    fail(
+        archive.name_of(*devices),
+        fmt::format("NICs of one node differ: {}", fmt::join(rates, ", ")),
+        fmt::format("Say which NCCL uses: \"{} nic:{}:{}\"", archive.file, first.rate, first.kind));
   return fmt::format(" nic:{}:{}", first.rate, first.kind);
 }
 
@@ -167,7 +167,8 @@ bool says(std::string_view words, std::string_view key) {
   if (why.empty()) why = archive.why_missing(ArchiveKind::matrix);
   fail(archive.file,
        "holds neither NCCL's topology dump nor the matrix of nvidia-smi, so there is no cluster in "
-       "it" + (why.empty() ? "" : ": " + why),
+       "it" +
+           (why.empty() ? "" : ": " + why),
        "Collect on a node with GPUs, or with --topology FILE (NCCL_TOPO_DUMP_FILE writes it); or "
        "give the cluster by itself");
 }
@@ -186,12 +187,13 @@ ClusterDescription describe_archive(const Archive& archive, std::string_view wor
     all += nic_word(archive, node.node);
   if (!says(words, "node") && archive.nodes > 1) all += fmt::format(" node:{}", archive.nodes);
   ClusterDescription description = describe_source(node.bytes, archive.name_of(node), all);
-  std::string name = std::filesystem::path(archive.file).lexically_normal().filename().string();
-  if (name.empty())  // "folder/"
-    name = std::filesystem::path(archive.file).lexically_normal().parent_path().filename().string();
+  std::error_code error;
+  std::filesystem::path path = std::filesystem::weakly_canonical(archive.file, error);
+  if (path.filename().empty()) path = path.parent_path();  // "folder/"
+  const std::string name = path.filename().string();
   description.name = name.substr(0, name.find('.'));
-  description.summary += fmt::format(", of node {} in an archive of scripts/collect.sh",
-                                     node.node.value_or(0));
+  description.summary +=
+      fmt::format(", of node {} in an archive of scripts/collect.sh", node.node.value_or(0));
   return description;
 }
 

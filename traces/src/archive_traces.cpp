@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -36,20 +37,20 @@ void require_one_of_each_rank(const Archive& archive, const Members& traces) {
                         "say",
                         "Pack it again: scripts/collect.sh on each rank"});
     if (k > 0 && trace.rank == traces[k - 1]->rank)
-      throw InputError({archive.name_of(trace), "",
-                        fmt::format("is of rank {}, as {} is: of two runs", *trace.rank,
-                                    traces[k - 1]->path),
-                        "Pack the traces of one run"});
+      throw InputError(
+          {archive.name_of(trace), "",
+           fmt::format("is of rank {}, as {} is: of two runs", *trace.rank, traces[k - 1]->path),
+           "Pack the traces of one run"});
   }
 }
 
 /// All at the step of the first, as `import_each` has it.
 Imported join_traces(const Archive& archive, const Members& traces, const ImportOptions& options) {
   if (options.timing == Timing::compacted)
-    throw InputError({archive.file, "",
-                      fmt::format("holds {} ranks, which are joined on the clock they recorded",
-                                  traces.size()),
-                      "Leave out --timing compacted, or give the trace of one rank"});
+    throw InputError(
+        {archive.file, "",
+         fmt::format("holds {} ranks, which are joined on the clock they recorded", traces.size()),
+         "Leave out --timing compacted, or give the trace of one rank"});
   std::vector<RankImport> ranks;
   ImportOptions same_step = options;
   for (const ArchiveMember* trace : traces) {
@@ -81,7 +82,8 @@ std::string ranks_without_trace(const Archive& archive, const Members& traces) {
 
 /// "runs/march.tar.gz" and "runs/march/" -> "march".
 std::string name_of_job(const Archive& archive) {
-  std::filesystem::path path = std::filesystem::path(archive.file).lexically_normal();
+  std::error_code error;
+  std::filesystem::path path = std::filesystem::weakly_canonical(archive.file, error);
   if (path.filename().empty()) path = path.parent_path();
   const std::string name = path.filename().string();
   return name.substr(0, name.find('.'));

@@ -17,17 +17,17 @@
 namespace ddpsim {
 
 enum class ArchiveKind {
-  trace,           ///< of one rank: torch.profiler's, or what the recorder wrote; may be gzip
-  ddp_log,         ///< DDP logging data of one rank, JSON
-  nccl_log,        ///< what NCCL_DEBUG=INFO printed, of one rank or of all
-  environment,     ///< NAME=value lines, variables that change speed alone; of one rank
-  versions,        ///< NAME=value lines: torch, nccl, cuda, driver, python, kernel, ddpsim; of one rank
-  pinning,         ///< NAME=value lines: cores of the node, Cpus_allowed_list, NUMA nodes; of one rank
-  gpus,            ///< `nvidia-smi --query-gpu=… --format=csv` of one node: PCIe, clocks, power
-  devices,         ///< "path: value" lines of sysfs, of one node: PCIe links, InfiniBand rates, MTU
-  lspci,           ///< `lspci -vv` of one node, network and GPUs
-  topology,        ///< NCCL_TOPO_DUMP_FILE of one node, XML
-  matrix,          ///< `nvidia-smi topo -m` of one node
+  trace,        ///< of one rank: torch.profiler's, or what the recorder wrote; may be gzip
+  ddp_log,      ///< DDP logging data of one rank, JSON
+  nccl_log,     ///< what NCCL_DEBUG=INFO printed, of one rank or of all
+  environment,  ///< NAME=value lines, variables that change speed alone; of one rank
+  versions,  ///< NAME=value lines: torch, nccl, cuda, driver, python, kernel, ddpsim; of one rank
+  pinning,   ///< NAME=value lines: cores of the node, Cpus_allowed_list, NUMA nodes; of one rank
+  gpus,      ///< `nvidia-smi --query-gpu=… --format=csv` of one node: PCIe, clocks, power
+  devices,   ///< "path: value" lines of sysfs, of one node: PCIe links, InfiniBand rates, MTU
+  lspci,     ///< `lspci -vv` of one node, network and GPUs
+  topology,  ///< NCCL_TOPO_DUMP_FILE of one node, XML
+  matrix,    ///< `nvidia-smi topo -m` of one node
   all_reduce_log,  ///< of all_reduce_perf
   step_times,      ///< without the profiler, as `--measured-step FILE` reads them
   measurement,     ///< what ddpsim-real measured (scripts/validate.sh)
@@ -57,8 +57,8 @@ struct Archive {
   std::string file;  ///< as the user gave it
   int ranks = 1;     ///< of the job, whether or not each left something
   int nodes = 1;
-  std::optional<Duration> step;   ///< of today's job without the profiler
-  std::optional<int> batch_size;  ///< samples per GPU and step
+  std::optional<Duration> step;        ///< of today's job without the profiler
+  std::optional<int> batch_size;       ///< samples per GPU and step
   std::vector<ArchiveMember> members;  ///< as listed, ranks in order within a kind
   std::vector<ArchiveGap> missing;
   std::vector<std::string> warnings;  ///< what of it is not as the manifest says
