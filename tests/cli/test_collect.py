@@ -233,6 +233,19 @@ class Collects(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertIn("rank 1 left nothing in the folder", run.stdout)
 
+    def test_hosts_that_only_a_log_names(self):
+        """Collected on one node, of a job of two, one of which never ran collect.sh."""
+        log = "".join(f"{HOST}{node}:12:34 [{gpu}] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via NET/Socket/0\n" for node in ("", "-b") for gpu in (0, 1))
+        (self.folder / "job.out").write_text(log)
+        (self.folder / "perf.txt").write_text((INPUTS / "n1.txt").read_text().replace("node0", f"{HOST}-c"))
+        (self.folder / "ddp.json").write_text(json.dumps({"master_addr": f"{HOST}-d.example.org", "bucket_cap_bytes": 1}))
+        _, files = self.archive("--nccl-log", "job.out", "--all-reduce", "perf.txt", "--ddp-log", "ddp.json")
+        for name, text in files.items():
+            self.assertNotIn(HOST, text, name)
+            self.assertNotIn("example.org", text, name)
+        self.assertIn("node1:12:34 [0] NCCL INFO", files["nccl/rank0.txt"])
+        self.assertEqual(json.loads(files["manifest.json"])["nodes"], 2)
+
     def test_what_is_missing_is_said_once(self):
         said, files = self.archive("--step-time", "104ms")
         for kind in ("gpus", "matrix", "topology", "trace", "nccl_log", "ddp_log", "all_reduce_log", "lspci"):
