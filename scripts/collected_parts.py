@@ -35,11 +35,6 @@ OF_NCCL = re.compile(r"^([\w.-]+):\d+:\d+ (?:\[\d+\] )?NCCL ", re.MULTILINE)
 OF_OTHERS = re.compile(r"\bPid\s+\d+\s+on\s+(\S+)\s+device\b|\"(?:host_?name|node_?name|master_addr)\"\s*:\s*\"([\w.-]+)\"", re.IGNORECASE)
 
 
-def text_of(member):
-    content = gzip.decompress(member.content) if member.path.endswith(".gz") else member.content
-    return content.decode("utf-8", errors="replace")
-
-
 def fail(message):
     sys.exit(f"collect: {message}")
 
@@ -72,7 +67,7 @@ class Collected:
         named = {"nccl": [], "others": []}
         for member in self.members:
             if member.kind in ("nccl_log", "all_reduce_log", "trace", "ddp_log"):
-                text = text_of(member)
+                text = member.content.decode("utf-8", errors="replace")
                 named["others"] += [one or other for one, other in OF_OTHERS.findall(text)]
                 if member.kind == "nccl_log":
                     named["nccl"] += OF_NCCL.findall(text)
@@ -111,7 +106,7 @@ class Collected:
             self.lack(member.kind, f"what was given is larger than {MOST_BYTES >> 20} MiB", member.rank, member.node)
             self.left_out.append(f"{member.path}: too large")
             return
-        member.content = gzip.compress(plain, mtime=0) if member.path.endswith(".gz") else plain
+        member.content = plain
         self.members.append(member)
 
     def lack(self, kind, why, rank=None, node=None):

@@ -267,12 +267,11 @@ def is_text(content):
 
 
 def redacted(redactor, member):
-    """The member with names replaced; gzip is opened and closed again."""
-    zipped = member.path.endswith(".gz")
-    text = (gzip.decompress(member.content) if zipped else member.content).decode("utf-8", errors="replace")
+    """The member with names replaced; compressed where its path says so."""
+    text = member.content.decode("utf-8", errors="replace")
     before = redactor.count
     shown = (redactor.devices(text) if member.kind == "devices" else redactor.file(member.path.removesuffix(".gz"), text)).encode()
-    member.content = gzip.compress(shown, mtime=0) if zipped else shown
+    member.content = gzip.compress(shown, 6, mtime=0) if member.path.endswith(".gz") else shown
     member.replaced = redactor.count - before
     return member
 
