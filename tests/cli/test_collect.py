@@ -94,7 +94,7 @@ class Collects(unittest.TestCase):
         here = str(self.folder)
         program(self.programs, "nvidia-smi", textwrap.dedent(f"""\
             case "$*" in
-              *clocks_throttle*) exit 2 ;;
+              *clocks_event*|*clocks.applications*) exit 2 ;;
               --query-gpu*) cat '{here}/gpus' ;;
               "topo -m") cat '{here}/matrix' ;;
               -L) for i in {' '.join(map(str, range(gpus)))}; do echo "GPU $i: {model} (UUID: GPU-deadbeef77)"; done ;;
