@@ -191,7 +191,7 @@ run_command() {
   done
   recorded=$(find "$parts" -name recorded | wc -l)
   kill -TERM -- "-$child" 2>/dev/null || true
-  for _ in 1 2 3 4 5 6 7 8 9 10; do kill -0 -- "-$child" 2>/dev/null || break; sleep 0.2; done
+  for ((waited = 0; waited < 75; ++waited)); do kill -0 -- "-$child" 2>/dev/null || break; sleep 0.2; done  # a launcher ends its workers
   kill -KILL -- "-$child" 2>/dev/null || true
   wait "$child" 2>/dev/null || true
   $looked || [[ $local_rank != 0 ]] || note_gpus
