@@ -23,8 +23,8 @@ INPUTS = ROOT / "tests" / "golden" / "inputs"
 FIXTURES = ROOT / "tests" / "fixtures"
 USER, HOST, FOLDER = "quillfeather", "marmaladehost", "periwinkle lair"
 ADDRESSES = ["10.77.66.55", "fe80::1ff:fe23:4567:890a", "aa:bb:cc:dd:ee:0f"]
-SECRETS = [USER, HOST, "example.org", "periwinkle", "lair", "topsecret", "tokenofthejob", *ADDRESSES, "bb:cc:dd", "bb-cc-dd", "deadbeef77"]
-SAID = f"seen by {USER} on {HOST}.example.org at /home/{USER}/topsecret/x, {' '.join(ADDRESSES)}"
+SECRETS = [USER, HOST, "example.org", "periwinkle", "lair", "topsecret", "tokenofthejob", *ADDRESSES, "bb:cc:dd", "bb-cc-dd", "deadbeef77", "friends"]
+SAID = f"seen by {USER} on {HOST}.example.org at /home/{USER}/topsecret/x, '/data/{USER} and friends/x', {' '.join(ADDRESSES)} aa-bb-cc-dd-ee-0f-11-22"
 LAUNCHERS = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "OMPI_", "PMI", "SLURM_", "MASTER_", "TORCHELASTIC_", "NCCL_", "CUDA_", "DDPSIM_COLLECT")
 
 GPUS = """index, name, driver_version, pcie.link.gen.current, pcie.link.width.current, clocks.sm [MHz], power.limit [W]
@@ -217,14 +217,17 @@ class Collects(unittest.TestCase):
 
     def test_many_nodes_are_one_cluster(self):
         self.machine()
+        (self.folder / "job.out").write_text(f"{HOST}0:12:34 [0] NCCL INFO {USER} and another{USER} met {HOST}1.example.org\n")
         for rank in (1, 0):
-            program(self.programs, "hostname", f"echo {HOST}{rank // 1}.example.org\n")
-            run = self.collect("--topology" if rank == 9 else "--step-time", "104ms", RANK=str(rank), WORLD_SIZE="2", LOCAL_RANK="0", SLURM_JOB_ID="7")
+            program(self.programs, "hostname", f"echo {HOST}{rank}.example.org\n")
+            run = self.collect("--step-time", "104ms", "--nccl-log", "job.out", RANK=str(rank), WORLD_SIZE="2", LOCAL_RANK="0", SLURM_JOB_ID="7",
+                               USER=f"{'another' if rank else ''}{USER}")
             self.assertEqual(run.returncode, 0, run.stderr)
         files = unpacked(self.folder / "ddpsim-collect.tar.gz")
         manifest = json.loads(files["manifest.json"])
         self.assertEqual((manifest["ranks"], manifest["nodes"], manifest["step_us"]), (2, 2, 104000))
         self.assertIn("hardware/node1-gpus.csv", files)
+        self.assertEqual(files["nccl/rank0.txt"], "node0:12:34 [0] NCCL INFO <hidden> and <hidden> met node1\n")
         document = answer("topo", self.folder / "ddpsim-collect.tar.gz")
         self.assertEqual((document["cluster"]["nodes"], document["cluster"]["gpus_per_node"]), (2, 4))
 
