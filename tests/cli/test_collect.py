@@ -215,6 +215,16 @@ class Collects(unittest.TestCase):
         done = ddpsim("calibrate", archive, "--cluster", archive, "-o", "lab.json", **here)
         self.assertEqual(done.code, 0, done.err)
 
+    def test_a_log_that_calibrates_nothing_is_said(self):
+        self.machine()
+        rows = (INPUTS / "n1.txt").read_text().splitlines(keepends=True)
+        (self.folder / "perf.txt").write_text("".join(row for row in rows if not re.match(r"\s+\d+\s+\d+ ", row) or " 1048576 " in row))
+        self.archive("--trace", INPUTS / "three-layers.json", "--all-reduce", "perf.txt")
+        for command in (["simulate", "ddpsim-collect.tar.gz", "ddpsim-collect.tar.gz"], ["allreduce", "ddpsim-collect.tar.gz"]):
+            document = answer(*command, cwd=self.folder)
+            said = [warning for warning in document["warnings"] if "do not calibrate ddpsim-collect.tar.gz, which is taken as specified" in warning]
+            self.assertEqual(len(said), 1, document["warnings"])
+
     def test_many_nodes_are_one_cluster(self):
         self.machine()
         (self.folder / "job.out").write_text(f"{HOST}0:12:34 [0] NCCL INFO {USER} and another{USER} met {HOST}1.example.org\n")
