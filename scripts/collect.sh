@@ -12,7 +12,7 @@
 # users, files and folders and addresses are not in it. ddpsim takes it in place of a workload, a cluster, or both.
 set -euo pipefail
 
-out=ddpsim-collect command='' seconds=150 given=()
+out=ddpsim-collect command='' seconds=110 given=()
 usage() {
   sed -n '2,12s/^# \{0,1\}//p' "$0"
   cat <<'TEXT'
@@ -21,7 +21,7 @@ options: --trace PATTERN     of torch.profiler or ddpsim_recorder.py, of each ra
          --nccl-log PATTERN  of a run under NCCL_DEBUG=INFO                          --topology FILE    of NCCL_TOPO_DUMP_FILE
          --all-reduce FILE   of all_reduce_perf, where it cannot run here            --step-time TIME   104ms, or a file of step times
          --batch-size N      samples per GPU and step                                --run COMMAND      trains with DDP: it is recorded
-         --seconds N         the command may take (150)                              -o FOLDER          shared by all nodes; FOLDER.tar.gz
+         --seconds N         the command may take (110)                              -o FOLDER          shared by all nodes; FOLDER.tar.gz
 TEXT
 }
 while (($#)); do
@@ -166,7 +166,7 @@ measure_all_reduce() {
   note "all_reduce_perf on $gpus GPUs"
   (for name in $(compgen -e | grep -E '^(OMPI|PMIX?|SLURM|MASTER|RANK$|WORLD_SIZE$|LOCAL_RANK$)'); do unset "$name"; done
    [[ -s $mine/topology.xml ]] || export NCCL_TOPO_DUMP_FILE=$mine/topology.xml
-   within 60 all_reduce_perf -b 64K -e 64M -f 4 -g "$gpus") >"$mine/all_reduce.txt" 2>&1 ||
+   within 30 all_reduce_perf -b 64K -e 64M -f 4 -g "$gpus") >"$mine/all_reduce.txt" 2>&1 ||
     { rm -f "$mine/all_reduce.txt"; lack all_reduce_log "all_reduce_perf failed"; }
 }
 
