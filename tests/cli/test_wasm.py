@@ -8,6 +8,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import tarfile
 import tempfile
 import unittest
 
@@ -56,6 +57,15 @@ class Engine(unittest.TestCase):
         self.assertEqual(result["exit"], 3)
         self.assertIn("which this build of ddpsim does not read", result["stderr"])
         self.assertIn("an installed ddpsim", result["stderr"])
+
+    def test_an_archive_is_refused_with_what_to_do(self):
+        with tempfile.TemporaryDirectory() as temporary:
+            path = pathlib.Path(temporary, "job.tar.gz")
+            with tarfile.open(path, "w:gz") as archive:
+                archive.add(GOLDEN / "inputs" / "collected", "collected")
+            [result] = answers([(["import", "job.tar.gz"], {"job.tar.gz": path})])
+        self.assertEqual(result["exit"], 3)
+        self.assertIn("Unpack it (tar xzf) and give the folder", result["stderr"])
 
     def test_a_large_trace_is_read_where_it_lies(self):
         """40 MB of one, in pieces, with word of how far it is; compressed to one of several members."""

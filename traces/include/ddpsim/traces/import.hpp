@@ -45,6 +45,8 @@ struct Imported {
   std::vector<Bytes> bucket_bytes;      ///< gradients per recorded all-reduce call, in launch order
   std::optional<RankTrace> rank_trace;  ///< of a profiler trace
   std::optional<DdpLog> ddp_log;        ///< of DDP logging data
+  std::optional<Duration> unprofiled_step =
+      {};  ///< of an archive, where its step was timed beside the trace
 };
 
 /// Reads a workload file, a profiler trace (.json or gzip), a folder with the traces of one job, or a
