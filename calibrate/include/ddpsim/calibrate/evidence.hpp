@@ -39,7 +39,7 @@ struct Evidence {
 /// Never throws: lines that say nothing of these are passed over.
 Evidence read_evidence(std::span<const EvidenceText> texts);
 
-/// In order of classes; none twice.
+/// In order of classes; none twice. Of changes also those problems of `after` that `before` does not have.
 std::vector<Finding> find_problems(const Evidence& evidence);
 std::vector<Finding> find_changes(const Evidence& before, const Evidence& after);
 

@@ -18,7 +18,9 @@ struct PcieLink {
   std::optional<int> width, best_width;   ///< lanes
 };
 
+/// One reading of one GPU.
 struct GpuState {
+  int position = 0;  ///< on its node, in the order of nvidia-smi
   std::string name;  ///< "GPU 00000000:07:00.0", or "GPU 3"
   std::string place;
   std::string model;
@@ -36,7 +38,7 @@ struct PcieDevice {
   std::string name;  ///< "3b:00.0", "mlx5_0"
   std::string place;
   Kind kind = Kind::other;
-  std::string title;  ///< lspci's own words, or a driver's name
+  std::string title;  ///< lspci's own words, or the kind of card (hca_type, board_id)
   PcieLink link;
 };
 
@@ -45,7 +47,6 @@ struct NicPort {
   std::string state;                ///< "ACTIVE", "DOWN"
   std::optional<double> rate_gbps;  ///< as the file says: "200 Gb/sec (4X HDR)"
   std::optional<int> lanes;         ///< 4 of "4X"
-  std::string card;                 ///< hca_type or board_id
 };
 
 struct MachineFacts {
@@ -76,12 +77,18 @@ class MachineLineReader {
   bool take_verbs(std::string_view line, const std::string& place, MachineFacts& facts);
 
   std::vector<std::string> columns_;  ///< of a query's header
+  int next_row_ = 0;                  ///< of a query without indices
+  int next_gpu_ = 0;                  ///< of nvidia-smi -q
   bool in_smi_ = false;  ///< between the head of `nvidia-smi -q` and another tool's lines
   std::vector<std::pair<std::size_t, std::string>>
       sections_;                ///< of `nvidia-smi -q`: indentation, name
+  bool below_switch_ = false;   ///< lspci's block is of a switch's downstream port
   std::string device_;          ///< of lspci: the block's address
   std::string hca_, hca_port_;  ///< of ibv_devinfo
 };
+
+/// One state for each GPU, of several readings: that under load where one was.
+void merge_readings(MachineFacts& facts);
 
 /// Of all nodes: links, ports, clocks, power limits, ACS; and where nodes are unequal.
 std::vector<Finding> machine_problems(const std::vector<MachineFacts>& machines);

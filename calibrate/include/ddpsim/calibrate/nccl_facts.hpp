@@ -89,6 +89,8 @@ struct NcclFacts {
   std::vector<NotedWord> warnings;  ///< "NCCL WARN …", each kind once
 
   bool several_nodes() const;  ///< as its lines tell; false where none tells
+  /// Channels of a network that is not TCP's, and none of TCP's.
+  bool sends_beside_sockets() const;
   const NcclCommunicator* largest() const;
 };
 
