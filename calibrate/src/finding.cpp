@@ -6,7 +6,7 @@ namespace ddpsim {
 namespace {
 
 /// By enumerator.
-constexpr std::array<std::string_view, 43> kNames = {
+constexpr std::array<std::string_view, 47> kNames = {
     "socket_instead_of_ib",
     "plugin_missing",
     "gpudirect_one_side",
@@ -19,6 +19,7 @@ constexpr std::array<std::string_view, 43> kNames = {
     "acs_on",
     "channels_limited",
     "fewer_channels",
+    "more_channels",
     "ring_where_tree",
     "other_algorithm",
     "algorithm_forced",
@@ -32,6 +33,7 @@ constexpr std::array<std::string_view, 43> kNames = {
     "buffers_broadcast",
     "bucket_sizes",
     "bucket_views_off",
+    "gradient_strides",
     "comm_hook",
     "data_parallel_changed",
     "blocking_launches",
@@ -39,6 +41,7 @@ constexpr std::array<std::string_view, 43> kNames = {
     "debug_level",
     "allocator_uncached",
     "device_connections",
+    "tensor_cores_off",
     "host_threads",
     "environment_changed",
     "pcie_link_below_its_best",
@@ -46,6 +49,7 @@ constexpr std::array<std::string_view, 43> kNames = {
     "nic_port_down",
     "clocks_held_down",
     "power_limit_lowered",
+    "hardware_changed",
     "unequal_nodes",
     "mtu_unequal",
     "version_changed",

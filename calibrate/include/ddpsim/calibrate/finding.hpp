@@ -25,11 +25,12 @@ enum class FindingClass {
   // NCCL's choice
   channels_limited,   ///< the environment bounds the number of channels
   fewer_channels,     ///< than before
+  more_channels,      ///< than before: each takes a multiprocessor from compute
   ring_where_tree,    ///< rings where trees were chosen before
   other_algorithm,    ///< any other algorithm or protocol than before
   algorithm_forced,   ///< the environment forces or forbids an algorithm or protocol
   in_switch_off,      ///< NVLS or SHARP were in use before, or are switched off by the environment
-  transport_changed,  ///< inside a node: peer-to-peer, shared memory, network
+  transport_changed,  ///< between the same GPUs: peer-to-peer, shared memory, another network
   topology_search_failed,  ///< NCCL found no channels by its search and fell back
   nccl_error,              ///< NCCL warns of an error
   nccl_setting,            ///< any other setting of NCCL that costs
@@ -39,6 +40,7 @@ enum class FindingClass {
   buffers_broadcast,       ///< broadcast before each forward
   bucket_sizes,            ///< buckets that are very small, very large or otherwise than before
   bucket_views_off,        ///< each gradient is copied into its bucket and back
+  gradient_strides,        ///< gradients lie otherwise than their buckets: each is copied
   comm_hook,               ///< another communication hook than before
   data_parallel_changed,   ///< another option of DDP than before
   // Environment
@@ -47,6 +49,7 @@ enum class FindingClass {
   debug_level,          ///< of NCCL or torch.distributed, at which it costs time
   allocator_uncached,   ///< each tensor asks the driver for memory
   device_connections,   ///< CUDA_DEVICE_MAX_CONNECTIONS
+  tensor_cores_off,     ///< TF32 switched off
   host_threads,         ///< of all ranks of a node beside its cores
   environment_changed,  ///< any other variable of the list than before
   // Hardware
@@ -55,8 +58,9 @@ enum class FindingClass {
   nic_port_down,
   clocks_held_down,     ///< by heat, power or a setting
   power_limit_lowered,  ///< below the board's default
+  hardware_changed,     ///< other GPUs, or another number of them, than before
   unequal_nodes,  ///< GPU model, count, driver, clocks, power limits, MTU or NICs differ between nodes
-  mtu_unequal,  ///< between nodes, or interfaces of one kind
+  mtu_unequal,  ///< between nodes, or another than before
   // Versions
   version_changed,   ///< of NCCL, CUDA, driver, PyTorch, plugin
   unequal_versions,  ///< between ranks of one job
