@@ -30,6 +30,7 @@ ddpsim_dependency(simdjson simdjson/simdjson 0d2455029d845e801809dd54b01ae47173d
 ddpsim_dependency(pugixml zeux/pugixml a0e064336317c9347a91224112af9933598714e9 1.13)
 find_package(ZLIB REQUIRED)
 find_package(SQLite3 REQUIRED)
+find_package(LibArchive REQUIRED)
 
 # Boost: headers alone. Inside topologies/src shortest routes (Graph), in one source of sim/values digits (Multiprecision).
 find_path(BOOST_INCLUDE_DIR boost/multiprecision/cpp_bin_float.hpp REQUIRED)

@@ -13,7 +13,7 @@ set -euo pipefail
 
 # package, and the command that shows it is there even when it came by another road ("-": ask dpkg)
 needed=(g++ g++  cmake cmake  ninja-build ninja  nlohmann-json3-dev -  libfmt-dev -  libcli11-dev -
-        libsimdjson-dev -  zlib1g-dev -  libsqlite3-dev -  libprotozero-dev -  libboost-dev -
+        libsimdjson-dev -  zlib1g-dev -  libsqlite3-dev -  libarchive-dev -  libprotozero-dev -  libboost-dev -
         libpugixml-dev -  libeigen3-dev -)
 newer_torch='' real=false page=false python=false frameworks=false wasm=false portable=false
 for option; do
@@ -115,7 +115,7 @@ if $real; then install_nccl; fi
 
 if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
   echo "setup: no apt here, so nothing was installed. Needed: a C++20 compiler (GCC 12 or clang 14),"
-  echo "       CMake 3.25, Ninja, headers of zlib, SQLite and Boost; other libraries are fetched when not found."
+  echo "       CMake 3.25, Ninja, headers of zlib, SQLite, libarchive and Boost; other libraries are fetched when not found."
   exit 0
 fi
 

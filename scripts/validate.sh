@@ -7,13 +7,14 @@
 #
 # Rank 0 leaves ddpsim-validation.tar.gz: topology, all-reduces, a sweep of bucket caps with timelines, the error table. Its list
 # is shown before it is written. Hosts are node0, node1, … in it; names of users, files and folders, addresses, and what NCCL
-# and the rest are told beyond performance are not in it, nor of your model anything but bytes of buckets and times.
+# and the rest are told beyond performance are not in it, nor of your model anything but bytes of buckets and times. It is packed as
+# scripts/collect.sh packs (ddpsim.collect/1), so ddpsim takes it in place of a cluster.
 set -euo pipefail
 
 workload=resnet50-v100-b32 backend=cuda-nccl caps=1,5,10,25,50,100 sizes=64KiB,256KiB,1MiB,4MiB,16MiB,64MiB,256MiB
 cluster='' torch=2.8 out=ddpsim-validation ranks=()
 usage() {
-  sed -n '2,10s/^# \{0,1\}//p' "$0"
+  sed -n '2,11s/^# \{0,1\}//p' "$0"
   cat <<'TEXT'
 
 options: --ranks N (start N ranks here)   --workload WORKLOAD   --cluster CLUSTER (predict for it; absent: measure only)
@@ -51,9 +52,9 @@ rank=${RANK:-${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-${SLURM_PROCID:-0}}}}
 note() { [[ $rank != 0 ]] || echo "validate: $*"; }
 if [[ $rank == 0 ]]; then
   mkdir -p "$out"
-  { uname -srm; date -u +%FT%TZ; nvidia-smi topo -m 2>&1 || echo "no nvidia-smi"; } >"$out/topology.txt"
-  { nvidia-smi --query-gpu=index,name,driver_version,pcie.link.gen.current,pcie.link.width.current,clocks.sm \
-      --format=csv 2>&1 || true; "$here/scripts/validation_archive.py" environment || true; } >"$out/environment.txt"
+  nvidia-smi topo -m >"$out/topology.txt" 2>&1 || echo "no nvidia-smi" >"$out/topology.txt"
+  { uname -srm; date -u +%FT%TZ; nvidia-smi --query-gpu=index,name,driver_version,pcie.link.gen.current,pcie.link.width.current,clocks.sm \
+      --format=csv 2>&1 || true; "$here/scripts/job_archive.py" environment || true; } >"$out/environment.txt"
   # NCCL's own view of the machine comes from the sweep below.
   if [[ ${#ranks[@]} -gt 0 ]] && command -v all_reduce_perf >/dev/null; then
     note "all_reduce_perf"
@@ -87,6 +88,6 @@ fi
 hide=(--hide "$out")
 [[ ! -e $workload ]] || hide+=(--hide "$workload" --hide-workload)
 [[ -z $given_cluster || ! -e $given_cluster ]] || hide+=(--hide "$given_cluster")
-"$here/scripts/validation_archive.py" pack "$out" "$out.tar.gz" "${hide[@]}" ||
+"$here/scripts/job_archive.py" pack "$out" "$out.tar.gz" "${hide[@]}" ||
   { note "not packed (that needs python3 of 3.9 or newer): what was measured is in $out"; exit 1; }
 note "done: $out.tar.gz"

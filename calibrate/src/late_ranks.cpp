@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <set>
+#include <utility>
 
 #include "ddpsim/sim/quantile.hpp"
 
@@ -19,10 +19,9 @@ constexpr double kNobody = 0.01;
 
 class Lateness {
  public:
-  Lateness(const Workload& workload, std::optional<int> gpus_per_node)
-      : workload_(workload),
-        gpus_per_node_(gpus_per_node),
-        times_(rank_collective_times(workload)) {}
+  Lateness(const Workload& workload, std::optional<int> gpus_per_node,
+           std::vector<RankCollectiveTimes> times)
+      : workload_(workload), gpus_per_node_(gpus_per_node), times_(std::move(times)) {}
 
   std::optional<LateRanks> find();
 
@@ -34,7 +33,7 @@ class Lateness {
 
   const Workload& workload_;
   const std::optional<int> gpus_per_node_;
-  const std::vector<RankCollectiveTimes> times_;
+  const std::vector<RankCollectiveTimes> times_;  ///< none of no ranks
   LateRanks result_;
 };
 
@@ -42,7 +41,7 @@ std::optional<LateRanks> Lateness::find() {
   if (times_.empty()) return std::nullopt;
   for (const RankRecording& rank : workload_.ranks) result_.ranks.push_back({.rank = rank.rank});
   result_.steps = times_.back().step + 1;
-  result_.all_reduces = times_.size();
+  result_.collectives = times_.size();
   result_.complete = all_ranks_there(workload_);
   count();
   find_work();
@@ -50,29 +49,59 @@ std::optional<LateRanks> Lateness::find() {
   return result_;
 }
 
+/// Waits that lie beside each other, of all-reduces in flight together, count once.
+class Waiting {
+ public:
+  void add(Duration start, Duration wait) {
+    if (wait > Duration()) stretches_.emplace_back(start, start + wait);
+  }
+  double microseconds() {
+    std::ranges::sort(stretches_);
+    double sum = 0;
+    std::optional<Duration> reached;
+    for (const auto& [start, end] : stretches_) {
+      const Duration from = reached ? std::max(start, *reached) : start;
+      if (end > from) sum += (end - from).microseconds();
+      reached = reached ? std::max(*reached, end) : end;
+    }
+    return sum;
+  }
+
+ private:
+  std::vector<std::pair<Duration, Duration>> stretches_;
+};
+
 void Lateness::count() {
-  std::vector<double> caused(result_.ranks.size()), waited(result_.ranks.size());
+  const std::size_t ranks = result_.ranks.size();
+  // By step, by rank that waits, by rank that was last.
+  std::vector<std::vector<std::vector<Waiting>>> waiting(
+      result_.steps, std::vector<std::vector<Waiting>>(ranks, std::vector<Waiting>(ranks)));
+  std::vector<double> caused(ranks), waited(ranks);
   double transfer = 0;
-  std::vector<std::vector<double>> by_step(result_.steps, std::vector<double>(caused.size()));
   for (const RankCollectiveTimes& one : times_) {
     const std::vector<Duration> waits = one.waits();
-    std::vector<Duration> others;
-    for (std::size_t r = 0; r < waits.size(); ++r) {
-      waited[r] += waits[r].microseconds();
-      if (r != one.last()) others.push_back(waits[r]);
-    }
-    const double typical = quantile(std::move(others), 0.5).microseconds();
-    ++result_.ranks[one.last()].times_last;
-    caused[one.last()] += typical;
-    by_step[one.step][one.last()] += typical;
+    const std::size_t last = one.last();
+    ++result_.ranks[last].times_last;
     transfer += one.transfer().microseconds();
+    for (std::size_t r = 0; r < ranks; ++r) waiting[one.step][r][last].add(one.starts[r], waits[r]);
   }
-  for (const std::vector<double>& step : by_step) {
-    const auto most = std::ranges::max_element(step);
-    if (*most > 0) ++result_.ranks[static_cast<std::size_t>(most - step.begin())].steps_last;
+  for (std::vector<std::vector<Waiting>>& step : waiting) {
+    std::vector<double> of_step(ranks);
+    for (std::size_t last = 0; last < ranks; ++last) {
+      std::vector<double> others;
+      for (std::size_t r = 0; r < ranks; ++r) {
+        const double wait = step[r][last].microseconds();
+        waited[r] += wait;
+        if (r != last) others.push_back(wait);
+      }
+      of_step[last] = quantile(std::move(others), 0.5);
+      caused[last] += of_step[last];
+    }
+    const auto most = std::ranges::max_element(of_step);
+    if (*most > 0) ++result_.ranks[static_cast<std::size_t>(most - of_step.begin())].steps_last;
   }
   const auto steps = static_cast<double>(result_.steps);
-  for (std::size_t r = 0; r < caused.size(); ++r) {
+  for (std::size_t r = 0; r < ranks; ++r) {
     result_.ranks[r].caused = Duration::microseconds(caused[r] / steps);
     result_.ranks[r].waited = Duration::microseconds(waited[r] / steps);
   }
@@ -93,7 +122,7 @@ void Lateness::find_work() {
     Duration (*of)(const StepBreakdown&);
   };
   // Only the rank's own work: waits and transfers are what others, and the wire, do to it.
-  const std::array<Kind, 7> kinds = {{
+  const std::array<Kind, 8> kinds = {{
       {StepPart::kernels, "forward", [](const StepBreakdown& b) { return b.kernels.forward; }},
       {StepPart::kernels, "backward", [](const StepBreakdown& b) { return b.kernels.backward; }},
       {StepPart::kernels, "optimizer", [](const StepBreakdown& b) { return b.kernels.optimizer; }},
@@ -101,6 +130,8 @@ void Lateness::find_work() {
        [](const StepBreakdown& b) { return b[LossCause::launch_bound].time; }},
       {part_of(LossCause::copies), "",
        [](const StepBreakdown& b) { return b[LossCause::copies].time; }},
+      {part_of(LossCause::buffer_broadcast), "",
+       [](const StepBreakdown& b) { return b[LossCause::buffer_broadcast].time; }},
       {part_of(LossCause::input), "",
        [](const StepBreakdown& b) { return b[LossCause::input].time; }},
       {part_of(LossCause::unexplained), "",
@@ -184,8 +215,19 @@ std::string_view name_of(LatePattern pattern) {
   return kNames.at(static_cast<std::size_t>(pattern));
 }
 
-std::optional<LateRanks> late_ranks(const Workload& workload, std::optional<int> gpus_per_node) {
-  return Lateness(workload, gpus_per_node).find();
+std::optional<LateRanks> late_ranks(const Workload& workload, std::optional<int> gpus_per_node,
+                                    std::span<const JoinedCollective> joined) {
+  std::vector<RankCollectiveTimes> times = rank_collective_times(workload);
+  const bool one_step = times.empty() || times.back().step == 0;
+  const bool all_there = std::ranges::all_of(joined, [&](const JoinedCollective& one) {
+    return one.durations.size() == workload.ranks.size();
+  });
+  if (one_step && all_there && joined.size() > times.size()) {
+    times.clear();
+    for (const JoinedCollective& one : joined)
+      times.push_back({.step = 0, .starts = one.starts, .durations = one.durations});
+  }
+  return Lateness(workload, gpus_per_node, std::move(times)).find();
 }
 
 }  // namespace ddpsim

@@ -136,8 +136,18 @@ void Changes::buckets() {
       {StepPart::all_reduce_transfer, part_of(slowest_gpu), part_of(hooks), part_of(copies)});
 }
 
-/// As the recorder notes them.
+/// As the recorder notes them, and buffers there were none of before.
 void Changes::options() {
+  const auto bytes = [](const Workload& of) {
+    std::int64_t sum = 0;
+    for (const BufferGroup& group : of.buffers) sum += group.bytes.count();
+    return sum;
+  };
+  if (bytes(before_) != bytes(now_) && before_.recorded_with.ddp_hooks &&
+      now_.recorded_with.ddp_hooks)
+    add(std::string(name_of(FindingClass::buffers_broadcast)),
+        fmt::format("{} bytes of buffers before, {} now", bytes(before_), bytes(now_)),
+        lengthened_by(FindingClass::buffers_broadcast));
   const std::string old = of_provenance(before_, "ddp_options");
   const std::string now = of_provenance(now_, "ddp_options");
   if (old.empty() || now.empty()) return;

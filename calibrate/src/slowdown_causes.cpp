@@ -72,8 +72,8 @@ constexpr std::array<Possible, 4> kOfLaunches = {{
 }};
 constexpr std::array<Possible, 2> kOfWaits = {{
     {"slow_rank",
-     "the late rank's process on another GPU: does the lateness go with it (its data, its process) "
-     "or stay (the GPU, the node)?"},
+     "the late rank's process on another GPU: lateness that goes with it is its data's or its "
+     "process's, lateness that stays the GPU's or the node's"},
     {"uneven_data",
      "the same step with one batch for all ranks: without waits, the data is uneven"},
 }};
@@ -116,7 +116,7 @@ constexpr std::array<Possible, 1> kOfUsedMap = {{
     {"find_unused_parameters", "find_unused_parameters=False, where every parameter is used"},
 }};
 constexpr std::array<Possible, 2> kOfSyncBatchNorm = {{
-    {"host_overhead", "a trace: does the GPU wait for the exchange, or for the host behind it?"},
+    {"host_overhead", "a trace: whether the GPU waits for the exchange, or for the host behind it"},
     {"slow_rank", "traces of all ranks"},
 }};
 /// Where no row is known: everything a step's length may come from.
@@ -177,12 +177,30 @@ class Ranking {
 
  private:
   double grown(const DifferenceRow& row) const { return sign_ * row.change.microseconds(); }
-  double share(const std::vector<StepPart>& parts) const {
+  /// Rows themselves …
+  double direct(const std::vector<StepPart>& parts) const {
     double sum = 0;
     for (const DifferenceRow& row : difference_.rows)
       if (grown(row) > 0 && (parts.empty() || std::ranges::count(parts, row.part) > 0))
         sum += grown(row);
     return all_ > 0 ? sum / all_ : 0;
+  }
+  /// … and what of the waits is for a rank whose own rows grew so.
+  double share(const std::vector<StepPart>& parts) const {
+    const double own = direct(parts);
+    if (parts.empty() || std::ranges::count(parts, kWaits) > 0) return own;
+    return own + direct({kWaits}) * late_share(parts);
+  }
+  double late_share(const std::vector<StepPart>& parts) const {
+    if (!evidence_.late_difference) return 0;
+    double of_parts = 0;
+    double all = 0;
+    for (const DifferenceRow& row : evidence_.late_difference->rows) {
+      if (grown(row) <= 0 || row.part == kTransfer || row.part == kWaits) continue;
+      all += grown(row);
+      if (std::ranges::count(parts, row.part) > 0) of_parts += grown(row);
+    }
+    return all > 0 ? of_parts / all : 0;
   }
   double unexplained() const { return share({kUnexplained}); }
   std::string row_words(const DifferenceRow& row) const {
@@ -198,7 +216,8 @@ class Ranking {
       causes_.push_back({.what = std::string(what)});
       cause = causes_.end() - 1;
     }
-    cause->evidence.push_back(std::move(evidence));
+    if (std::ranges::count(cause->evidence, evidence) == 0)
+      cause->evidence.push_back(std::move(evidence));
     if (weight <= cause->weight) return;
     cause->weight = weight;
     if (!decide_by.empty()) cause->decide_by = decide_by;
@@ -269,23 +288,37 @@ void Ranking::add_late_rank() {
   const bool lasting = late.pattern == LatePattern::one_rank || late.pattern == LatePattern::node ||
                        late.pattern == LatePattern::slot || late.pattern == LatePattern::several;
   if (own < kLeastShare) return;
-  std::string says = fmt::format("rank {} arrived last in {} of {} all-reduces", rank->rank,
-                                 rank->times_last, late.all_reduces);
+  std::string says = fmt::format("rank {} arrived last in {} of {} collectives", rank->rank,
+                                 rank->times_last, late.collectives);
   if (rank->work)
-    says += fmt::format(", its {}{} taking {} than the others'",
+    says += fmt::format(", its {}{} taking {} longer than the others'",
                         rank->phase.empty() ? std::string() : std::string(rank->phase) + " ",
-                        name_of(*rank->work), in_words(rank->longer).substr(1) + " longer");
-  if (late.pattern == LatePattern::wandering)
+                        name_of(*rank->work), in_words(rank->longer).substr(1));
+  if (late.pattern == LatePattern::wandering) {
     add("uneven_data", own, "another rank is last in each step: " + says, "");
-  else if (lasting)
-    add("slow_rank", own, says, "");
-  if (!lasting || !rank->work) return;
-  const std::span<const Possible> of_work = possible(*rank->work, evidence_.on_cpu, false);
-  double strength = kFirstOfRow;
-  for (const Possible& one : of_work) {
-    add(one.what, own * strength, says, one.decide_by);
-    strength *= kNextOfRow;
+    return;
   }
+  if (!lasting) return;
+  // Late by what it computes, launches or loads, it is slow; by what DDP does to it, it is not.
+  constexpr std::array kOwnWork = {kKernels, kLaunches, kInput, kUnexplained};
+  const std::vector<StepPart> own_work(kOwnWork.begin(), kOwnWork.end());
+  const bool works = rank->work && std::ranges::count(own_work, *rank->work) > 0;
+  const double is_slow = evidence_.late_difference ? late_share(own_work) : works ? 1 : kFirstOfRow;
+  add("slow_rank", own * is_slow, says, "");
+  const auto why = [&](StepPart part, double of_waits) {
+    double strength = kFirstOfRow;
+    for (const Possible& one : possible(part, evidence_.on_cpu, false)) {
+      add(one.what, of_waits * strength, says, one.decide_by);
+      strength *= kNextOfRow;
+    }
+  };
+  if (!evidence_.late_difference) {
+    if (rank->work) why(*rank->work, own);
+    return;
+  }
+  for (const DifferenceRow& row : evidence_.late_difference->rows)
+    if (row.part != kTransfer && row.part != kWaits && late_share({row.part}) >= kLeastShare)
+      why(row.part, own * late_share({row.part}));
 }
 
 void Ranking::add_unknown() {
@@ -327,7 +360,11 @@ std::vector<StepPart> lengthened_by(FindingClass what) {
     case bucket_sizes:
       return {kTransfer, kHooks, kCopies};
     case bucket_views_off:
+    case gradient_strides:
       return {kCopies};
+    case tensor_cores_off:
+    case more_channels:
+      return {kKernels};
     case comm_hook:
       return {kCopies, kTransfer, kHooks};
     case data_parallel_changed:
@@ -351,12 +388,37 @@ std::vector<StepPart> lengthened_by(FindingClass what) {
     case pcie_link_below_its_best:
       return {kTransfer, kWaits, kInput, kCopies};
     case environment_changed:
+    case hardware_changed:
     case version_changed:
     case unequal_versions:
       return {};
     default:  // NCCL's paths, its choices, and the network
       return {kTransfer, kWaits, kBroadcast, kSyncBatchNorm};
   }
+}
+
+std::vector<SlowdownCause> causes_of_findings(const SlowdownEvidence& evidence) {
+  std::vector<SlowdownCause> causes;
+  const auto take = [&](const Finding& finding, double weight) {
+    auto cause = std::ranges::find(causes, name_of(finding.what), &SlowdownCause::what);
+    if (cause == causes.end()) {
+      causes.push_back({.what = std::string(name_of(finding.what)),
+                        .evidence = {},
+                        .decide_by = "the step, or all_reduce_perf, with it and with it undone",
+                        .weight = weight});
+      cause = causes.end() - 1;
+    }
+    std::string says = fmt::format("{} ({})", finding.says, finding.place);
+    if (std::ranges::count(cause->evidence, says) == 0) cause->evidence.push_back(std::move(says));
+  };
+  for (const Finding& finding : evidence.changes)
+    take(finding, finding.what == FindingClass::version_changed ? kVersion : 1);
+  for (const Finding& finding : evidence.now)
+    if (std::ranges::count(evidence.before, finding.what, &Finding::what) == 0)
+      take(finding, kSetting);
+  std::ranges::stable_sort(
+      causes, [](const SlowdownCause& a, const SlowdownCause& b) { return a.weight > b.weight; });
+  return causes;
 }
 
 std::vector<SlowdownCause> slowdown_causes(const StepDifference& difference,

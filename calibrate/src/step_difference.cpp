@@ -88,8 +88,11 @@ DifferenceRow row_of(StepPart part, const StepBreakdown& before, const StepBreak
                     .bound = now.bound != Bound::none ? now.bound : old.bound};
   row.low = row.change - together(now.time - now.low, old.high - old.time);
   row.high = row.change + together(now.high - now.time, old.time - old.low);
-  if (part != StepPart::kernels)
-    row.points = 100 * (old.time / before.step) - 100 * (now.time / after.step);
+  const double kernels = before[StepPart::kernels].time.microseconds();
+  const double step = before.step.microseconds();
+  const double both = step * after.step.microseconds();
+  row.points = part == StepPart::kernels ? 100 * row.change.microseconds() * (step - kernels) / both
+                                         : -100 * kernels * row.change.microseconds() / both;
   return row;
 }
 

@@ -91,31 +91,54 @@ const StepSample* sample_named(const Recorded& recorded, const std::string& name
 
 /// What lies behind the end of backward.
 struct Tail {
-  Duration length;    ///< to the end of the last all-reduce
-  Duration transfer;  ///< of it; all that is not wait, where the ranks tell
-  Duration wait;
+  Duration length;  ///< to the end of the last all-reduce
+  Duration wait;    ///< by which it would be shorter had this rank waited for no other
+  Duration idle;    ///< of the rest, with none in flight
+  Duration transfer() const { return length - wait - idle; }
 };
+
+/// When the last would have ended, had each begun as soon as this rank was there. Of several in flight each adds what it
+/// ended after the one before.
+Duration end_without_waits(const std::vector<RecordedCollective>& collectives,
+                           const std::vector<Duration>& transfers) {
+  struct One {
+    Duration start;
+    Duration arrival;
+    Duration end;
+  };
+  std::vector<One> all;
+  for (std::size_t i = 0; i < collectives.size(); ++i) {
+    const Duration end = collectives[i].start + collectives[i].duration;
+    all.push_back(
+        {collectives[i].start, end - std::min(transfers[i], collectives[i].duration), end});
+  }
+  std::ranges::stable_sort(all, {}, &One::end);
+  std::optional<Duration> ended, without;
+  for (const One& one : all) {
+    const Duration served = one.end - (ended ? std::max(one.arrival, *ended) : one.arrival);
+    const Duration begun = without ? std::max(one.start, *without) : one.start;
+    without = begun + std::max(served, Duration());
+    ended = one.end;
+  }
+  return without.value_or(Duration());
+}
 
 /// `transfers`: by collective, of several ranks; empty where one rank is all there is.
 Tail tail_of(const std::vector<RecordedCollective>& collectives, Duration backward,
              const std::vector<Duration>& transfers) {
   Tail tail;
-  std::vector<Stretch> moving, waiting;
+  std::vector<Stretch> in_flight;
   Duration end = backward;
-  for (std::size_t i = 0; i < collectives.size(); ++i) {
-    const Duration finish = collectives[i].start + collectives[i].duration;
-    const Duration moved = i < transfers.size() ? std::min(transfers[i], collectives[i].duration)
-                                                : collectives[i].duration;
+  for (const RecordedCollective& one : collectives) {
+    const Duration finish = one.start + one.duration;
     end = std::max(end, finish);
-    const auto add = [&](std::vector<Stretch>& to, Duration from, Duration until) {
-      if (until > backward) to.push_back({std::max(from, backward), until});
-    };
-    add(moving, finish - moved, finish);
-    add(waiting, collectives[i].start, finish);
+    if (finish > backward) in_flight.push_back({std::max(one.start, backward), finish});
   }
   tail.length = end - backward;
-  tail.transfer = united(moving);
-  tail.wait = united(waiting) - tail.transfer;  // of what only waits
+  if (transfers.size() == collectives.size() && !collectives.empty())
+    tail.wait =
+        std::clamp(end - end_without_waits(collectives, transfers), Duration(), tail.length);
+  tail.idle = std::min(tail.length - united(std::move(in_flight)), tail.length - tail.wait);
   return tail;
 }
 
@@ -280,7 +303,7 @@ void Breakdown::fill_tail() {
   const auto add = [&](const std::vector<RecordedCollective>& collectives, Duration backward) {
     const Tail tail = tail_of(collectives, backward, transfers_of(step++));
     lengths.push_back(tail.length);
-    transfers.push_back(tail.transfer);
+    transfers.push_back(tail.transfer());
     waits.push_back(tail.wait);
   };
   if (several_) {
@@ -418,9 +441,11 @@ std::vector<RankCollectiveTimes> rank_collective_times(const Workload& workload)
   std::size_t step = 0;
   const auto add = [&](const std::vector<const std::vector<RecordedCollective>*>& by_rank) {
     for (std::size_t i = 0; i < like.size(); ++i) {
-      RankCollectiveTimes one{.step = step, .durations = {}};
-      for (const std::vector<RecordedCollective>* rank : by_rank)
+      RankCollectiveTimes one{.step = step, .starts = {}, .durations = {}};
+      for (const std::vector<RecordedCollective>* rank : by_rank) {
+        one.starts.push_back((*rank)[i].start);
         one.durations.push_back((*rank)[i].duration);
+      }
       all.push_back(std::move(one));
     }
     ++step;
@@ -448,6 +473,21 @@ std::vector<RankCollectiveTimes> rank_collective_times(const Workload& workload)
 std::optional<StepBreakdown> step_breakdown(const Workload& workload, std::size_t rank) {
   if (workload.ranks.empty()) return Breakdown(workload, workload, 0).take();
   return Breakdown(workload, workload.ranks.at(rank), rank).take();
+}
+
+StepBreakdown with_unprofiled(StepBreakdown breakdown, const std::vector<Duration>& steps) {
+  const StepBreakdown timed = step_breakdown(steps);
+  const Duration beyond = timed.step - breakdown.step;
+  PartTime& unexplained = breakdown[LossCause::unexplained];
+  unexplained.known = true;
+  unexplained.time += beyond;
+  unexplained.low += beyond;
+  unexplained.high += beyond;
+  breakdown.step = timed.step;
+  breakdown.error = timed.error;
+  breakdown.steps = timed.steps;
+  breakdown.pause.rest_is = part_of(LossCause::unexplained);
+  return breakdown;
 }
 
 StepBreakdown step_breakdown(const std::vector<Duration>& steps) {

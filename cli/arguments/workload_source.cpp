@@ -88,7 +88,7 @@ LoadedWorkload load_workload(const std::string& text, const std::optional<std::s
     options.timing = timing;
     Imported imported = import_file(text, options);
     loaded = {std::move(imported.workload), std::move(imported.warnings),
-              std::move(imported.ddp_log)};
+              std::move(imported.ddp_log), imported.unprofiled_step};
   } else if (text.find('@') != std::string::npos) {
     loaded = load_estimate(text);
   } else {

@@ -16,6 +16,8 @@ struct LoadedWorkload {
   Workload workload;
   std::vector<std::string> warnings;
   std::optional<DdpLog> ddp_log;  ///< where the file is one
+  std::optional<Duration> unprofiled_step =
+      {};  ///< of an archive, where it was timed beside the trace
 };
 
 /// `model`: parameter list for traces without shapes. `timing`: of a trace. Throws InputError.

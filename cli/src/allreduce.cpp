@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "archive_calibration.hpp"
 #include "cluster_arguments.hpp"
 #include "commands.hpp"
 #include "ddp_arguments.hpp"
@@ -140,7 +141,7 @@ std::vector<std::string> unheeded(const AllReduceTable& table, const CollectiveT
 int run(const AllReduceArguments& arguments, const TypedLine& typed) {
   const TorchInForce torch = torch_in_force(stated_torch(arguments.torch), "");
   CollectiveTuning tuning = collective_tuning(arguments.cluster, bundled_nccl(torch.version));
-  const Cluster cluster = load_cluster(cluster_request(arguments.cluster));
+  const Cluster cluster = load_calibrated_cluster(cluster_request(arguments.cluster));
   // A log knows its NCCL better than a PyTorch that nobody named.
   const bool named = arguments.cluster.nccl || torch.known;
   if (cluster.calibration && !named)

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "archive_calibration.hpp"
 #include "cluster_arguments.hpp"
 #include "commands.hpp"
 #include "ddp_arguments.hpp"
@@ -16,6 +17,7 @@
 #include "ddpsim/calibrate/gloo_fit.hpp"
 #include "ddpsim/calibrate/gloo_trace_log.hpp"
 #include "ddpsim/calibrate/recorded_log.hpp"
+#include "ddpsim/formats/archive.hpp"
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/reports/calibration_report.hpp"
@@ -136,6 +138,10 @@ std::vector<MeasuredLog> noted_logs(const LogArgument& argument, const Cluster& 
 
 /// Of nccl-tests and the like, or the all-reduces of a recorded training.
 std::vector<MeasuredLog> logs_of(const LogArgument& argument, const Cluster& cluster) {
+  if (is_archive(argument.path)) {
+    const Archive archive = read_archive(argument.path);
+    if (std::vector<MeasuredLog> logs = logs_in(archive); !logs.empty()) return logs;
+  }
   const bool folder = std::filesystem::is_directory(argument.path);
   if (folder || is_recording(argument.path))
     if (auto log = gloo_trace_log(argument.path)) {

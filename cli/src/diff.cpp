@@ -64,11 +64,12 @@ Duration time_of(const DiffSide& side, Bytes size) {
 }
 
 StepBreakdown breakdown_of(const DiffSide& side, const std::string& argument) {
-  if (!side.steps.empty()) return step_breakdown(side.steps);
-  if (side.workload)
-    if (const auto breakdown = step_breakdown(*side.workload);
-        breakdown && breakdown->step > Duration())
-      return *breakdown;
+  std::optional<StepBreakdown> breakdown;
+  if (side.workload) breakdown = step_breakdown(*side.workload);
+  if (!side.steps.empty())
+    return breakdown && breakdown->parts_known ? with_unprofiled(*breakdown, side.steps)
+                                               : step_breakdown(side.steps);
+  if (breakdown && breakdown->step > Duration()) return *breakdown;
   throw InputError({argument, "", "says how long no step took",
                     side.all_reduces.empty()
                         ? "Give a recording with times, or step times"
@@ -103,21 +104,46 @@ std::vector<RankCollectiveLine> collectives_of(const DiffSide& side) {
   return lines;
 }
 
-std::string what_is_missing(const DiffSide& side, std::string_view name) {
-  if (side.workload && step_breakdown(*side.workload) &&
-      step_breakdown(*side.workload)->parts_known)
-    return "";
-  return fmt::format(
-      "{} is {}: nothing in it says where a step's time goes; a trace of one step "
-      "(torch.profiler, or the recorder) would split the change into rows",
-      name, side.shown.kind);
+/// Of the rank the others wait for, where both sides recorded it.
+std::optional<StepDifference> difference_of_late_rank(const DiffSide& before, const DiffSide& after,
+                                                      const DifferenceReport& report) {
+  if (!report.late || report.late->late.empty() || !before.workload) return std::nullopt;
+  const auto of = [&](const Workload& workload) -> std::optional<StepBreakdown> {
+    const auto found =
+        std::ranges::find(workload.ranks, report.late->late.front(), &RankRecording::rank);
+    if (found == workload.ranks.end()) return std::nullopt;
+    return step_breakdown(workload, static_cast<std::size_t>(found - workload.ranks.begin()));
+  };
+  const auto old = of(*before.workload);
+  const auto now = of(*after.workload);
+  if (!old || !now || !old->parts_known || !now->parts_known) return std::nullopt;
+  return difference(*old, *now);
+}
+
+/// Sides that do not say where their steps' time goes.
+std::vector<std::string> what_is_missing(const DiffSide& before, const DiffSide& after) {
+  const auto tells = [](const DiffSide& side) {
+    if (!side.workload) return false;
+    const auto breakdown = step_breakdown(*side.workload);
+    return breakdown && breakdown->parts_known;
+  };
+  std::string who;
+  if (!tells(before)) who = "OLD";
+  if (!tells(after)) who += who.empty() ? "NEW" : " and NEW";
+  if (who.empty()) return {};
+  return {
+      fmt::format("{} tell{} how long a step took, not where its time goes: a trace of one step "
+                  "(torch.profiler, or the recorder) would split the change into rows",
+                  who, who.size() > 3 ? "" : "s")};
 }
 
 DifferenceReport compare_sides(const DiffSide& before, const DiffSide& after,
                                const DiffArguments& arguments) {
   DifferenceReport report{.before = before.shown, .after = after.shown};
   SlowdownEvidence evidence;
-  if (!before.all_reduces.empty() && !after.all_reduces.empty()) {
+  const auto has_step = [](const DiffSide& side) { return side.workload || !side.steps.empty(); };
+  if (!before.all_reduces.empty() && !after.all_reduces.empty() &&
+      !(has_step(before) && has_step(after))) {
     const std::optional<Bytes> size = largest_common(before, after);
     if (!size)
       throw InputError({arguments.after, "",
@@ -129,32 +155,43 @@ DifferenceReport compare_sides(const DiffSide& before, const DiffSide& after,
   } else {
     report.difference =
         difference(breakdown_of(before, arguments.before), breakdown_of(after, arguments.after));
-    const std::string of_before = what_is_missing(before, "OLD");
-    const std::string of_after = what_is_missing(after, "NEW");
-    for (const std::string& one : {of_before, of_after})
-      if (!one.empty()) report.difference.missing.push_back(one);
+    for (std::string& missing : what_is_missing(before, after))
+      report.difference.missing.push_back(std::move(missing));
   }
   if (after.workload) {
-    report.late = late_ranks(*after.workload, arguments.gpus_per_node);
+    report.late = late_ranks(*after.workload, arguments.gpus_per_node, after.joined);
     evidence.on_cpu = after.workload->gpu == "CPU";
   }
   report.collectives = collectives_of(after);
   evidence.late = report.late;
-  evidence.before = before.findings;
-  evidence.now = after.findings;
+  evidence.late_difference = difference_of_late_rank(before, after, report);
+  evidence.before = find_problems(before.evidence);
+  evidence.now = find_problems(after.evidence);
+  // A change is of two sides: where the old one has no evidence, nothing is known to be new.
+  if (!before.evidence.empty()) evidence.changes = find_changes(before.evidence, after.evidence);
   if (before.workload && after.workload)
     evidence.settings = setting_changes(*before.workload, *after.workload);
-  report.findings = after.findings;
+  report.findings = evidence.now;
+  for (const Finding& change : evidence.changes)
+    if (std::ranges::count(report.findings, change) == 0) report.findings.push_back(change);
   if (arguments.pairs) report.pairs = read_pair_matrix(*arguments.pairs);
-  if (before.workload && arguments.expected.cluster)
+  if (before.workload && arguments.expected.cluster && report.timed)
     expect(arguments.expected, before, after, report);
   else if (arguments.expected.cluster)
     report.warnings.emplace_back("--cluster: OLD is no recording, so there is nothing to simulate");
-  report.causes = slowdown_causes(report.difference, evidence);
+  report.causes =
+      report.timed ? slowdown_causes(report.difference, evidence) : causes_of_findings(evidence);
+  if (!report.timed) {
+    for (const DiffSide* side : {&before, &after})
+      if (!has_step(*side))
+        report.difference.missing.push_back(fmt::format(
+            "{} has no step time: what a finding costs is not known; add one, as in \"{},104ms\"",
+            side->shown.source, side->shown.source));
+  }
   for (const DiffSide* side : {&before, &after})
     for (const std::string& warning : side->warnings)
       if (std::ranges::count(report.warnings, warning) == 0) report.warnings.push_back(warning);
-  if (arguments.max_slowdown)
+  if (arguments.max_slowdown && report.timed)
     report.limit = DifferenceReport::Limit{
         *arguments.max_slowdown, slowdown_above(report.difference, *arguments.max_slowdown)};
   return report;

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "ddpsim/calibrate/finding.hpp"
+#include "ddpsim/calibrate/evidence.hpp"
 #include "ddpsim/reports/difference_report.hpp"
 #include "ddpsim/sim/workload.hpp"
 #include "ddpsim/traces/import.hpp"
@@ -20,8 +20,7 @@ struct DiffSide {
   std::vector<JoinedCollective> joined;                 ///< of several ranks' traces
   std::vector<Duration> steps;                          ///< of step times alone
   std::vector<std::pair<Bytes, Duration>> all_reduces;  ///< of an nccl-tests log
-  std::vector<Finding> findings;
-  std::string log;  ///< text of a log with NCCL's debug lines, for what two of them tell
+  Evidence evidence;                                    ///< of its logs, environments and machines
   std::vector<std::string> warnings;
 };
 
@@ -30,8 +29,9 @@ struct DiffReading {
   std::optional<std::int64_t> batch;  ///< samples per GPU, where the side does not say
 };
 
-/// A recording (trace, folder of them, FILE,FILE,… of several ranks, workload, DDP log, bundled name), step times (a file,
-/// FILE:COLUMN, "104ms") or an nccl-tests log. Throws InputError.
+/// One or several of these with commas between: a recording (trace, folder of them, several ranks' files, workload, DDP log,
+/// bundled name), step times (a file, FILE:COLUMN, "104ms"), an nccl-tests log, a log with NCCL's debug lines, an
+/// environment, what a machine says of itself, an archive of scripts/collect.sh. Throws InputError.
 DiffSide read_diff_side(const std::string& text, const DiffReading& reading);
 
 }  // namespace ddpsim

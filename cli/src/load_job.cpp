@@ -273,6 +273,13 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
     warn({fmt::format("the workload's torch, \"{}\", is no version: {} is assumed (--torch)",
                       result.job.workload().torch, to_string(torch.version))});
   warn(replaced);
+  if (loaded.unprofiled_step && !measured && arguments.workload == arguments.cluster.text)
+    warn(
+        {fmt::format("{} says that its step takes {:.6g} ms without the profiler: --measured-step "
+                     "{:.6g}ms counts from there",
+                     arguments.workload, loaded.unprofiled_step->milliseconds(),
+                     loaded.unprofiled_step->milliseconds())});
+  warn(archive_warnings(arguments.cluster.text, result.job.cluster()));
   warn(loaded.warnings);
   warn(compute.warnings);
   warn(job_warnings(result.job, asked.tuning, arguments.backend.backend, compute.scale));

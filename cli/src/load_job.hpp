@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "archive_calibration.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "ddpsim/sim/fabric.hpp"
@@ -27,7 +28,7 @@ struct LoadedJob {
 
 /// How a cluster is read; of many jobs on the same cluster once.
 struct ClusterReaders {
-  std::function<Cluster(const ClusterRequest&)> cluster = load_cluster;
+  std::function<Cluster(const ClusterRequest&)> cluster = load_calibrated_cluster;
   std::function<Fabric(const ClusterRequest&)> fabric = [](const ClusterRequest& request) {
     return build_fabric(request);
   };

@@ -66,7 +66,7 @@ class SweepPoints::Shared {
   Shared(const SweepStudy& study, bool with_intervals)
       : intervals(with_intervals), settings_(study) {
     readers.cluster = [this](const ClusterRequest& request) {
-      return clusters_.get(key_of(request), [&] { return load_cluster(request); });
+      return clusters_.get(key_of(request), [&] { return load_calibrated_cluster(request); });
     };
     readers.fabric = [this](const ClusterRequest& request) {
       return fabrics_.get(key_of(request), [&] { return build_fabric(request); });

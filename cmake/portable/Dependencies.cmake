@@ -1,4 +1,4 @@
-# The portable program: all libraries inside.
+# The portable program: all libraries inside, but for libarchive (formats/src/without_libarchive.cpp).
 include(${CMAKE_CURRENT_LIST_DIR}/../sources/Dependencies.cmake)
 # What CMake overheard of zig's own linking, more or less of it from one configuring to the next, is not to be linked twice.
 foreach(language C CXX)

@@ -1,4 +1,4 @@
-# WebAssembly: without SQLite (traces/src/without_sqlite.cpp), with fast_float behind what the standard library lacks.
+# WebAssembly: without SQLite (traces/src/without_sqlite.cpp) and libarchive (formats/src/without_libarchive.cpp), with fast_float behind what the standard library lacks.
 include(${CMAKE_CURRENT_LIST_DIR}/../sources/Dependencies.cmake)
 if(NOT EXISTS /usr/include/fast_float)
   message(FATAL_ERROR "/usr/include/fast_float is missing: scripts/setup.sh --wasm installs what this build needs")

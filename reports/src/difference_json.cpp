@@ -11,14 +11,14 @@ std::string_view word_of(Bound bound) {
 }
 
 void write_side(JsonWriter& json, std::string_view key, const DifferenceSide& side,
-                const StepBreakdown& breakdown) {
+                const StepBreakdown& breakdown, bool timed) {
   json.key(key).begin_object();
   json.key("source").string(side.source);
   json.key("kind").string(side.kind);
   json.key("step_us");
-  side.all_reduce ? json.null() : json.time(breakdown.step);
+  side.all_reduce || !timed ? json.null() : json.time(breakdown.step);
   json.key("samples_per_s_per_gpu");
-  json.ratio(side.samples_per_step_per_gpu && !side.all_reduce
+  json.ratio(side.samples_per_step_per_gpu && !side.all_reduce && timed
                  ? std::optional(*side.samples_per_step_per_gpu / breakdown.step.seconds())
                  : std::nullopt);
   json.key("steps").count(breakdown.steps);
@@ -60,7 +60,7 @@ void write_late(JsonWriter& json, const LateRanks& late) {
   for (const int rank : late.late) json.integer(rank);
   json.end_array();
   json.key("steps").count(late.steps);
-  json.key("all_reduces").count(late.all_reduces);
+  json.key("collectives").count(late.collectives);
   json.key("all_ranks").boolean(late.complete);
   json.key("transfer_us").time(late.transfer);
   json.key("ranks").begin_array();
@@ -109,12 +109,17 @@ std::string difference_json(const DifferenceReport& report) {
   JsonWriter json;
   json.begin_object();
   json.key("schema").string("ddpsim.diff/1");
-  write_side(json, "before", report.before, difference.before);
-  write_side(json, "after", report.after, difference.after);
-  json.key("change_us").time(difference.change);
-  json.key("change_percent").ratio(difference.percent());
-  json.key("noise_us").time(difference.noise);
-  json.key("beyond_noise").boolean(difference.beyond_noise());
+  write_side(json, "before", report.before, difference.before, report.timed);
+  write_side(json, "after", report.after, difference.after, report.timed);
+  const auto where_timed = [&](auto value) {
+    return report.timed ? std::optional(value) : std::nullopt;
+  };
+  json.key("change_us").time(where_timed(difference.change));
+  json.key("change_percent")
+      .ratio(report.timed ? std::optional(difference.percent()) : std::nullopt);
+  json.key("noise_us").time(where_timed(difference.noise));
+  json.key("beyond_noise");
+  report.timed ? json.boolean(difference.beyond_noise()) : json.null();
   json.key("expected_of").string_or_null(report.expected_of);
   json.key("expected_change_us").time(report.expected_change);
   json.key("rows").begin_array();

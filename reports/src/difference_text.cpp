@@ -39,9 +39,13 @@ class DifferenceText {
         unit_(unit_for(std::max(difference_.before.step, difference_.after.step))) {}
 
   std::string run() {
-    verdict();
-    sides();
-    waterfall();
+    if (report_.timed) {
+      verdict();
+      sides();
+      waterfall();
+    } else {
+      evidence_alone();
+    }
     causes();
     findings();
     late();
@@ -58,6 +62,7 @@ class DifferenceText {
     const std::string text = time_text(size_of(time), kDigits, unit_);
     return (time < Duration() ? "-" : "+") + text;
   }
+  void evidence_alone();
   void verdict();
   void sides();
   void waterfall();
@@ -73,6 +78,16 @@ class DifferenceText {
   const TimeUnit unit_;
   std::string text_;
 };
+
+void DifferenceText::evidence_alone() {
+  const std::size_t count = report_.findings.size();
+  text_ +=
+      bold(wrapped(fmt::format("No times to compare; {}.",
+                               count == 0 ? "and nothing in the evidence costs time or has changed"
+                                          : counted(count, "finding")),
+                   style_.width, 0),
+           style_);
+}
 
 void DifferenceText::verdict() {
   const bool all_reduce = report_.before.all_reduce.has_value();
@@ -171,7 +186,7 @@ void DifferenceText::waterfall() {
     line(label_of(row.part, difference_.after) + bound, row.before, row.after,
          signed_number(changes[i]),
          fmt::format("{} to {}", signed_number(shown(row.low)), signed_number(shown(row.high))),
-         row.part == StepPart::kernels ? "" : fmt::format("{:+.1f}", row.points), row.expected);
+         fmt::format("{:+.1f}", row.points), row.expected);
   }
   const auto old_efficiency = efficiency_percent(difference_.before);
   const auto new_efficiency = efficiency_percent(difference_.after);
@@ -233,10 +248,18 @@ void DifferenceText::late() {
     case LatePattern::nobody:
       first = "Who is late: nobody; ranks wait for each other less than 1 % of a step";
       break;
-    case LatePattern::one_rank:
+    case LatePattern::one_rank: {
+      const auto rank = std::ranges::find(late.ranks, late.late.front(), &LateRank::rank);
+      const bool own = !rank->work || *rank->work == StepPart::kernels ||
+                       *rank->work == part_of(LossCause::launch_bound) ||
+                       *rank->work == part_of(LossCause::input) ||
+                       *rank->work == part_of(LossCause::unexplained);
       first = fmt::format(
-          "Who is late: rank {}, in nearly every step: its node or its slot, not the data", ranks);
+          "Who is late: rank {}, in nearly every step: {}", ranks,
+          own ? std::string("its node or its slot, not the data")
+              : "by " + label_of(*rank->work, difference_.after) + ", so not for its own slowness");
       break;
+    }
     case LatePattern::several:
       first = fmt::format(
           "Who is late: ranks {}, in nearly every step; whether they share a node or a slot shows "
@@ -275,7 +298,7 @@ void DifferenceText::late() {
       work = fmt::format("{}{}, {}", rank.phase.empty() ? "" : std::string(rank.phase) + " ",
                          name_of(*rank.work), time_text(rank.longer, kDigits, unit_));
     table.add_row(
-        {std::to_string(rank.rank), fmt::format("{} of {}", rank.times_last, late.all_reduces),
+        {std::to_string(rank.rank), fmt::format("{} of {}", rank.times_last, late.collectives),
          time_text(rank.caused, kDigits, unit_), time_text(rank.waited, kDigits, unit_), work});
   }
   text_ += table.text(style_);

@@ -47,7 +47,7 @@ class ValidationArchive(unittest.TestCase):
             path = self.folder / "out" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        run = self.run_line([sys.executable, str(SCRIPTS / "validation_archive.py"), "pack", "out", "out.tar.gz", *arguments])
+        run = self.run_line([sys.executable, str(SCRIPTS / "job_archive.py"), "pack", "out", "out.tar.gz", *arguments])
         self.assertEqual(run.returncode, 0, run.stderr)
         return run.stdout, unpacked(self.folder / "out.tar.gz")
 
@@ -103,7 +103,7 @@ class ValidationArchive(unittest.TestCase):
             "measured/all_reduce.txt": f"#  Rank  1 Group  0 Pid      2 on {HOST}-2 device  0 [0x00] Tesla V100\n 65536 16384 float sum\n",
             "measured/cap25.timeline.json": json.dumps({"provenance": setup}),
             "nccl-topology.xml": '<cpu host_hash="0x1f00d" arch="x86_64"/>\n<net name="mlx5_0" guid="0xabcdef123" speed="100000"/>\n'
-                                 '<cpu host_hash="0xbeef"/><cpu host_hash="0x1f00d"/>\n<gpu busid="0000:3b:00.0"/>\n',
+                                 '<cpu host_hash="0xbeef"/><cpu host_hash="0x1f00d"/>\n<gpu busid="0000:3b:00.0"/>\n</cpu>\n',
             "messages-0.txt": f"{HOST}-1:123:456 [0] NCCL INFO Bootstrap : Using eth0:10.77.66.55<0>\n"
                               f"gloo: [/home/{USER}/gloo/pair.cc:589] Read error [10.77.66.55]:4711, [fe80::1ff:fe23:4567:890a]:9\n"
                               f"cannot read '/data/{USER} and friends/x'; ~{USER}/y; ./topsecret/z; at 12:34:56 5.1 GB/s\n",
@@ -122,7 +122,7 @@ class ValidationArchive(unittest.TestCase):
         self.assertIn('host_hash="0x1" arch="x86_64"', at("nccl-topology.xml"))
         self.assertIn('guid="0x2" speed="100000"', at("nccl-topology.xml"))
         self.assertIn('<cpu host_hash="0x3"/><cpu host_hash="0x1"/>', at("nccl-topology.xml"))  # the same stay the same
-        self.assertIn('busid="0000:3b:00.0"', at("nccl-topology.xml"))
+        self.assertIn('busid="0000:3b:00.0"/>\n</cpu>\n', at("nccl-topology.xml"))  # XML still
         self.assertIn("node0:123:456 [0] NCCL INFO", at("messages-0.txt"))
         self.assertIn("at 12:34:56 5.1 GB/s", at("messages-0.txt"))
         self.assertNotIn("ddpsim-validation/notes", "".join(files))
@@ -143,7 +143,7 @@ class ValidationArchive(unittest.TestCase):
         self.assertEqual(files["ddpsim-validation/measured/all_reduce.txt"][1], " 65536 16384 float sum\n")
 
     def test_variables_are_shown_by_name_and_kind(self):
-        shown = self.run_line([sys.executable, str(SCRIPTS / "validation_archive.py"), "environment"],
+        shown = self.run_line([sys.executable, str(SCRIPTS / "job_archive.py"), "environment"],
                               NCCL_IB_HCA="=mlx5_0:1,mlx5_1:1", NCCL_SOCKET_IFNAME=HOST, NCCL_DEBUG="INFO", NCCL_PROTO="^LL128",
                               NCCL_P2P_LEVEL="NVL", NCCL_BUFFSIZE="4M", CUDA_HOME="/opt/topsecret", NCCL_UNHEARD_OF="topsecret",
                               CUDA_VISIBLE_DEVICES="GPU-topsecret").stdout.splitlines()

@@ -9,6 +9,8 @@
 #include <set>
 #include <span>
 
+#include "archive_cluster.hpp"
+#include "ddpsim/formats/archive.hpp"
 #include "ddpsim/formats/embedded.hpp"
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
@@ -104,6 +106,7 @@ ClusterDescription describe_named(const std::string& name, std::string_view word
   if (const EmbeddedFile* file = find_bundled(name)) {
     return describe_text(file->text, std::string(file->name), words, json);
   }
+  if (is_archive(name)) return describe_archive(read_archive(name), words);
   const bool path = name.find('/') != name.npos || name.find('.') != name.npos;
   std::error_code error;
   if (path || std::filesystem::exists(name, error)) {
@@ -123,7 +126,7 @@ ClusterDescription describe_request(const ClusterRequest& request, std::string* 
   ClusterDescription description;
   std::optional<int> nodes = request.nodes;
   std::error_code error;
-  if (std::filesystem::is_regular_file(request.text, error)) {
+  if (std::filesystem::is_regular_file(request.text, error) || is_archive(request.text)) {
     description =
         describe_named(request.text, "", json);  // a file may have '@' and spaces in its name
   } else if (const auto [first, words] = split_first(request.text); is_line(first)) {
@@ -147,7 +150,7 @@ bool is_cluster(const std::string& text) {
   const std::string unsized_name = first.substr(0, first.rfind('@'));
   for (const std::string& name :
        {text, first, unsized_name, unsized_name.substr(0, unsized_name.rfind(kSpecification))}) {
-    if (find_bundled(name) != nullptr) return true;
+    if (find_bundled(name) != nullptr || is_archive(name)) return true;
     if (!std::filesystem::is_regular_file(name, error)) continue;
     try {
       return looks_like_cluster(read_file(name, kLargestFile));
@@ -156,6 +159,15 @@ bool is_cluster(const std::string& text) {
     }
   }
   return is_line(first);
+}
+
+std::optional<std::string> archive_named(const std::string& text) {
+  if (find_bundled(text) != nullptr) return std::nullopt;
+  if (is_archive(text)) return text;
+  const std::string first = split_first(text).first;
+  for (const std::string& name : {first, first.substr(0, first.rfind('@'))})
+    if (!name.ends_with(kSpecification) && is_archive(name)) return name;
+  return std::nullopt;
 }
 
 Topology load_topology(const ClusterRequest& request) {

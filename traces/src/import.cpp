@@ -7,7 +7,9 @@
 #include <system_error>
 #include <utility>
 
+#include "archive_traces.hpp"
 #include "byte_sources.hpp"
+#include "ddpsim/formats/archive.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
@@ -103,6 +105,7 @@ Imported import_ddp_log(const std::filesystem::path& path, const ByteSource& sou
 bool is_recording(const std::filesystem::path& path) {
   try {
     std::error_code error;
+    if (is_archive(path)) return true;  // what is missing of it is another question
     if (std::filesystem::is_directory(path, error)) {
       import_folder(path, {});
       return true;
@@ -118,8 +121,13 @@ bool is_recording(const std::filesystem::path& path) {
 
 Imported import_file(const std::filesystem::path& path, const ImportOptions& options) {
   check_is_there(path);
+  if (is_archive(path)) return import_archive(read_archive(path), options);
   if (std::filesystem::is_directory(path)) return import_folder(path, options);
-  const OpenedFile opened = open_file(path, options.progress);
+  return import_opened(open_file(path, options.progress), path, options);
+}
+
+Imported import_opened(const OpenedFile& opened, const std::filesystem::path& path,
+                       const ImportOptions& options) {
   const Recognition& recognised = opened.recognised;
   const ByteSource& source = opened.source;
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "ddpsim/sim/progress.hpp"
 #include "ddpsim/traces/profiler_trace.hpp"
@@ -20,5 +21,8 @@ struct OpenedFile {
 
 /// Throws InputError where it cannot be read, or its gzip data are damaged at the front. `progress` is told of the MiB read.
 OpenedFile open_file(const std::filesystem::path& path, Progress* progress = nullptr);
+
+/// The same of bytes in memory, which must outlive it; `file` names them.
+OpenedFile open_bytes(std::string_view bytes, const std::string& file);
 
 }  // namespace ddpsim

@@ -221,6 +221,8 @@ void RankJoin::build_workload() {
     shown.bytes = one.bytes;
     for (std::size_t k = 0; k < ranks_.size(); ++k) {
       shown.ranks.push_back(rank(k));
+      shown.starts.push_back(
+          Duration::picoseconds((one.start_ns[k] - trace(0).forward_start_ns) * 1000));
       shown.durations.push_back(Duration::picoseconds((one.end_ns[k] - one.start_ns[k]) * 1000));
     }
   }

@@ -8,18 +8,20 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ddpsim/calibrate/step_parts.hpp"
 #include "ddpsim/sim/workload.hpp"
+#include "ddpsim/traces/import.hpp"
 
 namespace ddpsim {
 
 struct LateRank {
   int rank = 0;
-  std::size_t times_last = 0;  ///< all-reduces at which the others waited for it
+  std::size_t times_last = 0;  ///< collectives at which the others waited for it
   std::size_t steps_last = 0;  ///< steps in which it made them wait longest
   Duration caused;             ///< what a typical (median) other rank waited for it, a step
   Duration waited;             ///< what it waited itself, a step
@@ -47,13 +49,15 @@ struct LateRanks {
   LatePattern pattern = LatePattern::unknown;
   std::vector<int> late;  ///< of the pattern; the most costly first
   std::size_t steps = 0;  ///< that all of them recorded
-  std::size_t all_reduces = 0;
+  std::size_t collectives = 0;
   bool complete = false;  ///< all ranks of the job; else the last may be one that is not there
   Duration transfer;      ///< a step, all its all-reduces
 };
 
 /// Absent where fewer than two ranks recorded the same all-reduces. `gpus_per_node`: where known, ranks lie node by node.
+/// `joined`: all collectives of one step, whoever calls them; they count where all-reduces of one step alone are known.
 std::optional<LateRanks> late_ranks(const Workload& workload,
-                                    std::optional<int> gpus_per_node = std::nullopt);
+                                    std::optional<int> gpus_per_node = std::nullopt,
+                                    std::span<const JoinedCollective> joined = {});
 
 }  // namespace ddpsim

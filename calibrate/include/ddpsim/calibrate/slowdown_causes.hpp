@@ -3,7 +3,8 @@
 //
 //   weight(cause) = max over its evidence of  share * strength
 //
-// share: of all that got longer (where the step got shorter: shorter), what lies in the rows the cause can lengthen.
+// share: of all that got longer (where the step got shorter: shorter), what lies in the rows the cause can lengthen. Waits
+// for a rank whose own steps are known are shared out as its own rows grew: what makes it late makes the others wait.
 // strength: 1 of a finding that is there now and was not before, 0.9 of another setting, 0.5 of another version (it can
 // be anything that version changed); of the row alone at most 0.45, since a row has several possible causes: its list
 // stands from the most frequent on (kCauses in slowdown_causes.cpp). Where most of the change is in no row, or all there
@@ -49,13 +50,18 @@ struct SlowdownEvidence {
   std::vector<Finding> changes;  ///< of one against the other
   std::vector<SettingChange> settings;
   std::optional<LateRanks> late;  ///< of the new side
-  bool on_cpu = false;            ///< the model computes on the host
-  bool all_reduce_only = false;   ///< the "step" is one all-reduce
+  /// Of the rank that others wait for, its own steps: why it is late. Absent where one of them is not known.
+  std::optional<StepDifference> late_difference;
+  bool on_cpu = false;           ///< the model computes on the host
+  bool all_reduce_only = false;  ///< the "step" is one all-reduce
 };
 
 /// Most likely first; empty where the difference is not beyond noise.
 std::vector<SlowdownCause> slowdown_causes(const StepDifference& difference,
                                            const SlowdownEvidence& evidence);
+
+/// The same where nothing was timed: changes, then problems of now that were not there before.
+std::vector<SlowdownCause> causes_of_findings(const SlowdownEvidence& evidence);
 
 /// Rows that a class of findings can lengthen.
 std::vector<StepPart> lengthened_by(FindingClass what);

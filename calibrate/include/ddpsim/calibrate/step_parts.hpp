@@ -9,7 +9,10 @@
 //
 // Transfers and waits: a collective that all ranks recorded transfers as long as on the rank where it was shortest, the
 // last to arrive; what a rank has beyond that is its wait. Of one rank alone nothing tells the two apart: all of the tail
-// may be transfer (an upper bound), and the wait is at least nothing (a lower one).
+// may be transfer (an upper bound), and the wait is at least nothing (a lower one). All-reduces follow one another: one that
+// begins late because a rank was late ends late, and so do those behind it, even where the wait itself lay behind backward.
+// So the tail without waits is that of the same transfers, each begun when this rank was there and the one before it had
+// ended; what is beyond it was waiting.
 //
 // What is not seen is in what holds it: without a count of launches their waits are in kernels; without the loader's
 // waits the whole pause between steps may be input (an upper bound).
@@ -90,9 +93,14 @@ std::optional<StepBreakdown> step_breakdown(const Workload& workload, std::size_
 /// Of step times alone, at least one.
 StepBreakdown step_breakdown(const std::vector<Duration>& steps);
 
+/// The same parts under the step as it was timed without a profiler: what the recorded one takes beyond it is unexplained,
+/// less than nothing.
+StepBreakdown with_unprofiled(StepBreakdown breakdown, const std::vector<Duration>& steps);
+
 /// One all-reduce of a step as the ranks recorded it.
 struct RankCollectiveTimes {
   std::size_t step = 0;             ///< of the steps that all of them recorded
+  std::vector<Duration> starts;     ///< by rank, each on a clock of its own
   std::vector<Duration> durations;  ///< by rank
   Duration transfer() const;        ///< the shortest
   std::size_t last() const;         ///< position of the rank where it was shortest

@@ -32,6 +32,7 @@ struct DifferenceSide {
 
 struct DifferenceReport {
   DifferenceSide before, after;
+  bool timed = true;  ///< false: no times to compare, findings are all there is
   StepDifference difference;
   std::vector<SlowdownCause> causes;
   std::vector<Finding> findings;                ///< of the new side, and of one against the other

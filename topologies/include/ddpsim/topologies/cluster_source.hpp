@@ -32,6 +32,9 @@ Cluster load_cluster(const ClusterRequest& request);
 /// one; what is wrong with it is another question. Throws nothing.
 bool is_cluster(const std::string& text);
 
+/// Path of the archive or folder of scripts/collect.sh that a CLUSTER argument names, with its all-reduces: not "…:spec".
+std::optional<std::string> archive_named(const std::string& text);
+
 /// The same at another size, whatever number of nodes the text itself names.
 Cluster load_cluster_at(const std::string& text, int nodes, int gpus_per_node);
 

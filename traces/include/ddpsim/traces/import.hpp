@@ -38,9 +38,10 @@ struct DdpLog {
 
 /// A collective as all ranks given recorded it, whoever calls it.
 struct JoinedCollective {
-  std::string operation;       ///< "allreduce", "alltoall", …
-  std::optional<Bytes> bytes;  ///< absent where not recorded
-  std::vector<int> ranks;      ///< ascending
+  std::string operation;         ///< "allreduce", "alltoall", …
+  std::optional<Bytes> bytes;    ///< absent where not recorded
+  std::vector<int> ranks;        ///< ascending
+  std::vector<Duration> starts;  ///< by rank, on one clock
   std::vector<Duration>
       durations;  ///< by rank: the transfer is the shortest, the rest of each its wait
 };
@@ -56,6 +57,8 @@ struct Imported {
   std::optional<DdpLog> ddp_log;        ///< of DDP logging data
   std::vector<JoinedCollective>
       joined;  ///< of several ranks' step, in the first rank's order of launch
+  std::optional<Duration> unprofiled_step =
+      {};  ///< of an archive, where its step was timed beside the trace
 };
 
 /// Reads a workload file, a profiler trace (.json or gzip), a folder with the traces of one job, or a

@@ -1,0 +1,227 @@
+#!/usr/bin/env bash
+# Collects what says why a job is as fast as it is, into one archive. Needs no root, and nothing leaves the machine:
+#
+#   what you have    scripts/collect.sh --trace 'log/*.json.gz' --nccl-log job.out --step-time 104ms
+#   or by a run      scripts/collect.sh --run 'torchrun --nproc_per_node 8 train.py'
+#   of many nodes    srun --ntasks-per-node=8 scripts/collect.sh --run 'python train.py' -o SHARED_FOLDER
+#                    mpirun -np 16 --map-by ppr:8:node scripts/collect.sh --run 'python train.py' -o SHARED_FOLDER
+#
+# Rank 0 leaves ddpsim-collect.tar.gz: traces, DDP's logging data, NCCL's debug log and topology, nvidia-smi, PCIe links, clocks,
+# power limits, rates of NICs, MTU, versions, cores, variables that change speed, a short all_reduce_perf, the step's time without a
+# profiler; and a list of what was not found. Its contents are shown before it is written. Hosts are node0, node1, … in it; names of
+# users, files and folders and addresses are not in it. ddpsim takes it in place of a workload, a cluster, or both.
+set -euo pipefail
+
+out=ddpsim-collect command='' seconds=150 given=()
+usage() {
+  sed -n '2,12s/^# \{0,1\}//p' "$0"
+  cat <<'TEXT'
+
+options: --trace PATTERN     of torch.profiler or ddpsim_recorder.py, of each rank   --ddp-log PATTERN  json.dump(model._get_ddp_logging_data())
+         --nccl-log PATTERN  of a run under NCCL_DEBUG=INFO                          --topology FILE    of NCCL_TOPO_DUMP_FILE
+         --all-reduce FILE   of all_reduce_perf, where it cannot run here            --step-time TIME   104ms, or a file of step times
+         --batch-size N      samples per GPU and step                                --run COMMAND      trains with DDP: it is recorded
+         --seconds N         the command may take (150)                              -o FOLDER          shared by all nodes; FOLDER.tar.gz
+TEXT
+}
+while (($#)); do
+  case $1 in
+    --trace | --ddp-log | --nccl-log | --topology | --all-reduce | --step-time | --batch-size)
+      [[ $# -ge 2 ]] || { usage >&2; exit 2; }
+      given+=("$1" "$2") ;;
+    --run) command=${2:-} ;;
+    --seconds) seconds=${2:-} ;;
+    -o) out=${2:-} ;;
+    -h | --help) usage; exit 0 ;;
+    *) usage >&2; exit 2 ;;
+  esac
+  shift 2 || { usage >&2; exit 2; }
+done
+[[ $seconds =~ ^[1-9][0-9]*$ && -n $out ]] || { usage >&2; exit 2; }
+
+here=$(cd "$(dirname "$0")" && pwd)
+python=$(command -v python3 || command -v python) || { echo "collect: there is no Python here" >&2; exit 1; }
+rank=${RANK:-${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-${SLURM_PROCID:-0}}}}
+ranks=${WORLD_SIZE:-${OMPI_COMM_WORLD_SIZE:-${PMI_SIZE:-${SLURM_NTASKS:-1}}}}
+local_rank=${LOCAL_RANK:-${OMPI_COMM_WORLD_LOCAL_RANK:-${MPI_LOCALRANKID:-${SLURM_LOCALID:-0}}}}
+run_name=${SLURM_JOB_ID:-}${SLURM_STEP_ID:-}${PMIX_NAMESPACE:-}${TORCHELASTIC_RUN_ID:-}${MASTER_PORT:-}
+[[ $ranks != 1 ]] || run_name=alone$$
+parts=$out/parts-$(tr -cd 'A-Za-z0-9' <<<"${run_name:-ranks}")
+mkdir -p "$parts"
+parts=$(cd "$parts" && pwd)
+mine=$parts/rank$rank
+mkdir -p "$mine"
+
+note() { [[ $rank != 0 ]] || echo "collect: $*"; }
+lack() { printf '%s\t%s\n' "$1" "$2" >>"$mine/missing.txt"; }
+within() { timeout -k 5 "$@"; }
+
+# Who this is: for replacing it, never packed.
+{ echo "host=$(hostname 2>/dev/null || uname -n)"; echo "fqdn=$(within 5 hostname -f 2>/dev/null || true)"
+  echo "user=${USER:-$(id -un 2>/dev/null || true)}"; echo "home=${HOME:-}"; echo "cwd=$PWD"; echo "out=$out"; } >"$mine/host"
+
+note_rank() {
+  [[ -s $mine/environment.txt ]] || "$python" "$here/job_archive.py" environment >"$mine/environment.txt"
+  [[ -s $mine/pinning.txt ]] || { echo "cores=$(nproc --all)"
+    sed -n 's/^Cpus_allowed_list:[[:space:]]*/Cpus_allowed_list=/p' /proc/self/status; } >"$mine/pinning.txt"
+  [[ -s $mine/versions.txt ]] || within 60 "$python" - >"$mine/versions.txt" 2>/dev/null <<'PYTHON' || true
+import sys
+print(f"python={sys.version.split()[0]}\nseen_by=collect.sh")  # the job may have another
+import torch
+print(f"torch={torch.__version__}")
+if torch.version.cuda:
+    print(f"cuda={torch.version.cuda}")
+    print("nccl=" + ".".join(map(str, torch.cuda.nccl.version())))
+PYTHON
+  echo "kernel=$(uname -r)" >>"$mine/versions.txt"
+}
+
+sysfs=${DDPSIM_SYSFS:-/sys}  # another tree stands in for it in tests
+show() {  # show FILE…: "path: value" of each that says something
+  local file value
+  for file; do
+    value=$(cat "$file" 2>/dev/null) || continue
+    [[ -z $value ]] || echo "/sys/${file#"$sysfs"/}: $value"
+  done
+}
+
+# Of GPUs and NICs, and of no other device.
+list_devices() {
+  local device class name
+  for device in "$sysfs"/bus/pci/devices/*; do
+    class=$(cat "$device/class" 2>/dev/null || true)
+    case $class in
+      0x0300* | 0x0302* | 0x0200* | 0x0207*)
+        show "$device"/{class,vendor,device,current_link_speed,current_link_width,max_link_speed,max_link_width,numa_node} ;;
+    esac
+  done
+  show "$sysfs"/class/infiniband/*/ports/*/{rate,state,phys_state,link_layer}
+  for device in "$sysfs"/class/net/*; do
+    name=${device##*/}
+    # Names that kernels give; what an administrator made up is not shown.
+    [[ -e $device/device && $name =~ ^(eth|en[opsx]|ib|hsn|bond|ens|eno|enp)[0-9a-f.spnd]*$ ]] || continue
+    show "$device"/{mtu,speed,operstate}
+  done
+  show "$sysfs"/devices/system/node/node*/cpulist
+}
+
+query_gpus() {
+  local common=index,name,driver_version,memory.total,pcie.link.gen.current,pcie.link.gen.max,pcie.link.width.current,pcie.link.width.max
+  common+=,clocks.sm,clocks.max.sm,clocks.mem,clocks.max.mem,power.draw,power.limit,power.default_limit,persistence_mode,temperature.gpu
+  local more
+  for more in ,clocks_throttle_reasons.active ,clocks_event_reasons.active ''; do  # renamed by newer drivers
+    within 20 nvidia-smi --query-gpu="$common$more" --format=csv >"$mine/gpus.csv" 2>/dev/null && return
+  done
+  rm -f "$mine/gpus.csv"
+  return 1
+}
+
+note_gpus() {
+  if ! command -v nvidia-smi >/dev/null; then
+    lack gpus "nvidia-smi is not on PATH"
+    lack matrix "nvidia-smi is not on PATH"
+    return
+  fi
+  query_gpus || lack gpus "nvidia-smi could not be asked"
+  { within 20 nvidia-smi topo -m >"$mine/matrix.txt" 2>/dev/null && grep -q GPU0 "$mine/matrix.txt"; } ||
+    { rm -f "$mine/matrix.txt"; lack matrix "nvidia-smi topo -m does not answer"; }
+}
+
+note_node() {
+  list_devices >"$mine/devices.txt"
+  if ! grep -qE 'infiniband|link_speed' "$mine/devices.txt"; then
+    lack devices "sysfs shows no PCIe link of a GPU or NIC and no InfiniBand port"
+  fi
+  if command -v lspci >/dev/null; then
+    # The line of a device, and its links: serial numbers are nobody's business.
+    within 20 lspci -vv 2>/dev/null | grep -E '^[0-9a-f]|Lnk(Cap|Sta):|NUMA node:' |
+      awk '/^[0-9a-f]/ { wanted = /VGA|3D controller|Ethernet|Infiniband|InfiniBand|Network controller/ } wanted' >"$mine/lspci.txt" ||
+      rm -f "$mine/lspci.txt"
+  else
+    lack lspci "lspci is not on PATH"
+  fi
+}
+
+# One node's, without a launcher: what a fault of it may be is seen here, what lies between nodes only in the job.
+measure_all_reduce() {
+  if ! command -v all_reduce_perf >/dev/null; then
+    lack all_reduce_log "all_reduce_perf is not on PATH (nccl-tests): --all-reduce FILE takes its log from elsewhere"
+    return
+  fi
+  local gpus
+  gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU' || true)
+  [[ $gpus -ge 2 ]] || { lack all_reduce_log "a node of $gpus GPUs has nobody to reduce with"; return; }
+  note "all_reduce_perf on $gpus GPUs"
+  (for name in $(compgen -e | grep -E '^(OMPI|PMIX?|SLURM|MASTER|RANK$|WORLD_SIZE$|LOCAL_RANK$)'); do unset "$name"; done
+   [[ -s $mine/topology.xml ]] || export NCCL_TOPO_DUMP_FILE=$mine/topology.xml
+   within 60 all_reduce_perf -b 64K -e 64M -f 4 -g "$gpus") >"$mine/all_reduce.txt" 2>&1 ||
+    { rm -f "$mine/all_reduce.txt"; lack all_reduce_log "all_reduce_perf failed"; }
+}
+
+# A training with the recorder in it (scripts/collect/sitecustomize.py), ended when all its ranks are recorded.
+run_command() {
+  note "recording: at most $seconds s"
+  PYTHONPATH=$here/collect${PYTHONPATH:+:$PYTHONPATH} DDPSIM_COLLECT_PARTS=$parts \
+    DDPSIM_COLLECT_SET=$([[ -v NCCL_DEBUG ]] || echo NCCL_DEBUG) NCCL_DEBUG=${NCCL_DEBUG:-INFO} \
+    NCCL_DEBUG_FILE=$parts/nccl-%h-%p.txt NCCL_TOPO_DUMP_FILE=$mine/topology.xml \
+    setsid bash -c "$command" >"$mine/run.out" 2>&1 &
+  local child=$! until=$((SECONDS + seconds)) wanted recorded looked=false
+  while kill -0 "$child" 2>/dev/null && ((SECONDS < until)); do
+    recorded=$(find "$parts" -name recorded | wc -l)
+    if ! $looked && [[ $local_rank == 0 && -n $(find "$parts" -name step_times.csv) ]]; then
+      looked=true
+      note_gpus  # while they work: idle GPUs slow their links down
+    fi
+    wanted=$ranks
+    [[ $ranks != 1 ]] || wanted=$(cat "$parts"/world 2>/dev/null || echo 1)
+    ((recorded < wanted)) || break
+    sleep 0.3
+  done
+  recorded=$(find "$parts" -name recorded | wc -l)
+  kill -TERM -- "-$child" 2>/dev/null || true
+  for _ in 1 2 3 4 5 6 7 8 9 10; do kill -0 -- "-$child" 2>/dev/null || break; sleep 0.2; done
+  kill -KILL -- "-$child" 2>/dev/null || true
+  wait "$child" 2>/dev/null || true
+  $looked || [[ $local_rank != 0 ]] || note_gpus
+  if ((recorded == 0)); then
+    note "nothing was recorded: it must train with DistributedDataParallel for 50 steps or so within --seconds $seconds; it said"
+    [[ $rank != 0 ]] || tail -n 15 "$mine/run.out" | sed 's/^/  /'
+    lack trace "the command was not recorded: no 50 steps of DistributedDataParallel within $seconds s"
+  fi
+}
+
+name_nccl_logs() {  # "host:pid:tid [device] NCCL INFO … rank 3 nranks 8": which rank's it is
+  local file number
+  for file in "$parts"/nccl-*.txt; do
+    [[ -s $file ]] || continue
+    number=$(sed -n 's/.*comm 0x[0-9a-f]* rank \([0-9]*\) nranks .*/\1/p; s/.*ncclCommInitRank.* rank \([0-9]*\) nranks .*/\1/p' "$file" | head -1)
+    number=${number:-$rank}
+    [[ ! -d $parts/rank$number ]] || mv "$file" "$parts/rank$number/nccl.txt"
+  done
+}
+
+if [[ -n $command ]]; then
+  run_command
+elif [[ $local_rank == 0 ]]; then
+  note_gpus
+fi
+note_rank
+if [[ $local_rank == 0 ]]; then
+  note_node
+  [[ " ${given[*]} " == *" --all-reduce "* ]] || measure_all_reduce
+fi
+[[ -s $mine/topology.xml ]] || rm -f "$mine/topology.xml"
+touch "$mine/done"
+[[ $rank == 0 ]] || exit 0
+
+for ((waited = 0; waited < ${DDPSIM_COLLECT_WAIT:-60}; ++waited)); do  # seconds, for ranks of other nodes
+  (($(find "$parts" -name done | wc -l) < ranks)) || break
+  sleep 1
+done
+name_nccl_logs
+[[ ! -f $parts/world ]] || ((ranks > $(cat "$parts/world"))) || ranks=$(cat "$parts/world")
+"$python" "$here/job_archive.py" collect "$parts" "$out.tar.gz" --ranks "$ranks" "${given[@]}" ||
+  { note "not packed (that needs Python 3.9 or newer): what was collected is in $parts"; exit 1; }
+rm -rf "$parts"
+rmdir "$out" 2>/dev/null || true
+note "done: $out.tar.gz; try: ddpsim simulate $out.tar.gz CLUSTER"

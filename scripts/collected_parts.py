@@ -1,0 +1,202 @@
+"""What the ranks left for scripts/collect.sh, and what its options name → members of one archive.
+
+Each rank leaves a folder rankN in PARTS: who it is (`host`: host names, user, folders; never packed), files by name (table
+below), and `missing.txt`, lines of "kind<TAB>why"."""
+
+import glob
+import gzip
+import itertools
+import json
+import pathlib
+import re
+import statistics
+import sys
+
+import job_archive
+from job_archive import Member
+
+# Name in a rank's folder → kind, name in the archive; of the rank, or of its node.
+OF_RANK = {"trace.json": ("trace", "traces/rank{}.json.gz"), "ddp.json": ("ddp_log", "ddp/rank{}.json"),
+           "nccl.txt": ("nccl_log", "nccl/rank{}.txt"), "environment.txt": ("environment", "environment/rank{}.txt"),
+           "versions.txt": ("versions", "versions/rank{}.txt"), "pinning.txt": ("pinning", "pinning/rank{}.txt"),
+           "step_times.csv": ("step_times", "step_times/rank{}.csv")}
+OF_NODE = {"gpus.csv": ("gpus", "hardware/node{}-gpus.csv"), "devices.txt": ("devices", "hardware/node{}-devices.txt"),
+           "lspci.txt": ("lspci", "hardware/node{}-lspci.txt"), "topology.xml": ("topology", "topology/node{}.xml"),
+           "matrix.txt": ("matrix", "topology/node{}-matrix.txt"), "all_reduce.txt": ("all_reduce_log", "all_reduce/node{}.txt")}
+ALWAYS = ("trace", "ddp_log", "nccl_log", "topology", "matrix", "gpus", "devices", "all_reduce_log", "step_times")
+WHY = {"topology": "NCCL wrote none, and no --topology", "trace": "no --trace and no --run", "ddp_log": "no --ddp-log and no --run", "nccl_log": "no --nccl-log and no --run",
+       "step_times": "no --step-time and no --run"}
+UNITS = {"us": 1, "ms": 1e3, "s": 1e6}
+MOST_BYTES = 256 << 20  # of one file, as the reader allows
+
+
+def fail(message):
+    sys.exit(f"collect: {message}")
+
+
+def rank_of_folder(folder):
+    return int(folder.name.removeprefix("rank"))
+
+
+class Collected:
+    def __init__(self, parts):
+        self.folders = sorted((folder for folder in parts.glob("rank*") if folder.name[4:].isdigit()), key=rank_of_folder)
+        if not self.folders:
+            fail(f"no rank left anything in {parts}")
+        self.identities = {rank_of_folder(folder): self.identity(folder) for folder in self.folders}
+        hosts = list(dict.fromkeys(who["host"] for who in self.identities.values()))
+        self.node_of = {rank: hosts.index(who["host"]) for rank, who in self.identities.items()}
+        self.nodes = len(hosts)
+        self.members, self.missing, self.left_out = [], [], []
+
+    @staticmethod
+    def identity(folder):
+        lines = (folder / "host").read_text(encoding="utf-8").splitlines()
+        who = dict(line.split("=", 1) for line in lines if "=" in line)
+        return {"host": who.get("host", folder.name), "fqdn": who.get("fqdn", ""), "user": who.get("user", ""),
+                "paths": [value for key, value in who.items() if key in ("home", "cwd", "out")]}
+
+    def redactor(self, arguments):
+        """Every name a host of the job has becomes the node's."""
+        names = list(dict.fromkeys(who["host"] for who in self.identities.values()))
+        hidden = [who["user"] for who in self.identities.values()] + job_archive.users()
+        paths = [path for who in self.identities.values() for path in who["paths"]]
+        given = [*arguments.trace, *arguments.ddp_log, *arguments.nccl_log, *arguments.topology, *arguments.all_reduce,
+                 arguments.step_time]
+        hidden += job_archive.folders([*paths, *(text for text in given if not re.fullmatch(r"[\d.]*\w{1,2}", text))])
+        redactor = job_archive.Redactor(names, hidden)
+        for who in self.identities.values():
+            shown = f"node{names.index(who['host'])}"
+            redactor.also(who["fqdn"], shown)
+        return redactor
+
+    def add(self, member):
+        if not member.content:
+            return
+        zipped = member.content[:2] == b"\x1f\x8b"
+        try:
+            plain = gzip.decompress(member.content) if zipped else member.content
+        except (OSError, EOFError):
+            plain = b"\0"
+        if not job_archive.is_text(plain):
+            self.lack(member.kind, "what was given is binary, in which names cannot be replaced", member.rank, member.node)
+            self.left_out.append(f"{member.path}: binary, names in it cannot be replaced")
+            return
+        if len(plain) > MOST_BYTES * (8 if member.kind == "trace" else 1):
+            self.lack(member.kind, f"what was given is larger than {MOST_BYTES >> 20} MiB", member.rank, member.node)
+            self.left_out.append(f"{member.path}: too large")
+            return
+        member.content = gzip.compress(plain, mtime=0) if member.path.endswith(".gz") else plain
+        self.members.append(member)
+
+    def lack(self, kind, why, rank=None, node=None):
+        entry = {"kind": kind, "why": why}
+        if rank is not None:
+            entry["rank"] = rank
+        if node is not None:
+            entry["node"] = node
+        self.missing.append(entry)
+
+    def has(self, kind, rank=None):
+        return any(member.kind == kind and rank in (None, member.rank) for member in self.members)
+
+    def read_parts(self):
+        for folder in self.folders:
+            rank = rank_of_folder(folder)
+            node = self.node_of[rank]
+            for name, (kind, path) in OF_RANK.items():
+                if (folder / name).is_file():
+                    self.add(Member(path.format(rank), kind, (folder / name).read_bytes(), rank, node))
+            for name, (kind, path) in OF_NODE.items():
+                if (folder / name).is_file():
+                    self.add(Member(path.format(node), kind, (folder / name).read_bytes(), None, node))
+            if (folder / "missing.txt").is_file():
+                for line in (folder / "missing.txt").read_text(encoding="utf-8").splitlines():
+                    kind, _, why = line.partition("\t")
+                    self.lack(kind, why, rank if kind in dict(OF_RANK.values()) else None, node)
+
+    def add_given(self, patterns, kind, path, of_rank):
+        """Files that options name; what they are of by their content, their names, else their order."""
+        files = sorted({pathlib.Path(name) for pattern in patterns for name in glob.glob(pattern, recursive=True)}
+                       | {pathlib.Path(pattern) for pattern in patterns if pathlib.Path(pattern).is_file()})
+        files = [file for file in files if file.is_file()]
+        if patterns and not files:
+            self.lack(kind, "nothing matched what its option named")
+            self.left_out.append(f"{kind}: no file matches {' '.join(patterns)}")
+        numbers = [number_in(file) if of_rank else None for file in files]
+        if len({number for number in numbers if number is not None}) != len(files):
+            numbers = list(range(len(files)))  # names say nothing, or the same
+        for number, file in zip(numbers, files):
+            self.members = [member for member in self.members
+                            if member.kind != kind or (member.rank if of_rank else member.node) != number]
+            node = self.node_of.get(number, 0) if of_rank else number
+            self.add(Member(path.format(number), kind, file.read_bytes(), number if of_rank else None, min(node, self.nodes - 1)))
+
+    def add_step_time(self, text):
+        """→ microseconds, where a time was stated."""
+        match = re.fullmatch(r"([0-9]*\.?[0-9]+)(us|ms|s)", text.strip())
+        if match:
+            return float(match[1]) * UNITS[match[2]]
+        if text:
+            if not pathlib.Path(text).is_file():
+                fail(f"--step-time {text}: neither a time such as 104ms nor a file")
+            suffix = pathlib.Path(text).suffix or ".txt"
+            self.add(Member(f"step_times/stated{suffix}", "step_times", pathlib.Path(text).read_bytes()))
+        return None
+
+
+def number_in(file):
+    """The rank a file is of: by distributedInfo of a trace, else by its name ("rank3", "rank_3")."""
+    opened = gzip.open if file.suffix == ".gz" else open
+    try:
+        with opened(file, "rb") as stream:
+            head = stream.read(1 << 16)
+    except OSError:
+        head = b""
+    said = re.search(rb'"distributedInfo"\s*:\s*\{[^}]*"rank"\s*:\s*(\d+)', head) or re.search(rb'"rank"\s*:\s*"?(\d+)"?', head[:4096])
+    named = re.findall(r"rank[-_=.]?(\d+)", str(file), re.IGNORECASE)
+    return int(said[1]) if said else int(named[-1]) if named else None
+
+
+def measured_step(collected):
+    """Median of rank 0's own steps, microseconds."""
+    for member in collected.members:
+        if member.kind == "step_times" and member.rank == 0:
+            times = [float(line) for line in member.content.decode().splitlines()[1:] if line]
+            return statistics.median(times) * 1e3 if times else None
+    return None
+
+
+def collect(arguments):
+    collected = Collected(arguments.parts)
+    collected.read_parts()
+    collected.add_given(arguments.trace, "trace", "traces/rank{}.json.gz", True)
+    collected.add_given(arguments.ddp_log, "ddp_log", "ddp/rank{}.json", True)
+    collected.add_given(arguments.nccl_log, "nccl_log", "nccl/rank{}.txt", True)
+    collected.add_given(arguments.topology, "topology", "topology/node{}.xml", False)
+    collected.add_given(arguments.all_reduce, "all_reduce_log", "all_reduce/given{}.txt", False)
+    step = collected.add_step_time(arguments.step_time) or measured_step(collected)
+    ranks = max([arguments.ranks, *(member.rank + 1 for member in collected.members if member.rank is not None)])
+    for rank in range(arguments.ranks):
+        if rank not in collected.identities:
+            collected.lack("versions", f"rank {rank} left nothing in the folder: do all nodes share it?", rank)
+    collected.missing = [gap for gap in collected.missing if not (gap["kind"] in ALWAYS and collected.has(gap["kind"], gap.get("rank"))
+                                                                  and (collected.nodes == 1 or "rank" in gap))]
+    for kind in ALWAYS:
+        there = collected.has(kind) or (kind == "step_times" and step)
+        if not there and all(gap["kind"] != kind for gap in collected.missing):
+            collected.lack(kind, WHY.get(kind, "not found"))
+    redactor = collected.redactor(arguments)
+    members = [job_archive.redacted(redactor, member) for member in
+               sorted(collected.members, key=lambda one: (one.kind == "trace", one.path.split("/")[0], one.rank or 0, one.path))]
+    document = {"ranks": ranks, "nodes": collected.nodes}
+    if step:
+        document["step_us"] = round(step, 3)
+    if arguments.batch_size:
+        document["batch_size"] = arguments.batch_size
+    document["missing"] = [{**gap, "why": redactor.plain(gap["why"])} for gap in collected.missing]
+    not_found = []
+    for gap, times in itertools.groupby(f"{gap['kind']}: {gap['why']}" for gap in document["missing"]):
+        count = len(list(times))
+        not_found.append(gap + (f" ({count} times)" if count > 1 else ""))
+    job_archive.write_archive("collect", "ddpsim-collect", arguments.archive, document, members, collected.left_out, not_found)

@@ -1,0 +1,361 @@
+#!/usr/bin/env python3
+"""What scripts/collect.sh and scripts/validate.sh send away (ddpsim.collect/1, docs/formats.md): performance settings of the
+environment by an allowlist, and an archive without names of users, hosts, files or addresses.
+
+    job_archive.py environment
+    job_archive.py pack FOLDER ARCHIVE [--hide PATH]... [--hide-workload]       what validate.sh measured
+    job_archive.py collect PARTS ARCHIVE [--ranks N] [--step-time TIME] …       what each rank left for collect.sh
+
+Hosts become node0, node1, …, so that it still shows which ranks share one. What is hidden is hidden in the archive alone: the
+folder stays as it is. What is not text is left out: names in it cannot be replaced."""
+
+import argparse
+import dataclasses
+import fnmatch
+import getpass
+import gzip
+import io
+import json
+import os
+import pathlib
+import re
+import shlex
+import socket
+import sys
+import tarfile
+
+SCHEMA = "ddpsim.collect/1"
+# What validate.sh leaves behind: name → kind in the manifest.
+VALIDATION = {"topology.txt": "note", "environment.txt": "note", "all_reduce_perf.txt": "all_reduce_log", "measured-0.csv": "note",
+              "messages-0.txt": "nccl_log", "measured/measurement.json": "measurement", "measured/measurement.csv": "note",
+              "measured/all_reduce.txt": "all_reduce_log", "measured/*.timeline.json": "note", "nccl-topology.xml": "topology",
+              "calibrated.json": "note", "calibration.txt": "note", "errors.txt": "note"}
+
+NUMBER = r"-?\d+[KMGkmg]?(i?B)?"
+NUMBERS = rf"{NUMBER}(,{NUMBER})*"
+# Prefixes that kernels and drivers give; what an administrator made up is not shown.
+INTERFACE = r"(eth|en[opsx]|eno|ens|enp|ib|lo|docker|bond|hsn|br|veth|mlx\d+_|bnxt_re|cxi|efa|rdmap|irdma|hfi1_)[0-9a-f.spnfd]*(:\d+)?"
+INTERFACES = rf"[\^=]*{INTERFACE}(,{INTERFACE})*"
+
+
+def words(*known):
+    one = "|".join(map(re.escape, known))
+    return rf"(?i:\^?({one})([,:;]({one}|\d+))*)"
+
+
+LEVEL = rf"(?i:LOC|NVL|PIX|PXB|PHB|SYS|NODE|{NUMBER})"
+# Name of a variable that changes speed → the values it may be shown with.
+VARIABLES = {
+    "CUDA_VISIBLE_DEVICES": NUMBERS, "CUDA_DEVICE_ORDER": words("FASTEST_FIRST", "PCI_BUS_ID"),
+    "CUDA_DEVICE_MAX_CONNECTIONS": NUMBER, "CUDA_LAUNCH_BLOCKING": NUMBER, "CUDA_MODULE_LOADING": words("LAZY", "EAGER"),
+    "CUDA_AUTO_BOOST": NUMBER, "OMP_NUM_THREADS": NUMBERS,
+    "NCCL_ALGO": words("Ring", "Tree", "CollnetDirect", "CollnetChain", "NVLS", "NVLSTree", "PAT", "allreduce", "broadcast"),
+    "NCCL_PROTO": words("LL", "LL128", "Simple", "allreduce", "broadcast"),
+    "NCCL_P2P_LEVEL": LEVEL, "NCCL_NET_GDR_LEVEL": LEVEL, "NCCL_SOCKET_IFNAME": INTERFACES, "NCCL_IB_HCA": INTERFACES,
+    "NCCL_NET": words("IB", "Socket", "AWS Libfabric"), "NCCL_DEBUG": words("VERSION", "WARN", "INFO", "TRACE"),
+    "NCCL_GRAPH_FILE": "", "NCCL_TOPO_FILE": "", "NCCL_NET_PLUGIN": "", "NCCL_TUNER_PLUGIN": "",
+    **dict.fromkeys((
+        "NCCL_BUFFSIZE", "NCCL_CHECKS_DISABLE", "NCCL_COLLNET_ENABLE", "NCCL_CROSS_NIC", "NCCL_CTA_POLICY",
+        "NCCL_IB_ADAPTIVE_ROUTING", "NCCL_IB_DISABLE", "NCCL_IB_GID_INDEX", "NCCL_IB_QPS_PER_CONNECTION", "NCCL_IB_SL",
+        "NCCL_IB_SPLIT_DATA_ON_QPS", "NCCL_IB_TC", "NCCL_IB_TIMEOUT", "NCCL_LAUNCH_MODE", "NCCL_LL128_BUFFSIZE",
+        "NCCL_LL_BUFFSIZE", "NCCL_MAX_CTAS", "NCCL_MAX_NCHANNELS", "NCCL_MIN_CTAS", "NCCL_MIN_NCHANNELS", "NCCL_NSOCKS_PERTHREAD",
+        "NCCL_NTHREADS", "NCCL_NVLS_ENABLE", "NCCL_P2P_DISABLE", "NCCL_PXN_DISABLE", "NCCL_SHM_DISABLE", "NCCL_SOCKET_NTHREADS",
+        "NCCL_NVB_DISABLE", "NCCL_MNNVL_ENABLE", "NCCL_NCHANNELS_PER_NET_PEER"), NUMBER),
+    **dict.fromkeys((
+        "CUDA_CACHE_DISABLE", "GLOO_DEVICE_TRANSPORT", "KMP_BLOCKTIME", "MKL_NUM_THREADS", "NCCL_BLOCKING_WAIT", "NCCL_ASYNC_ERROR_HANDLING",
+        "NCCL_CUMEM_ENABLE", "NCCL_DMABUF_ENABLE", "NCCL_IB_PCI_RELAXED_ORDERING", "NCCL_IB_USE_INLINE", "NCCL_IGNORE_CPU_AFFINITY",
+        "NCCL_NET_GDR_READ", "NCCL_NET_FORCE_FLUSH", "NCCL_P2P_DIRECT_DISABLE", "NCCL_P2P_PXN_LEVEL", "NCCL_P2P_USE_CUDA_MEMCPY",
+        "NCCL_RAS_ENABLE", "NCCL_SINGLE_RING_THRESHOLD", "NCCL_TREE_THRESHOLD", "NCCL_WORK_FIFO_DEPTH", "OPENBLAS_NUM_THREADS",
+        "PYTORCH_NO_CUDA_MEMORY_CACHING", "TORCH_NCCL_ASYNC_ERROR_HANDLING", "TORCH_NCCL_AVOID_RECORD_STREAMS",
+        "TORCH_NCCL_BLOCKING_WAIT", "TORCH_NCCL_CUDA_EVENT_CACHE", "TORCH_NCCL_DESYNC_DEBUG", "TORCH_NCCL_ENABLE_MONITORING",
+        "TORCH_NCCL_ENABLE_TIMING", "TORCH_NCCL_HIGH_PRIORITY", "TORCH_NCCL_TRACE_BUFFER_SIZE", "TORCH_NCCL_USE_COMM_NONBLOCKING"),
+        rf"{NUMBER}|(?i:true|false|on|off|yes|no)"),
+    "TORCH_DISTRIBUTED_DEBUG": words("OFF", "INFO", "DETAIL"), "TORCH_CPP_LOG_LEVEL": words("INFO", "WARNING", "ERROR", "FATAL"),
+    "NCCL_DEBUG_SUBSYS": words("INIT", "COLL", "P2P", "SHM", "NET", "GRAPH", "TUNING", "ENV", "ALLOC", "CALL", "PROXY", "NVLS",
+                               "BOOTSTRAP", "REG", "PROFILE", "RAS", "ALL"),
+    "OMP_PROC_BIND": words("true", "false", "close", "spread", "master", "primary"),
+    "OMP_PLACES": words("threads", "cores", "sockets", "ll_caches", "numa_domains"),
+    "OMP_WAIT_POLICY": words("ACTIVE", "PASSIVE"), "GLOO_SOCKET_IFNAME": INTERFACES, "TP_SOCKET_IFNAME": INTERFACES,
+    "PYTORCH_CUDA_ALLOC_CONF": r"[a-z_]+:[\w.\[\]>:]+(,[a-z_]+:[\w.\[\]>:]+)*",
+    "GOMP_CPU_AFFINITY": r"[\d\s,:-]+",
+    "FI_PROVIDER": words("efa", "tcp", "sockets", "verbs", "cxi", "shm", "psm2", "psm3"),
+    "FI_EFA_USE_DEVICE_RDMA": NUMBER, "FI_EFA_FORK_SAFE": NUMBER,
+    "UCX_TLS": words("rc", "rc_x", "ud", "dc", "dc_x", "tcp", "self", "sm", "cuda", "cuda_copy", "cuda_ipc", "gdr_copy", "all"),
+    "UCX_NET_DEVICES": INTERFACES,
+}
+
+# Words of the files themselves, and folders that everybody has. A user, a host or a folder of such a name tells nobody anything.
+OWN_WORDS = set("""root user node host localhost rank ranks group device float half sum size count type time on all reduce in out of
+    place name true false gpu cuda nccl gloo no ddpsim real measured measurement timeline step forward backward optimizer default
+    linux and the ddpsim-validation home work tmp usr opt data src build release scripts local bin share mnt var runs scratch
+    cluster workload model models main
+    ph cat ts dur pid tid args id bp tests inputs traces trace log logs step steps rank0 events kernel stream device devices correlation
+    external annotation runtime driver python function profiler aten torch autograd distributed backend nodes ranks schema parameters
+    parameter shape dtype ready recorded recording collect collected given parts hardware topology versions environment pinning matrix
+    job jobs train training ddp nvidia tesla ring tree info version channel via net socket ib p2p shm debug graph step_times optimizer
+    loss loader batch json xml csv txt gz user home run lab""".split())
+PATH = re.compile(r"""(?:(?<=^)|(?<=[\s"'=:,(\[`<]))(?!(?<=<)/[\w:.-]+>)(?:~[\w.-]*/|\.{0,2}/)(?![>\s])[^\s"'<>,;:)\]`]+""", re.MULTILINE)
+QUOTED_PATH = re.compile(r"'[^'\n]*/[^'\n]*'")
+IPV4 = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])")
+MAC = re.compile(r"(?<![\w:])(?:[0-9A-Fa-f]{2}[:-]){5,7}[0-9A-Fa-f]{2}(?![\w:])")  # or a serial number, as lspci has it
+HEX = "[0-9A-Fa-f]{1,4}"
+# Of four groups or more, or shortened: what has fewer is a time of day or a bus.
+IPV6 = re.compile(rf"(?<![\w:.])(?:(?:{HEX}:){{3,7}}{HEX}|(?:{HEX}(?::{HEX})*)?::(?:{HEX}(?::{HEX})*)|{HEX}(?::{HEX})*::)(?![\w:])")
+IDENTITY = re.compile(r'\b(host_hash|guid)="([^"]*)"')
+MOST_REMEMBERED = 1 << 17  # texts of a trace
+JSON_TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"(\s*:)?')
+
+
+def environment():
+    for name in sorted(VARIABLES.keys() & os.environ.keys()):
+        value = os.environ[name]
+        shown = value if re.fullmatch(VARIABLES[name], value) else "<path>" if "/" in value else "<hidden>"
+        print(f"{name}={shown}")
+
+
+class Redactor:
+    """Counts what it replaces."""
+
+    def __init__(self, hosts, hidden):
+        self.count = 0
+        self.names = {}
+        for index, host in enumerate(dict.fromkeys(hosts)):
+            for name in {host, host.split(".")[0]}:
+                self.names.setdefault(name, f"node{index}")
+            if "." in host:
+                self.names.setdefault(host.split(".", 1)[1], "<domain>")
+        for word in hidden:
+            self.names.setdefault(word, "<hidden>")
+        self.names = {name: shown for name, shown in self.names.items() if name and name.lower() not in OWN_WORDS}
+        self.identities = {}
+        self.shown_before = {}
+        self.know()
+
+    def also(self, name, shown):
+        """Another name of a host."""
+        for one in {name, name.split(".")[0]}:
+            if one and one.lower() not in OWN_WORDS:
+                self.names.setdefault(one, shown)
+        if "." in name:
+            self.names.setdefault(name.split(".", 1)[1], "<domain>")
+        self.know()
+
+    def know(self):
+        known = sorted(self.names, key=len, reverse=True)
+        self.known = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(map(re.escape, known))})(?![A-Za-z0-9])") if known else None
+
+    def put(self, pattern, text, shown):
+        def replace(match):
+            new = shown(match) if callable(shown) else shown
+            self.count += new != match[0]
+            return new
+        return pattern.sub(replace, text)
+
+    def plain(self, text):
+        text = self.put(QUOTED_PATH, text, "'<path>'")
+        text = self.put(PATH, text, "<path>")
+        text = self.put(IPV4, text, "<address>")
+        text = self.put(MAC, text, "<address>")
+        text = self.put(IPV6, text, "<address>")
+        text = self.put(IDENTITY, text, lambda found: f'{found[1]}="{self.identity(found[2])}"')
+        return self.put(self.known, text, lambda found: self.names[found[0]]) if self.known else text
+
+    def identity(self, value):
+        """Which are the same stays to be seen, as NCCL writes them."""
+        return self.identities.setdefault(value, f"{len(self.identities) + 1:#x}")
+
+    def command(self, text):
+        """A path may be any word of it that is no option: a folder needs no slash."""
+        try:
+            parts = shlex.split(text)
+        except ValueError:
+            return "<hidden>"
+        shown, names_a_file = [], False
+        for part in parts:
+            file = names_a_file or "/" in part or part.endswith((".json", ".gz", ".csv"))
+            names_a_file = part in ("-o", "--output")
+            self.count += file
+            shown.append("<path>" if file else part)
+        return self.plain(" ".join(shown))
+
+    def json(self, text):
+        """The layout stays."""
+        key = ""
+        def value(match):
+            nonlocal key
+            if match[2]:
+                key = match[1]
+                return '"' + self.plain(key) + '"' + match[2] if len(key) > 1 else match[0]
+            if key == "schema":
+                return match[0]
+            if key == "command":
+                return json.dumps(self.command(json.loads(match[0])))
+            before = self.count
+            if match[1] in self.shown_before:  # traces repeat themselves
+                shown, replaced = self.shown_before[match[1]]
+                self.count += replaced
+            else:
+                shown = self.plain(match[1])
+                if len(self.shown_before) < MOST_REMEMBERED:
+                    self.shown_before[match[1]] = (shown, self.count - before)
+            return '"' + shown + '"'
+        return JSON_TEXT.sub(value, text)
+
+    def devices(self, text):
+        """Places in sysfs are the machine's own: of "/sys/…: value" only names that are known are hidden."""
+        lines = text.split("\n")
+        for index, line in enumerate(lines):
+            path, colon, value = line.partition(": ")
+            if not path.startswith("/sys/"):
+                path = self.plain(path)
+            elif self.known:
+                path = self.put(self.known, path, lambda found: self.names[found[0]])
+            lines[index] = path + colon + self.plain(value)
+        return "\n".join(lines)
+
+    def file(self, name, text):
+        if name.endswith(".json"):
+            return self.json(text)
+        lines = text.split("\n")
+        for index, line in enumerate(lines):
+            start = "# command: "
+            lines[index] = start + self.command(line[len(start):]) if line.startswith(start) else self.plain(line)
+        return "\n".join(lines)
+
+
+def setup_of(folder):
+    measurement = folder / "measured" / "measurement.json"
+    return json.loads(measurement.read_text(encoding="utf-8")).get("setup", {}) if measurement.is_file() else {}
+
+
+def users():
+    names = [os.environ.get(name, "") for name in ("USER", "LOGNAME", "USERNAME", "SUDO_USER")]
+    try:
+        names.append(getpass.getuser())
+    except (KeyError, OSError):  # a user without a name
+        pass
+    return names
+
+
+def folders(paths):
+    """Of whatever is said of files: relative names show them, too."""
+    parts = {part for path in paths for part in pathlib.PurePath(path).parts}
+    return {name for part in parts for name in (part, part.split(".")[0]) if len(name) > 2}
+
+
+@dataclasses.dataclass
+class Member:
+    """A file of the archive: its kind as the manifest names it, and of which rank or node it is, where it is of one."""
+    path: str
+    kind: str
+    content: bytes
+    rank: int = None
+    node: int = None
+    replaced: int = 0
+
+    def entry(self):
+        owner = {key: value for key, value in (("rank", self.rank), ("node", self.node)) if value is not None}
+        return {"path": self.path, "kind": self.kind, **owner}
+
+
+def is_text(content):
+    return b"\0" not in content
+
+
+def redacted(redactor, member):
+    """The member with names replaced; gzip is opened and closed again."""
+    zipped = member.path.endswith(".gz")
+    text = (gzip.decompress(member.content) if zipped else member.content).decode("utf-8", errors="replace")
+    before = redactor.count
+    shown = (redactor.devices(text) if member.kind == "devices" else redactor.file(member.path.removesuffix(".gz"), text)).encode()
+    member.content = gzip.compress(shown, mtime=0) if zipped else shown
+    member.replaced = redactor.count - before
+    return member
+
+
+def write_archive(who, top, archive, document, members, left_out, not_found=()):
+    """The list first, then the archive: beside its place, and renamed when it is whole."""
+    manifest = json.dumps({"schema": SCHEMA, **document, "members": [member.entry() for member in members]}, indent=1) + "\n"
+    files = [Member("manifest.json", "", manifest.encode()), *members]
+    print(f"{who}: {archive} will hold, with names of users, hosts and files and addresses replaced:")
+    for member in files:
+        print(f"  {top}/{member.path:<36} {len(member.content):>9} bytes, {member.replaced} replaced")
+    for name in left_out:
+        print(f"  left out: {name}")
+    for gap in not_found:
+        print(f"  not found: {gap}")
+    sys.stdout.flush()
+    partial = pathlib.Path(f"{archive}.partial")
+    try:
+        with open(partial, "wb") as bare, gzip.GzipFile("", "wb", fileobj=bare, mtime=0) as zipped, \
+                tarfile.open(fileobj=zipped, mode="w") as out:
+            for member in files:
+                entry = tarfile.TarInfo(f"{top}/{member.path}")  # no owner, no date
+                entry.size = len(member.content)
+                out.addfile(entry, io.BytesIO(member.content))
+        partial.replace(archive)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        sys.exit(f"{who}: cannot write {archive}: {error.strerror}")
+
+
+def kind_of_measured(folder, name):
+    """Of what validate.sh left; None: nothing of it."""
+    kind = next((kind for wanted, kind in VALIDATION.items() if fnmatch.fnmatchcase(name, wanted)), None)
+    if name == "topology.txt" and "GPU0" in (folder / name).read_text(encoding="utf-8", errors="replace"):
+        return "matrix"
+    perf = folder / "all_reduce_perf.txt"
+    better = perf.is_file() and perf.stat().st_size > 0
+    if (name == "measured/all_reduce.txt" and better) or (name == "all_reduce_perf.txt" and not better):
+        return "note"  # one way of measuring it is enough
+    return kind
+
+
+def pack(folder, archive, paths, hide_workload):
+    setup = setup_of(folder)
+    of_ranks = setup.get("hosts", "").split()
+    hosts = [*of_ranks, socket.gethostname(), socket.getfqdn()]  # of all ranks, and this one's
+    hidden = [*users(), *folders([*paths, folder.resolve(), os.getcwd(), pathlib.Path.home()])]
+    redactor = Redactor(hosts, [*hidden, setup.get("workload", "")] if hide_workload else hidden)
+    members, left_out = [], []
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        name = path.relative_to(folder).as_posix()
+        kind = kind_of_measured(folder, name)
+        if kind is None:
+            left_out.append(name)
+            continue
+        node = 0 if kind in ("topology", "matrix") else None
+        members.append(redacted(redactor, Member(name, kind, path.read_bytes(), node=node)))
+    document = {"ranks": max(len(of_ranks), 1), "nodes": max(len(set(of_ranks)), 1)}
+    write_archive("validate", "ddpsim-validation", archive, document, members, left_out)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("environment")
+    packing = commands.add_parser("pack")
+    packing.add_argument("folder", type=pathlib.Path)
+    packing.add_argument("archive", type=pathlib.Path)
+    packing.add_argument("--hide", action="append", default=[], metavar="PATH", help="none of its parts is to be seen")
+    packing.add_argument("--hide-workload", action="store_true", help="nor the workload's name")
+    collecting = commands.add_parser("collect")
+    collecting.add_argument("parts", type=pathlib.Path)
+    collecting.add_argument("archive", type=pathlib.Path)
+    collecting.add_argument("--ranks", type=int, default=1)
+    collecting.add_argument("--step-time", default="", metavar="TIME", help="without the profiler: 104ms, or a file of step times")
+    collecting.add_argument("--batch-size", type=int, metavar="N")
+    for name in ("trace", "ddp-log", "nccl-log", "topology", "all-reduce"):
+        collecting.add_argument(f"--{name}", action="append", default=[], metavar="PATTERN")
+    arguments = parser.parse_args()
+    if arguments.command == "environment":
+        environment()
+    elif arguments.command == "pack":
+        pack(arguments.folder, arguments.archive, arguments.hide, arguments.hide_workload)
+    else:
+        import collected_parts
+        collected_parts.collect(arguments)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,338 @@
+"""scripts/collect.sh: what it finds, that it names nobody, and that every command takes its archive for a workload and a cluster.
+Programs and the sysfs that this machine lacks are played by small ones of the test's own."""
+
+import gzip
+import io
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import textwrap
+import unittest
+
+from command import ROOT, answer, ddpsim
+from torch_python import ENVIRONMENT, under_every_torch
+
+COLLECT = ROOT / "scripts" / "collect.sh"
+INPUTS = ROOT / "tests" / "golden" / "inputs"
+FIXTURES = ROOT / "tests" / "fixtures"
+USER, HOST, FOLDER = "quillfeather", "marmaladehost", "periwinkle lair"
+ADDRESSES = ["10.77.66.55", "fe80::1ff:fe23:4567:890a", "aa:bb:cc:dd:ee:0f"]
+SECRETS = [USER, HOST, "example.org", "periwinkle", "lair", "topsecret", "tokenofthejob", *ADDRESSES, "bb:cc:dd", "bb-cc-dd", "deadbeef77"]
+SAID = f"seen by {USER} on {HOST}.example.org at /home/{USER}/topsecret/x, {' '.join(ADDRESSES)}"
+LAUNCHERS = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "OMPI_", "PMI", "SLURM_", "MASTER_", "TORCHELASTIC_", "NCCL_", "CUDA_", "DDPSIM_COLLECT")
+
+GPUS = """index, name, driver_version, pcie.link.gen.current, pcie.link.width.current, clocks.sm [MHz], power.limit [W]
+{rows}"""
+MATRIX = (FIXTURES / "topologies" / "four-a100.txt").read_text()
+LSPCI = f"""3b:00.0 3D controller: NVIDIA Corporation GV100 (rev a1)
+\tSubsystem: {HOST}
+\tLnkCap:\tPort #0, Speed 8GT/s, Width x16
+\tLnkSta:\tSpeed 8GT/s, Width x8
+\tCapabilities: [150] Device Serial Number aa-bb-cc-dd-ee-0f-11-22
+5e:00.0 SATA controller: {USER}
+\tLnkSta:\tSpeed 5GT/s, Width x1
+"""
+
+
+def program(folder, name, text):
+    path = folder / name
+    path.write_text("#!/bin/sh\n" + text)
+    path.chmod(0o755)
+
+
+def unpacked(archive):
+    """{path below its folder: text}, gzip opened."""
+    with tarfile.open(archive) as tar:
+        files = {}
+        for member in tar.getmembers():
+            assert (member.uname, member.gname, member.uid, member.gid, member.mtime) == ("", "", 0, 0, 0)
+            content = tar.extractfile(member).read()
+            files[member.name.partition("/")[2]] = (gzip.decompress(content) if member.name.endswith(".gz") else content).decode()
+        return files
+
+
+class Collects(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name) / FOLDER
+        self.programs, self.sysfs = self.folder / "programs", self.folder / "sysfs"
+        self.programs.mkdir(parents=True)
+        self.sysfs.mkdir()
+        for name in ("bash", "sh", "env", "python3", "timeout", "grep", "sed", "awk", "cat", "mkdir", "rm", "rmdir", "touch", "find", "wc", "tr",
+                     "id", "uname", "nproc", "sleep", "dirname", "setsid", "mv", "head", "tail"):
+            (self.programs / name).symlink_to(shutil.which(name))
+        program(self.programs, "hostname", f'[ "$1" = -f ] && echo {HOST}.example.org || echo {HOST}\n')
+
+    def collect(self, *arguments, **variables):
+        environment = {key: value for key, value in os.environ.items() if not key.startswith(LAUNCHERS)}
+        run = subprocess.run([str(COLLECT), *map(str, arguments)], cwd=self.folder, capture_output=True, text=True, timeout=170, check=False,
+                             env={**environment, "USER": USER, "LOGNAME": USER, "HOME": f"/home/{USER}", "DDPSIM_SYSFS": str(self.sysfs),
+                                  "PATH": str(self.programs), **variables})
+        return run
+
+    def archive(self, *arguments, **variables):
+        run = self.collect(*arguments, **variables)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return run.stdout, unpacked(self.folder / "ddpsim-collect.tar.gz")
+
+    def machine(self, gpus=4, model="Tesla V100-SXM2-16GB", matrix=MATRIX):
+        """A node of GPUs, as its own programs and sysfs tell."""
+        (self.folder / "matrix").write_text(matrix + f"  {SAID}\n")
+        rows = "\n".join(f"{index}, {model}, 535.86, 3, 16, 1380 MHz, 300.00 W" for index in range(gpus))
+        (self.folder / "gpus").write_text(GPUS.format(rows=rows) + "\n")
+        (self.folder / "lspci").write_text(LSPCI)
+        log = (INPUTS / "n1.txt").read_text().replace("node0", HOST)
+        (self.folder / "log").write_text(f"# {SAID}\n" + log)
+        shutil.copy(FIXTURES / "topologies" / "two-v100.xml", self.folder / "dump.xml")
+        here = str(self.folder)
+        program(self.programs, "nvidia-smi", textwrap.dedent(f"""\
+            case "$*" in
+              *clocks_throttle*) exit 2 ;;
+              --query-gpu*) cat '{here}/gpus' ;;
+              "topo -m") cat '{here}/matrix' ;;
+              -L) for i in {' '.join(map(str, range(gpus)))}; do echo "GPU $i: {model} (UUID: GPU-deadbeef77)"; done ;;
+            esac
+            """))
+        program(self.programs, "lspci", f"cat '{here}/lspci'\n")
+        program(self.programs, "all_reduce_perf", f"cat '{here}/log'\n")
+        for path, value in {
+                "bus/pci/devices/0000:3b:00.0/class": "0x030200", "bus/pci/devices/0000:3b:00.0/current_link_speed": "5.0 GT/s PCIe",
+                "bus/pci/devices/0000:3b:00.0/max_link_speed": "8.0 GT/s PCIe", "bus/pci/devices/0000:5e:00.0/class": "0x010601",
+                "bus/pci/devices/0000:5e:00.0/current_link_speed": "5.0 GT/s PCIe",
+                "class/infiniband/mlx5_0/ports/1/rate": "100 Gb/sec (4X EDR)", "class/infiniband/mlx5_0/ports/1/state": "4: ACTIVE",
+                "class/infiniband/mlx5_0/ports/1/link_layer": "InfiniBand", "class/infiniband/mlx5_0/node_guid": "aabb:ccdd:dead:beef",
+                "class/infiniband/mlx5_2/ports/1/rate": "100 Gb/sec (4X EDR)", "class/infiniband/mlx5_2/ports/1/state": "4: ACTIVE",
+                "class/infiniband/mlx5_2/ports/1/link_layer": "InfiniBand",
+                "class/net/ens3/mtu": "9000", "class/net/ens3/device/x": "", f"class/net/{USER}0/mtu": "1500", f"class/net/{USER}0/device/x": "",
+        }.items():
+            place = self.sysfs / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(value + "\n")
+
+    def evidence(self):
+        """What a user has of a job of three ranks, with somebody's names in all of it."""
+        given = self.folder / "given"
+        given.mkdir()
+        for rank in range(3):
+            trace = json.loads((INPUTS / f"rank{rank}.json").read_text())
+            trace["traceName"] = f"/home/{USER}/topsecret/trace.json"
+            trace["traceEvents"].append({"ph": "M", "name": "process_labels", "ts": 0, "pid": 7, "tid": 0, "args": {"labels": SAID}})
+            trace["traceEvents"].append({"ph": "X", "cat": "python_function", "name": f"/home/{USER}/train.py(12): step", "pid": 7, "tid": 3,
+                                         "ts": 1712195495500010, "dur": 1, "args": {f"{USER}": 1}})
+            (given / f"rank{rank}-of-{USER}.json").write_text(json.dumps(trace))
+            (given / f"log{rank}.txt").write_text(f"{HOST}:12:34 [{rank}] NCCL INFO Bootstrap : Using eth0:{ADDRESSES[0]}<0>\n"
+                                                  f"{HOST}:12:34 [{rank}] NCCL INFO NCCL_NET_PLUGIN set by environment to {SAID}\n"
+                                                  f"{HOST}:12:34 [{rank}] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/IPC\n")
+        log = json.loads((FIXTURES / "ddp-log-resnet18.json").read_text())
+        (given / "ddp.json").write_text(json.dumps({**log, "master_addr": f"{HOST}.example.org", "module_name": SAID}))
+        (given / "steps.csv").write_text("step_time_ms\n" + "104.5\n" * 20)
+        return ["--trace", f"given/rank*-of-{USER}.json", "--nccl-log", "given/log*.txt", "--ddp-log", "given/ddp.json", "--batch-size", 32]
+
+    def test_it_names_nobody(self):
+        self.machine()
+        (self.folder / "topology.xml").write_text(
+            (FIXTURES / "topologies" / "two-v100.xml").read_text().replace('guid="0x1f"', 'guid="0xdeadbeef77"').replace("</system>", f"<!-- {SAID} --></system>"))
+        said, files = self.archive(*self.evidence(), "--topology", "topology.xml", "--step-time", "given/steps.csv", NCCL_ALGO="Ring",
+                                   NCCL_TOPO_FILE=f"/home/{USER}/x", DDPSIM_JOB_TOKEN="tokenofthejob", NCCL_SOCKET_IFNAME=HOST, LD_PRELOAD="")
+        for name, text in files.items():
+            for secret in SECRETS:
+                self.assertNotIn(secret, name)
+                self.assertNotIn(secret, text, f"{secret} is in {name}")
+            self.assertNotIn(str(self.folder.parent), text)
+            if name != "manifest.json":
+                self.assertIn(f"ddpsim-collect/{name} ", said)  # shown before it is written
+        manifest = json.loads(files["manifest.json"])
+        self.assertEqual((manifest["schema"], manifest["ranks"], manifest["nodes"], manifest["batch_size"]), ("ddpsim.collect/1", 3, 1, 32))
+        self.assertEqual(sorted(member["path"] for member in manifest["members"]), sorted(set(files) - {"manifest.json"}))
+        kinds = {member["kind"] for member in manifest["members"]}
+        self.assertEqual(kinds, {"trace", "ddp_log", "nccl_log", "environment", "versions", "pinning", "gpus", "devices", "lspci", "topology",
+                                 "matrix", "all_reduce_log", "step_times"})
+        # What makes the difference stays.
+        self.assertIn("NCCL_ALGO=Ring\n", files["environment/rank0.txt"])
+        self.assertIn("NCCL_TOPO_FILE=<path>\n", files["environment/rank0.txt"])
+        self.assertNotIn("JOB_TOKEN", files["environment/rank0.txt"])
+        self.assertIn("LnkSta:\tSpeed 8GT/s, Width x8", files["hardware/node0-lspci.txt"])
+        self.assertNotIn("5GT/s", files["hardware/node0-lspci.txt"])
+        devices = files["hardware/node0-devices.txt"]
+        self.assertIn("/sys/bus/pci/devices/0000:3b:00.0/current_link_speed: 5.0 GT/s PCIe\n", devices)
+        self.assertIn("/sys/class/infiniband/mlx5_0/ports/1/rate: 100 Gb/sec (4X EDR)\n", devices)
+        self.assertIn("/sys/class/net/ens3/mtu: 9000\n", devices)
+        self.assertNotIn("0000:5e", devices)
+        self.assertIn("node0:12:34 [1] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/IPC", files["nccl/rank1.txt"])
+        self.assertRegex(files["pinning/rank0.txt"], r"cores=\d+\nCpus_allowed_list=\d")
+        self.assertRegex(files["versions/rank0.txt"], r"python=3\.")
+
+    def test_the_same_answer_as_from_the_traces_themselves(self):
+        arguments = self.evidence()
+        self.archive(*arguments)
+        archive = self.folder / "ddpsim-collect.tar.gz"
+        plain = ddpsim("import", *(INPUTS / f"rank{rank}.json" for rank in range(3)))
+        packed = ddpsim("import", archive)
+        self.assertEqual(packed.code, 0, packed.err)
+        own = re.compile(r'^  "provenance": .*?^  \}', re.DOTALL | re.MULTILINE)
+        self.assertEqual(own.sub("", packed.out).replace(str(archive), ""), own.sub("", plain.out).replace(str(INPUTS), ""))
+        self.assertIn("3 of 3 ranks on 1 node left a trace", packed.err)
+
+    def test_a_cluster_of_the_topology_dump(self):
+        self.machine()
+        self.archive(*self.evidence(), "--topology", "dump.xml", "--step-time", "104ms")
+        archive = self.folder / "ddpsim-collect.tar.gz"
+        document = answer("topo", archive)
+        self.assertEqual((document["cluster"]["name"], document["cluster"]["gpus_per_node"]), ("ddpsim-collect", 2))
+        run = ddpsim("simulate", archive, archive)
+        self.assertEqual(run.code, 0, run.err)
+        self.assertIn("--measured-step 104ms", run.out + run.err)
+        folder = self.folder / "unpacked"
+        with tarfile.open(archive) as tar:
+            tar.extractall(folder)
+        again = ddpsim("simulate", folder / "ddpsim-collect", folder / "ddpsim-collect", "--json")
+        self.assertEqual(again.code, 0, again.err)
+        first, second = (json.loads(text) for text in (ddpsim("simulate", archive, archive, "--json").out, again.out))
+        self.assertEqual(first["iteration_us"], second["iteration_us"])
+
+    def test_a_cluster_of_the_matrix_calibrated_by_its_log(self):
+        self.machine()
+        self.archive(*self.evidence())
+        archive, here = "ddpsim-collect.tar.gz", {"cwd": self.folder}
+        calibrated = answer("allreduce", archive, "-b", "1M", "-e", "16M", "--nccl", "2.18.3", **here)
+        specified = answer("allreduce", f"{archive}:spec", "-b", "1M", "-e", "16M", "--nccl", "2.18.3", **here)
+        times = {row["size_bytes"]: row["time_us"] for row in calibrated["rows"]}
+        self.assertAlmostEqual(times[16777216], 259.67, delta=0.1 * 259.67)  # what the log says
+        self.assertNotEqual([row["time_us"] for row in specified["rows"]], [row["time_us"] for row in calibrated["rows"]])
+        run = ddpsim("simulate", archive, archive, **here)
+        self.assertEqual(run.code, 0, run.err)
+        two = ddpsim("simulate", archive, f"{archive}@2", **here)
+        self.assertEqual(two.code, 3)
+        self.assertIn("nic", two.err)
+        self.assertEqual(ddpsim("simulate", archive, f"{archive}@2 nic:100Gbps:ib", **here).code, 0)
+        done = ddpsim("calibrate", archive, "--cluster", archive, "-o", "lab.json", **here)
+        self.assertEqual(done.code, 0, done.err)
+
+    def test_many_nodes_are_one_cluster(self):
+        self.machine()
+        for rank in (1, 0):
+            program(self.programs, "hostname", f"echo {HOST}{rank // 1}.example.org\n")
+            run = self.collect("--topology" if rank == 9 else "--step-time", "104ms", RANK=str(rank), WORLD_SIZE="2", LOCAL_RANK="0", SLURM_JOB_ID="7")
+            self.assertEqual(run.returncode, 0, run.stderr)
+        files = unpacked(self.folder / "ddpsim-collect.tar.gz")
+        manifest = json.loads(files["manifest.json"])
+        self.assertEqual((manifest["ranks"], manifest["nodes"], manifest["step_us"]), (2, 2, 104000))
+        self.assertIn("hardware/node1-gpus.csv", files)
+        document = answer("topo", self.folder / "ddpsim-collect.tar.gz")
+        self.assertEqual((document["cluster"]["nodes"], document["cluster"]["gpus_per_node"]), (2, 4))
+
+    def test_a_rank_that_left_nothing_is_said(self):
+        run = self.collect("--step-time", "104ms", RANK="0", WORLD_SIZE="2", LOCAL_RANK="0", SLURM_JOB_ID="8", DDPSIM_COLLECT_WAIT="1")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("rank 1 left nothing in the folder", run.stdout)
+
+    def test_what_is_missing_is_said_once(self):
+        said, files = self.archive("--step-time", "104ms")
+        for kind in ("gpus", "matrix", "topology", "trace", "nccl_log", "ddp_log", "all_reduce_log", "lspci"):
+            self.assertEqual(len(re.findall(rf"not found: {kind}: ", said)), 1, f"{kind}: {said}")
+        archive = self.folder / "ddpsim-collect.tar.gz"
+        run = ddpsim("simulate", archive, "2xv100-nvlink")
+        self.assertEqual(run.code, 3)
+        self.assertIn("holds neither a trace nor DDP logging data, so there is no workload in it: no --trace and no --run", run.err)
+        run = ddpsim("simulate", "resnet50-v100-b32", archive)
+        self.assertEqual(run.code, 3)
+        self.assertIn("holds neither NCCL's topology dump nor the matrix of nvidia-smi", run.err)
+        self.assertIn("--topology FILE", run.err)
+
+    def test_ddp_logging_data_stand_in_for_a_trace(self):
+        (self.folder / "given").mkdir()
+        shutil.copy(FIXTURES / "ddp-log-resnet18.json", self.folder / "given" / "ddp.json")
+        self.archive("--ddp-log", "given/ddp.json")
+        run = ddpsim("import", self.folder / "ddpsim-collect.tar.gz")
+        self.assertEqual(run.code, 0, run.err)
+        self.assertIn("holds no trace (no --trace and no --run): DDP logging data stand in", run.err)
+
+    def test_what_is_binary_stays_here(self):
+        shutil.copy(INPUTS / "tiny.sqlite", self.folder / "step.sqlite")
+        said, files = self.archive("--trace", "step.sqlite")
+        self.assertNotIn("traces/rank0.json.gz", files)
+        self.assertIn("binary, names in it cannot be replaced", said)
+
+    def test_options_that_are_none(self):
+        for arguments in (["--trace"], ["--colour", "red"], ["--seconds", "soon"]):
+            run = self.collect(*arguments)
+            self.assertEqual(run.returncode, 2, arguments)
+            self.assertIn("scripts/collect.sh", run.stderr)
+        run = self.collect("--step-time", "soon")
+        self.assertNotEqual(run.returncode, 0)
+        self.assertIn("neither a time such as 104ms nor a file", run.stderr)
+
+    def test_hostile_archives(self):
+        self.archive(*self.evidence())
+        whole = (self.folder / "ddpsim-collect.tar.gz").read_bytes()
+        hostile = self.folder / "hostile.tar.gz"
+
+        def with_entry(change=None, extra=None):
+            out = io.BytesIO()
+            with tarfile.open(fileobj=io.BytesIO(whole)) as old, tarfile.open(fileobj=out, mode="w:gz") as new:
+                for member in old.getmembers():
+                    content = old.extractfile(member).read()
+                    if member.name.endswith("manifest.json") and change:
+                        content = content.replace(*change)
+                    member.size = len(content)
+                    new.addfile(member, io.BytesIO(content))
+                if extra is not None:
+                    new.addfile(extra, io.BytesIO(bytes(extra.size)) if extra.size else None)
+            return out.getvalue()
+
+        link = tarfile.TarInfo("ddpsim-collect/x")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        outside, bomb = tarfile.TarInfo("../../x"), tarfile.TarInfo("ddpsim-collect/bomb")
+        bomb.size = 300 << 20
+        for content, message in ((with_entry(extra=link), "is a link"), (with_entry(extra=outside), "outside its folder"),
+                                 (with_entry(extra=bomb), "unpacks to more than 256 MiB"), (whole[:len(whole) * 2 // 3], "cut or damaged"),
+                                 (with_entry((b"ddpsim.collect/1", b"ddpsim.collect/2")), 'another version, "ddpsim.collect/2"')):
+            hostile.write_bytes(content)
+            for command in (["simulate", hostile, "2xv100-nvlink"], ["simulate", "resnet50-v100-b32", hostile], ["topo", hostile]):
+                run = ddpsim(*command)
+                self.assertEqual(run.code, 3, f"{message}: {run.out}")
+                self.assertIn(message, run.err)
+                self.assertEqual(len(run.err.strip().splitlines()), 1, run.err)
+
+    @under_every_torch
+    def test_a_training_is_recorded(self, version, python, folder):
+        script = folder / "train.py"
+        script.write_text(textwrap.dedent("""\
+            import torch
+            torch.distributed.init_process_group("gloo")
+            torch.manual_seed(0)
+            model = torch.nn.Sequential(*[torch.nn.Linear(64, 64) for _ in range(6)])
+            model = torch.nn.parallel.DistributedDataParallel(model)
+            optimizer = torch.optim.Adam(model.parameters())
+            rate = torch.optim.lr_scheduler.StepLR(optimizer, 10)
+            for _ in range(100000):
+                optimizer.zero_grad()
+                model(torch.randn(8, 64)).sum().backward()
+                optimizer.step()
+                rate.step()
+            """))
+        run = subprocess.run([str(COLLECT), "--run", f"{python} -W ignore -m torch.distributed.run --standalone --nproc_per_node 2 {script}",
+                              "--seconds", "100"], cwd=folder, capture_output=True, text=True, env=ENVIRONMENT, timeout=170, check=False)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        archive = folder / "ddpsim-collect.tar.gz"
+        files = unpacked(archive)
+        manifest = json.loads(files["manifest.json"])
+        self.assertEqual(manifest["ranks"], 2, run.stdout)
+        self.assertGreater(manifest["step_us"], 100)
+        self.assertTrue(files["versions/rank1.txt"].startswith(f"torch={version}"))
+        self.assertNotIn("NCCL_DEBUG", files["environment/rank0.txt"])  # collect.sh itself set it
+        self.assertNotIn("all_reduce_hook", files["ddp/rank0.json"])  # and the recorder its hook
+        document = answer("simulate", archive, "node:1 gpu:2xV100 nvlink:2x25GBps:pair", "--compute-scale", "1")
+        self.assertEqual(len(document["buckets"]), 1)
+        imported = ddpsim("import", archive)
+        self.assertIn("2 ranks of one job of 2", imported.err)
+
+
+if __name__ == "__main__":
+    unittest.main()

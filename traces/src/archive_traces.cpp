@@ -1,0 +1,158 @@
+#include "archive_traces.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/words.hpp"
+#include "ddpsim/sim/versions.hpp"
+#include "ddpsim/traces/rank_group.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr std::size_t kMostNamed = 8;  // ranks told one by one
+
+using Members = std::vector<const ArchiveMember*>;
+
+Imported import_member(const Archive& archive, const ArchiveMember& member,
+                       const ImportOptions& options) {
+  const std::string name = archive.name_of(member);
+  return import_opened(open_bytes(member.bytes, name), name, options);
+}
+
+void require_one_of_each_rank(const Archive& archive, const Members& traces) {
+  for (std::size_t k = 0; k < traces.size(); ++k) {
+    const ArchiveMember& trace = *traces[k];
+    if (traces.size() > 1 && !trace.rank)
+      throw InputError({archive.name_of(trace), "",
+                        "is a trace beside others, and of which rank it is the manifest does not "
+                        "say",
+                        "Pack it again: scripts/collect.sh on each rank"});
+    if (k > 0 && trace.rank == traces[k - 1]->rank)
+      throw InputError(
+          {archive.name_of(trace), "",
+           fmt::format("is of rank {}, as {} is: of two runs", *trace.rank, traces[k - 1]->path),
+           "Pack the traces of one run"});
+  }
+}
+
+/// All at the step of the first, as `import_each` has it.
+Imported join_traces(const Archive& archive, const Members& traces, const ImportOptions& options) {
+  if (options.timing == Timing::compacted)
+    throw InputError(
+        {archive.file, "",
+         fmt::format("holds {} ranks, which are joined on the clock they recorded", traces.size()),
+         "Leave out --timing compacted, or give the trace of one rank"});
+  std::vector<RankImport> ranks;
+  ImportOptions same_step = options;
+  for (const ArchiveMember* trace : traces) {
+    ranks.push_back({archive.name_of(*trace), import_member(archive, *trace, same_step)});
+    auto& recorded = ranks.back().imported.rank_trace;
+    if (!recorded) continue;
+    if (!recorded->rank) recorded->rank = trace->rank;
+    if (ranks.size() > 1) continue;
+    same_step.step = recorded->step;
+    same_step.iteration.reset();
+  }
+  return join_ranks(std::move(ranks));
+}
+
+std::string ranks_without_trace(const Archive& archive, const Members& traces) {
+  std::vector<int> missing;
+  std::size_t next = 0;
+  for (int rank = 0; rank < archive.ranks; ++rank) {
+    if (next < traces.size() && traces[next]->rank == rank) {
+      ++next;
+    } else {
+      missing.push_back(rank);
+    }
+  }
+  const bool more = missing.size() > kMostNamed;
+  if (more) missing.resize(kMostNamed);
+  return fmt::format("{}{}", fmt::join(missing, ", "), more ? ", …" : "");
+}
+
+/// "runs/march.tar.gz" and "runs/march/" -> "march".
+std::string name_of_job(const Archive& archive) {
+  std::filesystem::path path = std::filesystem::path(archive.file).lexically_normal();
+  if (path.filename().empty()) path = path.parent_path();
+  const std::string name = path.filename().string();
+  return name.substr(0, name.find('.'));
+}
+
+/// What the job itself noted of its versions, where the recording does not say. Those of the Python that collected are
+/// of another matter.
+void take_versions(const Archive& archive, Workload& workload) {
+  std::string torch;
+  std::string nccl;
+  bool of_job = false;
+  const Members versions = archive.of(ArchiveKind::versions);
+  if (versions.empty()) return;
+  for (const std::string_view word : words_of(versions.front()->bytes)) {
+    if (word.starts_with("torch=")) torch = word.substr(word.find('=') + 1);
+    if (word.starts_with("nccl=")) nccl = word.substr(word.find('=') + 1);
+    of_job = of_job || word == "seen_by=job";
+  }
+  if (!of_job) return;
+  if (workload.torch.empty()) workload.torch = torch;
+  if (!workload.recorded_with.nccl) workload.recorded_with.nccl = parse_nccl_version(nccl);
+}
+
+[[noreturn]] void refuse_without_recording(const Archive& archive) {
+  const std::string why = archive.why_missing(ArchiveKind::trace);
+  throw InputError({archive.file, "",
+                    "holds neither a trace nor DDP logging data, so there is no workload in it" +
+                        (why.empty() ? "" : ": " + why),
+                    "Collect again with --trace FILES, or give the workload by itself"});
+}
+
+Imported imported_from(const Archive& archive, const ImportOptions& options) {
+  const Members traces = archive.of(ArchiveKind::trace);
+  require_one_of_each_rank(archive, traces);
+  if (traces.size() > 1) return join_traces(archive, traces, options);
+  if (!traces.empty()) return import_member(archive, *traces.front(), options);
+  const Members logs = archive.of(ArchiveKind::ddp_log);
+  if (logs.empty()) refuse_without_recording(archive);
+  Imported imported = import_member(archive, *logs.front(), options);
+  const std::string why = archive.why_missing(ArchiveKind::trace);
+  imported.warnings.insert(
+      imported.warnings.begin(),
+      fmt::format("{} holds no trace{}: DDP logging data stand in, which have no time of single "
+                  "gradients",
+                  archive.file, why.empty() ? "" : " (" + why + ")"));
+  return imported;
+}
+
+}  // namespace
+
+Imported import_archive(const Archive& archive, const ImportOptions& options) {
+  Imported imported = imported_from(archive, options);
+  const std::filesystem::path stem = std::filesystem::path(imported.workload.name).stem();
+  for (const ArchiveMember& member : archive.members)  // "rank0" says nothing of the job
+    if (std::filesystem::path(member.path).stem().stem() == stem || stem == "<hidden>")
+      imported.workload.name = name_of_job(archive);
+  take_versions(archive, imported.workload);
+  const Members traces = archive.of(ArchiveKind::trace);
+  imported.recognised.insert(
+      imported.recognised.begin(),
+      fmt::format("an archive of scripts/collect.sh: {} of {} rank{} on {} node{} left a trace",
+                  traces.size(), archive.ranks, archive.ranks == 1 ? "" : "s", archive.nodes,
+                  archive.nodes == 1 ? "" : "s"));
+  std::vector<std::string> warnings = archive.warnings;
+  if (!traces.empty() && traces.size() < static_cast<std::size_t>(archive.ranks))
+    warnings.push_back(fmt::format(
+        "{} holds no trace of rank {}: who waited for whom cannot be told of {}", archive.file,
+        ranks_without_trace(archive, traces), archive.ranks - 1 == 1 ? "it" : "them"));
+  imported.unprofiled_step = archive.step;
+  imported.warnings.insert(imported.warnings.begin(), warnings.begin(), warnings.end());
+  return imported;
+}
+
+}  // namespace ddpsim
