@@ -129,11 +129,15 @@ void Changes::buckets() {
   if (old.empty() || now.empty() || old == now) return;
   const std::size_t count_before = word_count(old);
   const std::size_t count_now = word_count(now);
-  // All-reduces behind backward are what buckets change first; the host launches each.
-  add(std::string(name_of(FindingClass::bucket_sizes)),
-      fmt::format("{} bucket{} before, {} now", count_before, count_before == 1 ? "" : "s",
-                  count_now),
-      {StepPart::all_reduce_transfer, part_of(slowest_gpu), part_of(hooks), part_of(copies)});
+  // Under the same options it is the version that cuts otherwise (2.5 changed what a cap holds for).
+  const bool by_version =
+      !before_.torch.empty() && !now_.torch.empty() && before_.torch != now_.torch &&
+      of_provenance(before_, "ddp_options") == of_provenance(now_, "ddp_options") &&
+      !of_provenance(now_, "ddp_options").empty();
+  add(std::string(name_of(by_version ? FindingClass::version_changed : FindingClass::bucket_sizes)),
+      fmt::format("{} bucket{} before, {} now{}", count_before, count_before == 1 ? "" : "s",
+                  count_now, by_version ? ", under the same options" : ""),
+      lengthened_by(FindingClass::bucket_sizes));
 }
 
 /// As the recorder notes them, and buffers there were none of before.

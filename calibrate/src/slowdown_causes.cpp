@@ -24,6 +24,7 @@ constexpr StepPart kUnexplained = part_of(LossCause::unexplained);
 
 constexpr double kSetting = 0.9;
 constexpr double kVersion = 0.5;
+constexpr double kKinds = 0.8;  ///< of what kinds and counts of kernels show
 constexpr double kFirstOfRow = 0.45;
 constexpr double kNextOfRow = 0.85;  ///< of the one before
 constexpr double kUnknown = 0.6;
@@ -77,12 +78,15 @@ constexpr std::array<Possible, 2> kOfWaits = {{
     {"uneven_data",
      "the same step with one batch for all ranks: without waits, the data is uneven"},
 }};
-constexpr std::array<Possible, 4> kOfTransfer = {{
+constexpr std::array<Possible, 5> kOfTransfer = {{
     {"network_slower",
      "all_reduce_perf on the same nodes at the buckets' sizes, before against now: slower there, "
      "it is the network; as fast, it is the job"},
     {"other_algorithm", "NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING of both"},
     {"version_changed", "the old NCCL on the new machine"},
+    {"pcie_link_below_its_best",
+     "generation and width of each GPU's and NIC's PCIe link under load (nvidia-smi -q, lspci "
+     "-vv)"},
     {"slow_rank", "traces of all ranks: they tell the transfer from waiting for the last"},
 }};
 constexpr std::array<Possible, 3> kOfTailAlone = {{
@@ -166,6 +170,8 @@ class Ranking {
     add_settings();
     add_rows();
     add_late_rank();
+    add_pairs();
+    add_kernels();
     add_unknown();
     std::ranges::stable_sort(causes_, [](const SlowdownCause& a, const SlowdownCause& b) {
       return a.weight > b.weight;
@@ -229,6 +235,8 @@ class Ranking {
   void add_settings();
   void add_rows();
   void add_late_rank();
+  void add_pairs();
+  void add_kernels();
   void add_unknown();
   std::string decides(const SlowdownCause& cause) const;
 
@@ -321,6 +329,26 @@ void Ranking::add_late_rank() {
       why(row.part, own * late_share({row.part}));
 }
 
+/// A node that is slow with every other lengthens transfers, and waits where its GPUs are slow, too.
+void Ranking::add_pairs() {
+  if (!evidence_.pairs || evidence_.pairs->slow_nodes.empty() || sign_ < 0) return;
+  const double own = share({kTransfer, kWaits}) + unexplained();
+  for (const std::string& node : evidence_.pairs->slow_nodes)
+    add("slow_node", std::max(own * kSetting, kBeside),
+        fmt::format("node {} is in every one of its slow pairs the one without a fast pair", node),
+        "the same pairs with that node's cables, NICs and settings changed one at a time, and its "
+        "hardware's own counters beside another node's");
+}
+
+/// Kinds and counts tell a slower GPU from other kernels.
+void Ranking::add_kernels() {
+  if (!evidence_.kernels || evidence_.kernels->change == KernelChange::none) return;
+  const bool alike = evidence_.kernels->change == KernelChange::slower_alike;
+  const double own = share({kKernels});
+  if (own >= kLeastShare)
+    add(alike ? "clocks_held_down" : "kernels_changed", own * kKinds, evidence_.kernels->says, "");
+}
+
 void Ranking::add_unknown() {
   if (evidence_.all_reduce_only) {
     add(kUnknownCause, kUnknown, "times of all-reduces alone: they say how much slower, not why",
@@ -357,8 +385,8 @@ std::vector<StepPart> lengthened_by(FindingClass what) {
       return {kHooks, kUsedMap, kTransfer, kCopies, kKernels};
     case buffers_broadcast:
       return {kBroadcast};
-    case bucket_sizes:
-      return {kTransfer, kHooks, kCopies};
+    case bucket_sizes:  // all-reduces behind backward are what buckets change first; the host launches each
+      return {kTransfer, kWaits, kHooks, kCopies};
     case bucket_views_off:
     case gradient_strides:
       return {kCopies};

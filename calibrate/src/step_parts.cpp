@@ -476,7 +476,7 @@ std::optional<StepBreakdown> step_breakdown(const Workload& workload, std::size_
 }
 
 StepBreakdown with_unprofiled(StepBreakdown breakdown, const std::vector<Duration>& steps) {
-  const StepBreakdown timed = step_breakdown(steps);
+  const StepBreakdown timed = step_alone(steps);
   const Duration beyond = timed.step - breakdown.step;
   PartTime& unexplained = breakdown[LossCause::unexplained];
   unexplained.known = true;
@@ -490,7 +490,7 @@ StepBreakdown with_unprofiled(StepBreakdown breakdown, const std::vector<Duratio
   return breakdown;
 }
 
-StepBreakdown step_breakdown(const std::vector<Duration>& steps) {
+StepBreakdown step_alone(const std::vector<Duration>& steps) {
   StepBreakdown result{
       .step = mean_of_times(chosen(steps, middle_half(steps))), .error = {}, .steps = steps.size()};
   result.error = std::max(error_of_mean(steps), result.step.scaled(kRepeats));

@@ -68,7 +68,7 @@ StepBreakdown breakdown_of(const DiffSide& side, const std::string& argument) {
   if (side.workload) breakdown = step_breakdown(*side.workload);
   if (!side.steps.empty())
     return breakdown && breakdown->parts_known ? with_unprofiled(*breakdown, side.steps)
-                                               : step_breakdown(side.steps);
+                                               : step_alone(side.steps);
   if (breakdown && breakdown->step > Duration()) return *breakdown;
   throw InputError({argument, "", "says how long no step took",
                     side.all_reduces.empty()
@@ -78,8 +78,8 @@ StepBreakdown breakdown_of(const DiffSide& side, const std::string& argument) {
 
 /// Two logs: one all-reduce in place of a step, all of it transfer.
 StepDifference difference_of_logs(const DiffSide& before, const DiffSide& after, Bytes size) {
-  StepBreakdown old = step_breakdown(std::vector{time_of(before, size)});
-  StepBreakdown now = step_breakdown(std::vector{time_of(after, size)});
+  StepBreakdown old = step_alone(std::vector{time_of(before, size)});
+  StepBreakdown now = step_alone(std::vector{time_of(after, size)});
   for (StepBreakdown* one : {&old, &now}) {
     (*one)[StepPart::all_reduce_transfer] = (*one)[LossCause::unexplained];
     (*one)[LossCause::unexplained] = PartTime();
@@ -137,6 +137,30 @@ std::vector<std::string> what_is_missing(const DiffSide& before, const DiffSide&
                   who, who.size() > 3 ? "" : "s")};
 }
 
+/// What makes the two something else than one job twice.
+std::vector<std::string> other_jobs(const DiffSide& before, const DiffSide& after) {
+  std::vector<std::string> said;
+  if (before.log_ranks > 0 && after.log_ranks > 0 && before.log_ranks != after.log_ranks)
+    said.push_back(
+        fmt::format("OLD's log is of {} ranks, NEW's of {}: other rings, not the same work",
+                    before.log_ranks, after.log_ranks));
+  if (!before.workload || !after.workload) return said;
+  const auto bytes = [](const Workload& workload) {
+    std::int64_t sum = 0;
+    for (const Parameter& parameter : workload.parameters)
+      sum += gradient_bytes(parameter).value_or(Bytes()).count();
+    return sum;
+  };
+  const std::size_t old = before.workload->parameters.size();
+  const std::size_t now = after.workload->parameters.size();
+  if (old > 0 && now > 0 && (old != now || bytes(*before.workload) != bytes(*after.workload)))
+    said.push_back(
+        fmt::format("OLD has {} parameters of {} bytes, NEW {} of {}: another model, so rows "
+                    "compare different work",
+                    old, bytes(*before.workload), now, bytes(*after.workload)));
+  return said;
+}
+
 DifferenceReport compare_sides(const DiffSide& before, const DiffSide& after,
                                const DiffArguments& arguments) {
   DifferenceReport report{.before = before.shown, .after = after.shown};
@@ -158,11 +182,18 @@ DifferenceReport compare_sides(const DiffSide& before, const DiffSide& after,
     for (std::string& missing : what_is_missing(before, after))
       report.difference.missing.push_back(std::move(missing));
   }
+  report.warnings = other_jobs(before, after);
   if (after.workload) {
     report.late = late_ranks(*after.workload, arguments.gpus_per_node, after.joined);
     evidence.on_cpu = after.workload->gpu == "CPU";
   }
   report.collectives = collectives_of(after);
+  if (arguments.pairs) {
+    report.pairs = read_pair_matrix(*arguments.pairs);
+    evidence.pairs = judge_pairs(*report.pairs);
+  }
+  if (before.kernels && after.kernels)
+    evidence.kernels = report.kernels = compare_kernels(*before.kernels, *after.kernels);
   evidence.late = report.late;
   evidence.late_difference = difference_of_late_rank(before, after, report);
   evidence.before = find_problems(before.evidence);
@@ -174,7 +205,6 @@ DifferenceReport compare_sides(const DiffSide& before, const DiffSide& after,
   report.findings = evidence.now;
   for (const Finding& change : evidence.changes)
     if (std::ranges::count(report.findings, change) == 0) report.findings.push_back(change);
-  if (arguments.pairs) report.pairs = read_pair_matrix(*arguments.pairs);
   if (before.workload && arguments.expected.cluster && report.timed)
     expect(arguments.expected, before, after, report);
   else if (arguments.expected.cluster)
@@ -191,7 +221,10 @@ DifferenceReport compare_sides(const DiffSide& before, const DiffSide& after,
   for (const DiffSide* side : {&before, &after})
     for (const std::string& warning : side->warnings)
       if (std::ranges::count(report.warnings, warning) == 0) report.warnings.push_back(warning);
-  if (arguments.max_slowdown && report.timed)
+  if (arguments.max_slowdown && !report.timed)
+    throw InputError({arguments.after, "", "--max-slowdown: there are no times to compare",
+                      "Add a step time to either side, as in \"nccl.log,104ms\""});
+  if (arguments.max_slowdown)
     report.limit = DifferenceReport::Limit{
         *arguments.max_slowdown, slowdown_above(report.difference, *arguments.max_slowdown)};
   return report;

@@ -48,6 +48,22 @@ std::vector<std::string> items_of(const std::string& text) {
   return items;
 }
 
+/// What the recorder left of each rank, in a folder; empty where it left none.
+std::vector<std::filesystem::path> recorder_files(const std::string& folder) {
+  std::vector<std::filesystem::path> files;
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error)) return files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (!entry.is_regular_file(error) || !is_recording(entry.path())) continue;
+    try {
+      if (import_file(entry.path(), {}).rank_trace) files.push_back(entry.path());
+    } catch (const InputError&) {  // another file of the folder's
+    }
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
 class SideReader {
  public:
   SideReader(const std::string& text, const DiffReading& reading) : text_(text), reading_(reading) {
@@ -62,6 +78,8 @@ class SideReader {
         take_archive(item);
       else if (exists(item) && is_recording(item))
         recordings.emplace_back(item);
+      else if (const auto files = recorder_files(item); !files.empty())
+        recordings.insert(recordings.end(), files.begin(), files.end());
       else
         take_item(item);
     }
@@ -69,6 +87,9 @@ class SideReader {
       take_recording(import_file(recordings.front(), options_));
     else if (!recordings.empty())
       take_recording(import_ranks(recordings, options_));
+    std::error_code error;
+    if (!recordings.empty() && !std::filesystem::is_directory(recordings.front(), error))
+      side_.kernels = read_kernel_times(recordings.front());
     side_.evidence = read_evidence(texts_);
     if (!side_.evidence.empty() && kinds_.empty()) kinds_.emplace_back("evidence without times");
     side_.shown.kind = fmt::to_string(fmt::join(kinds_, ", "));
@@ -124,6 +145,7 @@ void SideReader::take_logs(const std::vector<MeasuredLog>& logs) {
   for (const MeasuredLog& log : logs) {
     if (log.points.empty()) continue;
     if (side_.all_reduces.empty()) kinds_.emplace_back("an all_reduce_perf log");
+    side_.log_ranks = log.ranks;
     for (const MeasuredPoint& point : log.points)
       side_.all_reduces.emplace_back(point.size, Duration::microseconds(point.time_us));
     side_.warnings.insert(side_.warnings.end(), log.warnings.begin(), log.warnings.end());

@@ -10,6 +10,7 @@
 #include "ddpsim/reports/difference_report.hpp"
 #include "ddpsim/sim/workload.hpp"
 #include "ddpsim/traces/import.hpp"
+#include "ddpsim/traces/kernel_kinds.hpp"
 
 namespace ddpsim {
 
@@ -20,6 +21,8 @@ struct DiffSide {
   std::vector<JoinedCollective> joined;                 ///< of several ranks' traces
   std::vector<Duration> steps;                          ///< of step times alone
   std::vector<std::pair<Bytes, Duration>> all_reduces;  ///< of an nccl-tests log
+  std::optional<KernelTimes> kernels;                   ///< of the first trace given
+  int log_ranks = 0;                                    ///< 0: the log does not say
   Evidence evidence;                                    ///< of its logs, environments and machines
   std::vector<std::string> warnings;
 };

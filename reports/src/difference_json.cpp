@@ -143,6 +143,18 @@ std::string difference_json(const DifferenceReport& report) {
     json.end_object();
   }
   json.end_array();
+  json.key("kernel_kinds").begin_array();
+  if (report.kernels)
+    for (const KernelComparison::Row& row : report.kernels->rows) {
+      json.begin_object(JsonWriter::Layout::line);
+      json.key("kind").string(name_of(row.kind));
+      json.key("before_us").time(row.before.time);
+      json.key("after_us").time(row.after.time);
+      json.key("before_count").ratio(row.before.count);
+      json.key("after_count").ratio(row.after.count);
+      json.end_object();
+    }
+  json.end_array();
   json.key("late_ranks");
   report.late ? write_late(json, *report.late) : json.null();
   json.key("collectives").begin_array();

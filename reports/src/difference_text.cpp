@@ -43,6 +43,7 @@ class DifferenceText {
       verdict();
       sides();
       waterfall();
+      kernels();
     } else {
       evidence_alone();
     }
@@ -66,6 +67,7 @@ class DifferenceText {
   void verdict();
   void sides();
   void waterfall();
+  void kernels();
   void causes();
   void findings();
   void late();
@@ -206,6 +208,30 @@ void DifferenceText::waterfall() {
   }
   if (!report_.expected_of.empty())
     paragraph(fmt::format("Expected: {}.", printable(report_.expected_of)));
+}
+
+void DifferenceText::kernels() {
+  if (!report_.kernels || report_.kernels->rows.empty()) return;
+  Table table({{"kernels by kind"},
+               {"before", Align::right},
+               {"now", Align::right},
+               {std::string(name_of(unit_)), Align::right},
+               {"number before", Align::right, 2},
+               {"now", Align::right, 1}});
+  Duration largest;
+  for (const auto& row : report_.kernels->rows)
+    largest = std::max(largest, size_of(row.after.time - row.before.time));
+  const int decimals = decimals_for(in_unit(largest, unit_));
+  const std::size_t most = style_.most_lines == 0 ? report_.kernels->rows.size() : 5;
+  for (std::size_t i = 0; i < std::min(most, report_.kernels->rows.size()); ++i) {
+    const KernelComparison::Row& row = report_.kernels->rows[i];
+    const double change = in_unit(row.after.time - row.before.time, unit_);
+    table.add_row(
+        {std::string(name_of(row.kind)), fixed(in_unit(row.before.time, unit_), decimals),
+         fixed(in_unit(row.after.time, unit_), decimals), fmt::format("{:+.{}f}", change, decimals),
+         fmt::format("{:.0f}", row.before.count), fmt::format("{:.0f}", row.after.count)});
+  }
+  text_ += '\n' + table.text(style_);
 }
 
 void DifferenceText::causes() {

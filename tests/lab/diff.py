@@ -4,8 +4,8 @@
     tests/lab/diff.py --program build/release/cli/ddpsim
 
 Two ranks between shaped links, real DistributedDataParallel over gloo (diff_job.py); every rank recorded with its
-all-reduces. For each change: the row that names it, what was done to the step by it (from the two recordings' own figures
-where that is not exact: a link's transfer), and the class that must come first. Exit 4: a bar was missed; 77: no
+all-reduces. For each change: the class that must come first, the row that holds it, and what was done to the step where that is known
+beforehand. Exit 4: a bar was missed; 77: no
 namespaces, no torch.
 
 Bars: the class first, its row within 10 % of what was done, unexplained below 10 % of the change; two runs of the same
@@ -25,27 +25,40 @@ from torch_python import pythons_with_torch  # noqa: E402
 
 RANKS = 2
 BASE = {"name": "base", "gradients": [262144] * 16, "forward_us": 20000, "backward_us": 40000, "cap_mb": 4, "steps": 10}
-MEGABYTES = 4 * sum(BASE["gradients"])
+MANY = {**BASE, "name": "many", "gradients": [4096] * 120, "cap_mb": 0.5}
+BYTES = 4 * sum(BASE["gradients"])
+GOODPUT = 1448 / 1514  # of what the shaper counts
 
-# name -> changes of the case, rate; the row and by how much, in us (None: said by `done`), the class
+# name -> base, what changes of it, of the links and of the PyTorch; what names it: the class, the row, and its length in us
+# where it is known beforehand
 CASES = {
-    "same": ({}, "1gbit", None, None, None),
-    "slower link": ({}, "500mbit", "all_reduce_transfer", None, "network_slower"),
-    "slow rank": ({"slow": {"1": 1.5}}, "1gbit", "slowest_gpu", None, "slow_rank"),
-    "tiny buckets": ({"cap_mb": 0.25}, "1gbit", None, None, "bucket_sizes"),
-    "sleeping loader": ({"loader_us": 30000}, "1gbit", "input", 30000, "data_loading"),
-    "find_unused_parameters": ({"arguments": {"find_unused_parameters": True}}, "1gbit", None, None,
-                               "find_unused_parameters"),
-    "buffers": ({"buffers": [2_000_000]}, "1gbit", "buffer_broadcast", None, "buffers_broadcast"),
+    "again": (BASE, {}, {}, None, None, None, None),
+    "slower link": (BASE, {}, {"rate": "500mbit"}, None, "network_slower", "all_reduce_transfer",
+                    BYTES * 8 / GOODPUT * (1 / 500 - 1 / 1000)),
+    "short queue": (BASE, {}, {"queue": "32kb"}, None, "network_slower", "all_reduce_transfer", None),
+    # The first all-reduce begins when the late rank has written its first bucket: a quarter of backward, and forward.
+    "slow rank": (BASE, {"slow": {"1": 1.5}}, {}, None, "slow_rank", "slowest_gpu", 0.5 * (20000 + 40000 / 4)),
+    "tiny buckets": (MANY, {"cap_mb": 0.001}, {}, None, "bucket_sizes", None, None),
+    "sleeping loader": (BASE, {"loader_us": 30000}, {}, None, "data_loading", "input", 30000),
+    "find_unused_parameters": (BASE, {"arguments": {"find_unused_parameters": True}}, {}, None, None, None, None),
+    # Rank 0 sends its buffers while the others wait for them; then it waits for the others.
+    "buffers": (BASE, {"buffers": [2_000_000]}, {}, None, "buffers_broadcast", "slowest_gpu",
+                2_000_000 * 4 * 8 / GOODPUT / 1000),
+    "another version": (BASE, {}, {}, "1.13", "version_changed", None, None),
 }
 
 
-def record(python, case, rate, folder):
+def record(python, case, folder, rate="1gbit", queue=None):
+    """The files of all ranks, as `ddpsim diff` takes them. `queue`: of the switch in front of each rank, a little slower than
+    links; behind the sender's own shaper nothing is lost, since it holds the sender back."""
     folder.mkdir()
     (folder / "case.json").write_text(json.dumps(case), encoding="utf-8")
     job = pathlib.Path(__file__).resolve().with_name("diff_job.py")
     lab.build_network(RANKS, rate)
     try:
+        for rank in range(RANKS if queue else 0):
+            lab.do("ip", "netns", "exec", "switch", "tc", "qdisc", "add", "dev", f"port{rank}", "root", "tbf", "rate",
+                   "950mbit", "burst", "32kb", "limit", queue)
         lab.launch([python, "-W", "ignore", str(job), "--case", str(folder / "case.json")], RANKS, folder, 100)
     finally:
         lab.remove_network(RANKS)
@@ -73,22 +86,30 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         root = pathlib.Path(arguments.keep or scratch)
         root.mkdir(exist_ok=True)
-        before = record(python, BASE, "1gbit", root / "base")
-        missed = []
+        bases, missed = {}, []
         for name in names:
-            changes, rate, row, done_us, cause = CASES[name]
-            after = record(python, {**BASE, **changes}, rate, root / name.replace(" ", "-"))
-            answer = diff(arguments.program, before, after)
-            rows = {one["cause"]: one["us"] for one in answer["rows"]}
-            first = answer["causes"][0]["class"] if answer["causes"] else "no difference larger than noise"
+            base, changes, links, torch, cause, row, done_us = CASES[name]
+            if torch is not None and torch not in found:
+                print(f"{name}: no Python here has torch {torch}")
+                continue
+            if base["name"] not in bases:
+                bases[base["name"]] = record(python, base, root / base["name"])
+            after = record(found[torch] if torch else python, {**base, **changes}, root / name.replace(" ", "-"), **links)
+            answer = diff(arguments.program, bases[base["name"]], after)
+            change_us, rows = answer["change_us"], {one["cause"]: one["us"] for one in answer["rows"]}
+            first = answer["causes"][0]["class"] if answer["causes"] else None
+            ok = not answer["beyond_noise"] if cause is None else first == cause
+            if cause is not None:
+                ok = ok and abs(rows.get("unexplained", 0)) < 0.1 * abs(change_us)
+            if row is not None and done_us is None:
+                ok = ok and max(rows, key=lambda key: abs(rows[key])) == row
+            if done_us is not None:
+                ok = ok and abs(rows.get(row, 0) - done_us) <= 0.1 * done_us
             print(f"{name}: {answer['before']['step_us'] / 1000:.2f} -> {answer['after']['step_us'] / 1000:.2f} ms, "
-                  f"first {first}; " + ", ".join(f"{key} {us / 1000:+.2f}" for key, us in rows.items()), flush=True)
-            if cause is None:
-                ok = not answer["beyond_noise"]
-            else:
-                ok = first == cause and abs(rows.get("unexplained", 0)) < 0.1 * abs(answer["change_us"])
-                if done_us is not None:
-                    ok = ok and abs(rows.get(row, 0) - done_us) <= 0.1 * done_us
+                  f"{first or 'no difference larger than noise'} first; "
+                  + ", ".join(f"{key} {us / 1000:+.2f}" for key, us in rows.items() if abs(us) >= 10)
+                  + (f"; done to {row}: {done_us / 1000:+.2f}" if done_us is not None else "")
+                  + ("" if ok else "  MISSED"), flush=True)
             if not ok:
                 missed.append(name)
     print(f"missed: {', '.join(missed) or 'none'}")

@@ -20,7 +20,9 @@
 #include <vector>
 
 #include "ddpsim/calibrate/finding.hpp"
+#include "ddpsim/calibrate/kernel_changes.hpp"
 #include "ddpsim/calibrate/late_ranks.hpp"
+#include "ddpsim/calibrate/pair_matrix.hpp"
 #include "ddpsim/calibrate/step_difference.hpp"
 
 namespace ddpsim {
@@ -52,8 +54,10 @@ struct SlowdownEvidence {
   std::optional<LateRanks> late;  ///< of the new side
   /// Of the rank that others wait for, its own steps: why it is late. Absent where one of them is not known.
   std::optional<StepDifference> late_difference;
-  bool on_cpu = false;           ///< the model computes on the host
-  bool all_reduce_only = false;  ///< the "step" is one all-reduce
+  std::optional<KernelComparison> kernels;  ///< of both sides' traces
+  std::optional<PairVerdict> pairs;         ///< of nodes, as they are now
+  bool on_cpu = false;                      ///< the model computes on the host
+  bool all_reduce_only = false;             ///< the "step" is one all-reduce
 };
 
 /// Most likely first; empty where the difference is not beyond noise.

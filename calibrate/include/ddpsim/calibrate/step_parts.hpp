@@ -91,7 +91,7 @@ struct StepBreakdown {
 /// Of the rank at `rank` of `workload.ranks`, or of the only one. Absent where nothing of a step was recorded.
 std::optional<StepBreakdown> step_breakdown(const Workload& workload, std::size_t rank = 0);
 /// Of step times alone, at least one.
-StepBreakdown step_breakdown(const std::vector<Duration>& steps);
+StepBreakdown step_alone(const std::vector<Duration>& steps);
 
 /// The same parts under the step as it was timed without a profiler: what the recorded one takes beyond it is unexplained,
 /// less than nothing.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ddpsim/calibrate/finding.hpp"
+#include "ddpsim/calibrate/kernel_changes.hpp"
 #include "ddpsim/calibrate/late_ranks.hpp"
 #include "ddpsim/calibrate/pair_matrix.hpp"
 #include "ddpsim/calibrate/slowdown_causes.hpp"
@@ -38,6 +39,7 @@ struct DifferenceReport {
   std::vector<Finding> findings;                ///< of the new side, and of one against the other
   std::optional<LateRanks> late;                ///< of the new side
   std::vector<RankCollectiveLine> collectives;  ///< of the new side's step
+  std::optional<KernelComparison> kernels;      ///< by kind, of both sides' traces
   std::optional<PairMatrix> pairs;
   /// What a model says: "… on dgx1v, now with PyTorch 2.13"; empty where none was asked.
   std::string expected_of;
