@@ -176,6 +176,9 @@ DifferenceReport compare_sides(const DiffSide& before, const DiffSide& after,
     report.before.all_reduce = report.after.all_reduce = size;
     report.difference = difference_of_logs(before, after, *size);
     evidence.all_reduce_only = true;
+  } else if (!(has_step(before) && has_step(after)) &&
+             !(before.evidence.empty() && after.evidence.empty())) {
+    report.timed = false;
   } else {
     report.difference =
         difference(breakdown_of(before, arguments.before), breakdown_of(after, arguments.after));

@@ -89,9 +89,9 @@ class Sides(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             old, new = pathlib.Path(folder, "old.log"), pathlib.Path(folder, "new.log")
             old.write_text("node0:12:12 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB\n"
-                           "node0:12:12 [0] NCCL INFO Using network IB\n")
+                           "node0:12:12 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA\n")
             new.write_text("node0:12:12 [0] NCCL INFO NET/Socket : Using [0]eth0:10.0.0.1<0>\n"
-                           "node0:12:12 [0] NCCL INFO Using network Socket\n")
+                           "node0:12:12 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/Socket/0\n")
             answer = diff(old, new).json()
             refused = ddpsim("diff", str(old), str(new), "--max-slowdown", "3")
         self.assertIsNone(answer["before"]["step_us"])
