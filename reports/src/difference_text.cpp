@@ -101,9 +101,8 @@ void DifferenceText::verdict() {
                   time_text(difference_.after.step, kDigits, unit_));
   std::string first;
   if (!difference_.beyond_noise()) {
-    first = fmt::format(
-        "No difference larger than noise: {} {} ({:+.1f} %; two runs of one thing differ by {}).",
-        what, both, difference_.percent(), time_text(difference_.noise, kDigits, unit_));
+    first = fmt::format("No difference larger than noise: {} {} ({:+.1f} %).", what, both,
+                        difference_.percent());
   } else {
     first =
         fmt::format("{:.1f} % {}: {} {}", std::max(difference_.percent(), -difference_.percent()),
@@ -117,8 +116,9 @@ void DifferenceText::verdict() {
     const bool told =
         most != nullptr && !all_reduce && most->part != part_of(LossCause::unexplained);
     if (told)
-      first += fmt::format("; most of it {}{}: {}", most->bound == Bound::upper ? "at most " : "",
-                           label_of(most->part, difference_.after), signed_time(most->change));
+      first +=
+          fmt::format("; most of it {}: {}{}", label_of(most->part, difference_.after),
+                      most->bound == Bound::upper ? "at most " : "", signed_time(most->change));
     else if (!all_reduce)
       first += "; where, these two do not tell";
     first += '.';
@@ -151,7 +151,14 @@ void DifferenceText::waterfall() {
   const int decimals = decimals_for(in_unit(std::max(largest, difference_.noise), unit_));
   const auto shown = [&](Duration time) { return fixed(in_unit(time, unit_), decimals); };
   std::vector<double> parts;
-  const std::vector<DifferenceRow>& rows = difference_.rows;
+  std::vector<DifferenceRow> rows = difference_.rows;
+  std::erase_if(rows, [&](const DifferenceRow& row) {
+    const auto nothing = [&](Duration time) {
+      return rounds_to_zero(in_unit(time, unit_), decimals);
+    };
+    return nothing(row.before) && nothing(row.after) && row.bound == Bound::none &&
+           row.part != part_of(LossCause::unexplained);
+  });
   for (const DifferenceRow& row : rows) parts.push_back(in_unit(row.change, unit_));
   std::size_t kept = 0;  // the unexplained takes what rounding leaves, where it is there
   for (std::size_t i = 0; i < rows.size(); ++i)
