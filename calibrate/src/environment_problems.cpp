@@ -73,7 +73,7 @@ constexpr std::array kRules = {
          "ACS or IOMMU settings"},
     Rule{"NCCL_P2P_LEVEL", is_local_only, FindingClass::peer_to_peer_off,
          Needs::several_gpus_a_node,
-         "allows peer-to-peer never: GPUs of a node pass every byte through the host's memory "
+         "never allows peer-to-peer: GPUs of a node pass every byte through the host's memory "
          "instead of NVLink or PCIe (NCCL); unset it"},
     Rule{"NCCL_SHM_DISABLE", switched_on, FindingClass::shared_memory_off,
          Needs::several_gpus_a_node,

@@ -151,9 +151,10 @@ void add_gpudirect_off(const NcclFacts& facts, std::vector<Finding>& findings) {
   if (with > 0 || verbs == facts.network_places.end()) return;
   findings.push_back(
       {.what = FindingClass::gpudirect_off,
-       .says = "no channel between nodes uses GPUDirect RDMA: what is sent passes through the "
-               "host's memory; load nvidia_peermem on every node, or take a driver with DMA-BUF, "
-               "where GPU and NIC sit below one PCIe switch or root port; GeForce GPUs cannot",
+       .says =
+           "no channel between nodes uses GPUDirect RDMA: what is sent passes through the "
+           "host's memory; load nvidia_peermem on every node, or take a driver with DMA-BUF, "
+           "where GPU and NIC sit below one PCIe switch or root port; GeForce GPUs and GB10 cannot",
        .place = verbs->second});
 }
 
@@ -173,7 +174,7 @@ void add_inside_nodes(const NcclFacts& facts, std::vector<Finding>& findings) {
          .says =
              fmt::format("CUDA refuses peer-to-peer inside a node ({}), so these GPUs pass every "
                          "byte through the host's memory: look for ACS, IOMMU and the virtual "
-                         "machine's topology; GeForce GPUs since the 40 series cannot",
+                         "machine's topology; most GeForce GPUs cannot",
                          in_quotes(facts.peer_access_refused->word, 90)),
          .place = facts.peer_access_refused->place});
   const NcclCommunicator* job = facts.largest();
