@@ -88,7 +88,7 @@ TEST_CASE("find_unused_parameters: left on where every parameter was used") {
   const std::vector<Finding> findings = ddp_said(logged(" \"find_unused_parameters\": 1,\n"));
   REQUIRE(findings.size() == 1);
   CHECK(findings[0].what == FindingClass::find_unused_parameters);
-  CHECK(mentions(findings[0].says, "in 10 iterations"));
+  CHECK(mentions(findings[0].says, "up to iteration 10"));
   CHECK(findings[0].place == "ddp.txt:6");
   // Some are unused, also of another rank; the graph is static; nothing ran yet; the reducer says so itself.
   CHECK(ddp_said(logged(" \"find_unused_parameters\": 1,\n", 4096)).empty());
