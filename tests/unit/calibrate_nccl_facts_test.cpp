@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "data_files.hpp"
 #include "ddpsim/calibrate/evidence.hpp"
+#include "ddpsim/formats/files.hpp"
 #include "mentions.hpp"
 
 using namespace ddpsim;
@@ -375,4 +377,12 @@ TEST_CASE("Two sides: the host's memory where peer-to-peer was") {
   CHECK(changes_in("n1:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\n",
                    "n1:1:2 [0] NCCL INFO Channel 00 : 0[0] -> 1[1] via SHM/direct/direct\n") ==
         Kinds{FindingClass::peer_to_peer_off});
+}
+
+TEST_CASE("findings: the page says of each class what tells it") {
+  const std::string page = read_file(files::page("docs/evidence.md"), 1 << 20);
+  for (const FindingClass what : finding_classes()) {
+    CAPTURE(std::string(name_of(what)));
+    CHECK(mentions(page, "`" + std::string(name_of(what)) + "`"));
+  }
 }
