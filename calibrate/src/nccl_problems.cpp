@@ -60,6 +60,20 @@ void add_sockets(const NcclFacts& facts, std::vector<Finding>& findings) {
                     some_of(nics)));
     return;
   }
+  // HPC-X's plugin loads wherever its container runs; one over libfabric is brought for a network.
+  const auto libfabric = std::ranges::find_if(facts.plugins, [](const NotedWord& plugin) {
+    return plugin.word.find("abric") != std::string::npos ||
+           plugin.word.find("OFI") != std::string::npos;
+  });
+  if (libfabric != facts.plugins.end()) {
+    place = libfabric->place;
+    say(fmt::format(
+        " though the network plugin {} was loaded: it found no network of its own; bring EFA's or "
+        "Slingshot's devices and provider into the container, or look whether these nodes have "
+        "them at all",
+        libfabric->word));
+    return;
+  }
   if (facts.ib_not_opened) {
     place = facts.ib_not_opened->place;
     say(

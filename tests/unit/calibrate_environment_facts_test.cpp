@@ -48,6 +48,7 @@ TEST_CASE("environment: a value that costs is a finding with its cost, its defau
       {"NCCL_MAX_CTAS=4", FindingClass::channels_limited, "NCCL_MAX_CTAS="},
       {"NCCL_ALGO=Ring", FindingClass::algorithm_forced, "NCCL_ALGO="},
       {"NCCL_PROTO=^LL128", FindingClass::algorithm_forced, "NCCL_PROTO="},
+      {"NCCL_TREE_THRESHOLD=0", FindingClass::algorithm_forced, "NCCL_TREE_THRESHOLD=2147483647"},
       {"NCCL_NVLS_ENABLE=0", FindingClass::in_switch_off, "NCCL_NVLS_ENABLE=2"},
       {"NCCL_CHECK_POINTERS=1", FindingClass::nccl_setting, "NCCL_CHECK_POINTERS=0"},
       {"NCCL_DEBUG=TRACE", FindingClass::debug_level, "NCCL_DEBUG=INFO"},

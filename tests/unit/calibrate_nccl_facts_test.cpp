@@ -212,6 +212,17 @@ TEST_CASE("Sockets: what hides the fast network, as far as a line says") {
   CHECK(mentions(said("h:1:2 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB ; OOB ib0:10.0.0.1<0>\n" +
                       kSockets.substr(kSockets.find('\n') + 1)),
                  "mlx5_0:1/IB"));
+  SUBCASE("a plugin that loads and finds no network: NCCL lists no NIC behind it") {
+    const std::vector<Finding> findings = find_problems(evidence_of(
+        "n1:1:2 [0] NCCL INFO NET/Plugin: Loaded net plugin Libfabric (v10)\n"
+        "n1:1:2 [0] NCCL INFO NET/OFI No eligible providers were found\n"
+        "[2025-01-28 16:04:25] n1:1:2 [0] nccl_net_ofi_create_plugin:352 NCCL WARN NET/OFI "
+        "aws-ofi-nccl initialization failed\n"
+        "n1:1:2 [0] NCCL INFO NET/IB : Using [RO]; OOB eth0:10.0.0.1<0>\n" +
+        kSockets));
+    REQUIRE(kinds(findings) == Kinds{FindingClass::socket_instead_of_ib, FindingClass::nccl_error});
+    CHECK(mentions(findings[0].says, "though the network plugin Libfabric (v10) was loaded"));
+  }
   SUBCASE("one node uses none of it") {
     CHECK(problems_in(
               "h:1:2 [0] NCCL INFO NET/IB : No device found.\n"
