@@ -264,6 +264,20 @@ TEST_CASE("Two sides of machines: driver, GPUs, limits, slots, ports, MTU") {
         Kinds{FindingClass::power_limit_lowered});
   CHECK(changes(sound, smi({{.generation = 3, .best = 3}, {}})) ==
         Kinds{FindingClass::pcie_link_below_its_best});
+  const auto ports = [](int count, const std::string& rate) {
+    std::string text;
+    for (int k = 0; k < count; ++k)
+      text += fmt::format(
+          "/sys/class/infiniband/mlx5_{0}/ports/1/state: 4: ACTIVE\n"
+          "/sys/class/infiniband/mlx5_{0}/ports/1/rate: {1}\n",
+          k, rate);
+    return text;
+  };
+  CHECK(changes(ports(4, "400 Gb/sec (4X NDR)"), ports(4, "400 Gb/sec (4X NDR)")).empty());
+  CHECK(changes(ports(4, "400 Gb/sec (4X NDR)"), ports(3, "400 Gb/sec (4X NDR)")) ==
+        Kinds{FindingClass::fewer_nics});
+  CHECK(changes(ports(4, "400 Gb/sec (4X NDR)"), ports(4, "200 Gb/sec (2X NDR)")) ==
+        Kinds{FindingClass::nic_below_its_best});
   CHECK(changes("2: eth0: <UP> mtu 9000 qdisc mq\n", "2: eth0: <UP> mtu 1500 qdisc mq\n") ==
         Kinds{FindingClass::mtu_unequal});
 }
