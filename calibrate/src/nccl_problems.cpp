@@ -210,7 +210,10 @@ void add_errors(const NcclFacts& facts, std::vector<Finding>& findings) {
                  "order, which uses few links and NICs: look at NCCL_TOPO_FILE, NCCL_ALGO and at "
                  "what the node shows of its PCIe tree; NCCL_DEBUG_SUBSYS=GRAPH prints the search",
          .place = facts.search_failed->place});
+  constexpr std::size_t kMostErrors = 8;
+  const std::size_t before = findings.size();
   for (const NotedWord& warning : facts.warnings) {
+    if (findings.size() - before >= kMostErrors) break;
     if (warning.word.find("falling back to simple order") != std::string::npos ||
         warning.word.find("P2P is disabled between") != std::string::npos ||
         warning.word.find("Unable to open device") != std::string::npos ||
@@ -218,8 +221,8 @@ void add_errors(const NcclFacts& facts, std::vector<Finding>& findings) {
       continue;
     findings.push_back(
         {.what = FindingClass::nccl_error,
-         .says = fmt::format("NCCL warns: {}; a run behind such a warning is slow or "
-                             "ends, so clear it up first",
+         .says = fmt::format("NCCL warns: {}; such a run is often slow or ends: clear it "
+                             "up first",
                              in_quotes(warning.word, 120)),
          .place = warning.place});
   }
