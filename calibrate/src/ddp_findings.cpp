@@ -38,7 +38,7 @@ void add_unused(const DdpFacts& facts, std::vector<Finding>& findings) {
                            "order in which gradients come; leave it out, or set static_graph=True",
                            facts.no_unused_parameters
                                ? "DDP itself says that in its first iteration"
-                               : fmt::format("in {} iterations", *facts.integer("iteration"))),
+                               : fmt::format("up to iteration {}", *facts.integer("iteration"))),
        .place = facts.no_unused_parameters ? *facts.no_unused_parameters
                                            : place_of(facts, "find_unused_parameters")});
 }

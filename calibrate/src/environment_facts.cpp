@@ -61,13 +61,18 @@ bool take_listed(std::string_view line, const std::string& place, EnvironmentFac
   if (equals == std::string_view::npos) return false;
   const std::string_view name = line.substr(0, equals);
   if (!is_variable_name(name)) return false;
-  ++facts.listed;
-  if (!decides_something(name)) return true;
+  if (!decides_something(name)) {
+    ++facts.listed;
+    return true;
+  }
   std::string_view value = line.substr(equals + 1);
   if (value.ends_with('\\')) value = trimmed(value.substr(0, value.size() - 1));
   if (value.size() >= 2 && (value.front() == '"' || value.front() == '\'') &&
       value.back() == value.front())
     value = value.substr(1, value.size() - 2);
+  else if (name != "NCCL_NET" && value.find_first_of(" \t") != std::string_view::npos)
+    return false;  // a sentence that begins with a setting; of these, networks' names alone have blanks
+  ++facts.listed;
   take_launcher(name, value, facts);
   keep_variable(name, value, place, facts);
   return true;

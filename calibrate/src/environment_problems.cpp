@@ -43,6 +43,9 @@ bool is_socket(std::string_view value) {
 bool is_one(std::string_view value) {
   return value == "1";
 }
+bool is_zero(std::string_view value) {
+  return value == "0";
+}
 bool is_anything(std::string_view value) {
   return !value.empty();
 }
@@ -73,7 +76,7 @@ constexpr std::array kRules = {
          "ACS or IOMMU settings"},
     Rule{"NCCL_P2P_LEVEL", is_local_only, FindingClass::peer_to_peer_off,
          Needs::several_gpus_a_node,
-         "allows peer-to-peer never: GPUs of a node pass every byte through the host's memory "
+         "never allows peer-to-peer: GPUs of a node pass every byte through the host's memory "
          "instead of NVLink or PCIe (NCCL); unset it"},
     Rule{"NCCL_SHM_DISABLE", switched_on, FindingClass::shared_memory_off,
          Needs::several_gpus_a_node,
@@ -117,6 +120,9 @@ constexpr std::array kRules = {
     Rule{"NCCL_PROTO", is_anything, FindingClass::algorithm_forced, Needs::nothing,
          "takes the choice of protocol from NCCL at every size: small messages are slower without "
          "LL, large ones without Simple (NCCL); unset it outside of measurements"},
+    Rule{"NCCL_TREE_THRESHOLD", is_zero, FindingClass::algorithm_forced, Needs::nothing,
+         "switches trees off where NCCL still knows it (2.4): latency of rings grows with ranks "
+         "(NCCL); unset it"},
     Rule{
         "NCCL_NVLS_ENABLE", switched_off, FindingClass::in_switch_off, Needs::several_gpus_a_node,
         "keeps NCCL from reducing in the NVLink switches (NVLS) (NCCL); unset it where GPUs are of "

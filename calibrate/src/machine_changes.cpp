@@ -118,7 +118,11 @@ std::vector<Finding> machine_changes(const std::vector<MachineFacts>& before,
             "the slowest NIC port ran at {} Gbit/s and runs at {} now: look at cable, switch "
             "port and firmware",
             *was.least_port_gbps, *is.least_port_gbps));
-  if (is.active_ports > 0 && is.active_ports * before.size() < was.active_ports * after.size())
+  const auto per_node = [](int ports, const std::vector<MachineFacts>& machines) {
+    return static_cast<double>(ports) / static_cast<double>(machines.size());
+  };
+  if (is.active_ports > 0 &&
+      per_node(is.active_ports, after) < per_node(was.active_ports, before) - 1e-9)
     say(FindingClass::fewer_nics,
         fmt::format("{} NIC ports were active on {} nodes, now {} on {}: bandwidth goes with their "
                     "number",

@@ -64,12 +64,12 @@ void add_gpu_links(const MachineFacts& machine, std::vector<Finding>& findings) 
     if (slow_at_work || is_narrow(gpu.link)) {
       findings.push_back(
           {.what = FindingClass::pcie_link_below_its_best,
-           .says =
-               fmt::format("{}{} has a PCIe link of {}{}: copies, input and traffic between GPUs "
-                           "without NVLink are slower by as much; reseat card or riser, look at "
-                           "the slot's settings and at errors in dmesg",
-                           gpu.name, on_node(machine), link_words(gpu.link),
-                           slow_at_work ? " while at work" : ""),
+           .says = fmt::format(
+               "{}{} has a PCIe link of {}{}: copies, input and traffic between GPUs "
+               "without NVLink are slower by as much; reseat card or riser, look at "
+               "the slot's settings and at errors in dmesg, unless the slot has no more",
+               gpu.name, on_node(machine), link_words(gpu.link),
+               slow_at_work ? " while at work" : ""),
            .place = gpu.place});
     } else if (is_slow(gpu.link) && !gpu.idle) {
       if (unknown.empty()) first = &gpu;
@@ -100,10 +100,11 @@ void add_nic_links(const MachineFacts& machine, std::vector<Finding>& findings) 
     if (!is_slow(device.link) && !is_narrow(device.link)) continue;
     findings.push_back(
         {.what = FindingClass::nic_below_its_best,
-         .says = fmt::format("the NIC {}{}{} has a PCIe link of {}: it sends no faster than that; "
-                             "reseat it, and look at the slot's lanes and settings",
-                             name, device.title.empty() ? "" : " (" + device.title + ")",
-                             on_node(machine), link_words(device.link)),
+         .says =
+             fmt::format("the NIC {}{}{} has a PCIe link of {}: it sends no faster than that; "
+                         "reseat it, and look at the slot's settings, unless the slot has no more",
+                         name, device.title.empty() ? "" : " (" + device.title + ")",
+                         on_node(machine), link_words(device.link)),
          .place = device.place});
   }
 }

@@ -153,7 +153,7 @@ void add_pxn(const NcclFacts& before, const NcclFacts& after, std::vector<Findin
        .says = fmt::format("GPUs {} NICs of other GPUs over NVLink (PXN): measure with "
                            "NCCL_PXN_DISABLE={}",
                            *after.pxn ? "now reach" : "no longer reach", *after.pxn ? 1 : 0),
-       .place = "NCCL's \"Connected all rings\""});
+       .place = after.rings_place});
 }
 
 /// Only of communicators of as many ranks and nodes: others have others by right.
@@ -237,7 +237,7 @@ void add_choices(const NcclFacts& before, const NcclFacts& after, std::vector<Fi
         {.what = FindingClass::ring_where_tree,
          .says = "NCCL connected trees before and connects rings alone now, so it chooses no tree: "
                  "print its choices with NCCL_DEBUG_SUBSYS=TUNING and measure with NCCL_ALGO=Tree",
-         .place = "NCCL's \"Connected all rings\""});
+         .place = after.rings_place});
 }
 
 void add_local_transports(const NcclFacts& before, const NcclFacts& after,

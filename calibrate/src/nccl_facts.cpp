@@ -375,6 +375,7 @@ bool NcclLineReader::take(std::string_view line, const std::string& place, NcclF
   take_plugin_line(said, place, facts);
   take_choice_line(said, place, facts);
   if (const auto rings = after_mark(said, "Connected all rings")) {
+    if (!facts.rings_connected) facts.rings_place = place;
     facts.rings_connected = true;
     if (const auto pxn = after_mark(*rings, "use ring PXN "))
       facts.pxn = facts.pxn.value_or(false) || pxn->starts_with('1');

@@ -60,6 +60,20 @@ void add_sockets(const NcclFacts& facts, std::vector<Finding>& findings) {
                     some_of(nics)));
     return;
   }
+  // HPC-X's plugin loads wherever its container runs; one over libfabric is brought for a network.
+  const auto libfabric = std::ranges::find_if(facts.plugins, [](const NotedWord& plugin) {
+    return plugin.word.find("abric") != std::string::npos ||
+           plugin.word.find("OFI") != std::string::npos;
+  });
+  if (libfabric != facts.plugins.end()) {
+    place = libfabric->place;
+    say(fmt::format(
+        " though the network plugin {} was loaded: it found no network of its own; bring EFA's or "
+        "Slingshot's devices and provider into the container, or look whether these nodes have "
+        "them at all",
+        libfabric->word));
+    return;
+  }
   if (facts.ib_not_opened) {
     place = facts.ib_not_opened->place;
     say(
@@ -151,9 +165,10 @@ void add_gpudirect_off(const NcclFacts& facts, std::vector<Finding>& findings) {
   if (with > 0 || verbs == facts.network_places.end()) return;
   findings.push_back(
       {.what = FindingClass::gpudirect_off,
-       .says = "no channel between nodes uses GPUDirect RDMA: what is sent passes through the "
-               "host's memory; load nvidia_peermem on every node, or take a driver with DMA-BUF, "
-               "where GPU and NIC sit below one PCIe switch or root port; GeForce GPUs cannot",
+       .says =
+           "no channel between nodes uses GPUDirect RDMA: what is sent passes through the "
+           "host's memory; load nvidia_peermem on every node, or take a driver with DMA-BUF, "
+           "where GPU and NIC sit below one PCIe switch or root port; GeForce GPUs and GB10 cannot",
        .place = verbs->second});
 }
 
@@ -173,7 +188,7 @@ void add_inside_nodes(const NcclFacts& facts, std::vector<Finding>& findings) {
          .says =
              fmt::format("CUDA refuses peer-to-peer inside a node ({}), so these GPUs pass every "
                          "byte through the host's memory: look for ACS, IOMMU and the virtual "
-                         "machine's topology; GeForce GPUs since the 40 series cannot",
+                         "machine's topology; most GeForce GPUs cannot",
                          in_quotes(facts.peer_access_refused->word, 90)),
          .place = facts.peer_access_refused->place});
   const NcclCommunicator* job = facts.largest();
@@ -195,7 +210,10 @@ void add_errors(const NcclFacts& facts, std::vector<Finding>& findings) {
                  "order, which uses few links and NICs: look at NCCL_TOPO_FILE, NCCL_ALGO and at "
                  "what the node shows of its PCIe tree; NCCL_DEBUG_SUBSYS=GRAPH prints the search",
          .place = facts.search_failed->place});
+  constexpr std::size_t kMostErrors = 8;
+  const std::size_t before = findings.size();
   for (const NotedWord& warning : facts.warnings) {
+    if (findings.size() - before >= kMostErrors) break;
     if (warning.word.find("falling back to simple order") != std::string::npos ||
         warning.word.find("P2P is disabled between") != std::string::npos ||
         warning.word.find("Unable to open device") != std::string::npos ||
@@ -203,8 +221,8 @@ void add_errors(const NcclFacts& facts, std::vector<Finding>& findings) {
       continue;
     findings.push_back(
         {.what = FindingClass::nccl_error,
-         .says = fmt::format("NCCL warns: {}; a run behind such a warning is slow or "
-                             "ends, so clear it up first",
+         .says = fmt::format("NCCL warns: {}; such a run is often slow or ends: clear it "
+                             "up first",
                              in_quotes(warning.word, 120)),
          .place = warning.place});
   }

@@ -82,6 +82,7 @@ struct NcclFacts {
   std::vector<NcclCommunicator> communicators;   ///< by number of ranks
   std::optional<bool> pxn;                       ///< "use ring PXN 1 GDR 1": of any rank
   bool rings_connected = false;
+  std::string rings_place;  ///< of the first "Connected all rings"
   bool trees_connected = false;
   std::map<std::int64_t, NcclChoice> choices;  ///< by bytes of an all-reduce
   std::optional<NotedWord>
