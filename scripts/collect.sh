@@ -95,22 +95,34 @@ list_devices() {
         show "$device"/{class,vendor,device,current_link_speed,current_link_width,max_link_speed,max_link_width,numa_node} ;;
     esac
   done
-  show "$sysfs"/class/infiniband/*/ports/*/{rate,state,phys_state,link_layer}
+  show "$sysfs"/class/infiniband/*/{hca_type,board_id} "$sysfs"/class/infiniband/*/ports/*/{rate,state,phys_state,link_layer}
+  show "$sysfs"/class/infiniband/*/device/{current_link_speed,current_link_width,max_link_speed,max_link_width,numa_node}
   for device in "$sysfs"/class/net/*; do
     name=${device##*/}
     # Names that kernels give; what an administrator made up is not shown.
     [[ -e $device/device && $name =~ ^(eth|en[opsx]|ib|hsn|bond|ens|eno|enp)[0-9a-f.spnd]*$ ]] || continue
-    show "$device"/{mtu,speed,operstate}
+    show "$device"/{mtu,speed,operstate} "$device"/device/{current_link_speed,current_link_width,max_link_speed,max_link_width}
   done
   show "$sysfs"/devices/system/node/node*/cpulist
 }
 
 query_gpus() {
   local common=index,name,driver_version,memory.total,pcie.link.gen.current,pcie.link.gen.max,pcie.link.width.current,pcie.link.width.max
-  common+=,clocks.sm,clocks.max.sm,clocks.mem,clocks.max.mem,power.draw,power.limit,power.default_limit,persistence_mode,temperature.gpu
-  local more
-  for more in ,clocks_throttle_reasons.active ,clocks_event_reasons.active ''; do  # renamed by newer drivers
-    within 20 nvidia-smi --query-gpu="$common$more" --format=csv >"$mine/gpus.csv" 2>/dev/null && return
+  common+=,pstate,utilization.gpu,clocks.sm,clocks.max.sm,clocks.mem,clocks.max.mem,power.draw,power.limit,power.default_limit
+  common+=,persistence_mode,temperature.gpu
+  local why clocks fields reason status
+  # Newer drivers call the reasons otherwise, and may know nothing of the clocks an application set.
+  for why in clocks_event_reasons clocks_throttle_reasons ''; do
+    for clocks in ,clocks.applications.graphics,clocks.default_applications.graphics ''; do
+      fields=$common$clocks
+      [[ -z $why ]] || for reason in active hw_slowdown hw_thermal_slowdown sw_thermal_slowdown hw_power_brake_slowdown sw_power_cap; do
+        fields+=,$why.$reason
+      done
+      status=0
+      within 20 nvidia-smi --query-gpu="$fields" --format=csv >"$mine/gpus.csv" 2>/dev/null || status=$?
+      [[ $status != 0 ]] || return 0
+      [[ $status != 124 ]] || break 2  # it hangs
+    done
   done
   rm -f "$mine/gpus.csv"
   return 1
@@ -134,8 +146,8 @@ note_node() {
   fi
   if command -v lspci >/dev/null; then
     # The line of a device, and its links: serial numbers are nobody's business.
-    within 20 lspci -vv 2>/dev/null | grep -E '^[0-9a-f]|Lnk(Cap|Sta):|NUMA node:' |
-      awk '/^[0-9a-f]/ { wanted = /VGA|3D controller|Ethernet|Infiniband|InfiniBand|Network controller/ } wanted' >"$mine/lspci.txt" ||
+    within 20 lspci -vv 2>/dev/null | grep -E '^[0-9a-f]|Lnk(Cap|Sta):|NUMA node:|ACSCtl:' |
+      awk '/^[0-9a-f]/ { wanted = /VGA|3D controller|Ethernet|Infiniband|InfiniBand|Network controller|PCI bridge/ } wanted' >"$mine/lspci.txt" ||
       rm -f "$mine/lspci.txt"
   else
     lack lspci "lspci is not on PATH"
@@ -179,7 +191,7 @@ run_command() {
   done
   recorded=$(find "$parts" -name recorded | wc -l)
   kill -TERM -- "-$child" 2>/dev/null || true
-  for _ in 1 2 3 4 5 6 7 8 9 10; do kill -0 -- "-$child" 2>/dev/null || break; sleep 0.2; done
+  for ((waited = 0; waited < 75; ++waited)); do kill -0 -- "-$child" 2>/dev/null || break; sleep 0.2; done  # a launcher ends its workers
   kill -KILL -- "-$child" 2>/dev/null || true
   wait "$child" 2>/dev/null || true
   $looked || [[ $local_rank != 0 ]] || note_gpus

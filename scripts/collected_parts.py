@@ -30,6 +30,11 @@ UNITS = {"us": 1, "ms": 1e3, "s": 1e6}
 MOST_BYTES = 256 << 20  # of one file, as the reader allows
 
 
+# Where logs and documents name a host: "HOST:pid:thread [0] NCCL INFO", "Pid 12 on HOST device 0 [0x10]", "master_addr": "HOST".
+OF_NCCL = re.compile(r"^([\w.-]+):\d+:\d+ (?:\[\d+\] )?NCCL ", re.MULTILINE)
+OF_OTHERS = re.compile(r"\bPid\s+\d+\s+on\s+(\S+)\s+device\b|\"(?:host_?name|node_?name|master_addr)\"\s*:\s*\"([\w.-]+)\"", re.IGNORECASE)
+
+
 def fail(message):
     sys.exit(f"collect: {message}")
 
@@ -59,12 +64,27 @@ class Collected:
     def redactor(self, arguments):
         """Every name a host of the job has becomes the node's."""
         names = list(dict.fromkeys(who["host"] for who in self.identities.values()))
+        named = {"nccl": [], "others": []}
+        for member in self.members:
+            if member.kind in ("nccl_log", "all_reduce_log", "trace", "ddp_log"):
+                text = member.content.decode("utf-8", errors="replace")
+                named["others"] += [one or other for one, other in OF_OTHERS.findall(text)]
+                if member.kind == "nccl_log":
+                    named["nccl"] += OF_NCCL.findall(text)
+                elif member.kind == "all_reduce_log":
+                    named["others"] += OF_NCCL.findall(text)
+        short = {name.split(".")[0] for name in names}
+        names += [name for name in dict.fromkeys([*named["nccl"], *named["others"]])
+                  if name.split(".")[0] not in short and not re.fullmatch(r"node\d+|localhost|[\d.]+", name)]
+        if len(self.identities) == 1:  # collected on one node of a job that its log says more of
+            self.nodes = max(self.nodes, len({name.split(".")[0] for name in named["nccl"]}))
         hidden = [who["user"] for who in self.identities.values()] + job_archive.users()
         paths = [path for who in self.identities.values() for path in who["paths"]]
         given = [*arguments.trace, *arguments.ddp_log, *arguments.nccl_log, *arguments.topology, *arguments.all_reduce,
                  arguments.step_time]
-        hidden += job_archive.folders([*paths, *(text for text in given if not re.fullmatch(r"[\d.]*\w{1,2}", text))])
-        redactor = job_archive.Redactor(names, hidden)
+        of_files = job_archive.folders([*paths, *(text for text in given if not re.fullmatch(r"[\d.]*\w{1,2}", text))])
+        redactor = job_archive.Redactor(names, hidden + sorted(of_files))
+        redactor.folders = frozenset(of_files) - set(names) - set(hidden)
         for who in self.identities.values():
             shown = f"node{names.index(who['host'])}"
             redactor.also(who["fqdn"], shown)
@@ -86,7 +106,7 @@ class Collected:
             self.lack(member.kind, f"what was given is larger than {MOST_BYTES >> 20} MiB", member.rank, member.node)
             self.left_out.append(f"{member.path}: too large")
             return
-        member.content = gzip.compress(plain, mtime=0) if member.path.endswith(".gz") else plain
+        member.content = plain
         self.members.append(member)
 
     def lack(self, kind, why, rank=None, node=None):

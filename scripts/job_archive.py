@@ -93,7 +93,7 @@ OWN_WORDS = set("""root user node host localhost rank ranks group device float h
     external annotation runtime driver python function profiler aten torch autograd distributed backend nodes ranks schema parameters
     parameter shape dtype ready recorded recording collect collected given parts hardware topology versions environment pinning matrix
     job jobs train training ddp nvidia tesla ring tree info version channel via net socket ib p2p shm debug graph step_times optimizer
-    loss loader batch json xml csv txt gz user home run lab""".split())
+    shared memory grid block blocks warps occupancy registers stall overhead fwdbwd loss loader batch json xml csv txt gz user home run lab""".split())
 PATH = re.compile(r"""(?:(?<=^)|(?<=[\s"'=:,(\[`<]))(?!(?<=<)/[\w:.-]+>)(?:~[\w.-]*/|\.{0,2}/)(?![>\s])[^\s"'<>,;:)\]`]+""", re.MULTILINE)
 QUOTED_PATH = re.compile(r"'[^'\n]*/[^'\n]*'")
 IPV4 = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])")
@@ -128,6 +128,7 @@ class Redactor:
             self.names.setdefault(word, "<hidden>")
         self.names = {name: shown for name, shown in self.names.items() if name and name.lower() not in OWN_WORDS}
         self.identities = {}
+        self.folders = frozenset()  # those of the names that are folders': keys of a document are of its format, and stay
         self.shown_before = {}
         self.know()
 
@@ -151,14 +152,17 @@ class Redactor:
             return new
         return pattern.sub(replace, text)
 
-    def plain(self, text):
+    def plain(self, text, but=frozenset()):
+        """`but`: names that are left as they are."""
         text = self.put(QUOTED_PATH, text, "'<path>'")
         text = self.put(PATH, text, "<path>")
         text = self.put(IPV4, text, "<address>")
         text = self.put(MAC, text, "<address>")
         text = self.put(IPV6, text, "<address>")
         text = self.put(IDENTITY, text, lambda found: f'{found[1]}="{self.identity(found[2])}"')
-        return self.put(self.known, text, lambda found: self.names[found[0]]) if self.known else text
+        if not self.known:
+            return text
+        return self.put(self.known, text, lambda found: found[0] if found[0] in but else self.names[found[0]])
 
     def identity(self, value):
         """Which are the same stays to be seen, as NCCL writes them."""
@@ -185,7 +189,7 @@ class Redactor:
             nonlocal key
             if match[2]:
                 key = match[1]
-                return '"' + self.plain(key) + '"' + match[2] if len(key) > 1 else match[0]
+                return '"' + self.plain(key, self.folders) + '"' + match[2] if len(key) > 1 else match[0]
             if key == "schema":
                 return match[0]
             if key == "command":
@@ -263,12 +267,11 @@ def is_text(content):
 
 
 def redacted(redactor, member):
-    """The member with names replaced; gzip is opened and closed again."""
-    zipped = member.path.endswith(".gz")
-    text = (gzip.decompress(member.content) if zipped else member.content).decode("utf-8", errors="replace")
+    """The member with names replaced; compressed where its path says so."""
+    text = member.content.decode("utf-8", errors="replace")
     before = redactor.count
     shown = (redactor.devices(text) if member.kind == "devices" else redactor.file(member.path.removesuffix(".gz"), text)).encode()
-    member.content = gzip.compress(shown, mtime=0) if zipped else shown
+    member.content = gzip.compress(shown, 6, mtime=0) if member.path.endswith(".gz") else shown
     member.replaced = redactor.count - before
     return member
 

@@ -178,6 +178,8 @@ int run(const AllReduceArguments& arguments, const TypedLine& typed) {
         "one GPU has nothing to reduce: every time is zero; give --nodes or more GPUs per node");
   for (std::string& warning : cluster_warnings(cluster, tuning, sizes))
     context.warnings.push_back(std::move(warning));
+  for (std::string& warning : archive_warnings(arguments.cluster.text, cluster))
+    context.warnings.push_back(std::move(warning));
   for (std::string& warning : nccl_warnings(tuning)) context.warnings.push_back(std::move(warning));
   for (std::string& warning : collective_warnings(arguments.collective, cluster, tuning.nccl))
     context.warnings.push_back(std::move(warning));

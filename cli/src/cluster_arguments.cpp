@@ -96,7 +96,8 @@ void add_cluster_options(CLI::App& command, ClusterArguments& arguments) {
   command
       .add_option("CLUSTER", arguments.text,
                   "bundled name, one line (\"node:2 gpu:8xV100 …\"), cluster file, NCCL topology "
-                  "XML or nvidia-smi topo -m matrix; words beside a file complete it: "
+                  "XML, nvidia-smi topo -m matrix or archive of scripts/collect.sh; words beside a "
+                  "file complete it: "
                   "\"matrix.txt gpu:A100 node:4 nic:200Gbps:ib\"")
       ->required();
   command.add_option("--nodes", arguments.nodes, "resize the cluster")

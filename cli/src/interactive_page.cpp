@@ -1,5 +1,7 @@
 #include "interactive_page.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -13,6 +15,7 @@
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/json_writer.hpp"
+#include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/traces/workload_file.hpp"
 #include "usage_error.hpp"
 #include "workload_source.hpp"
@@ -120,6 +123,12 @@ std::string inputs_json(const JobArguments& arguments, const TypedLine& typed) {
             hold(value,
                  format_workload(load_workload(value, arguments.model, arguments.timing).workload),
                  files));
+      } else if (given.name == "CLUSTER" && archive_named(value)) {
+        throw UsageError(
+            fmt::format("--interactive: the page reads no archives; make a cluster file of it: "
+                        "ddpsim calibrate {} "
+                        "--cluster {} -o cluster.json",
+                        value, value));
       } else {
         json.string(given.name == "WORKLOAD" ? value : without_folders(value, files));
       }

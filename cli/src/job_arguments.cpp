@@ -51,8 +51,9 @@ void add_recording_options(CLI::App& command, JobArguments& arguments) {
 void add_job_options(CLI::App& command, JobArguments& arguments) {
   command
       .add_option("WORKLOAD", arguments.workload,
-                  "workload file, profiler trace, layer table, bundled name, or an "
-                  "estimate: MODEL@GPU[:bBATCH][:sSEQ][:bf16][:ckpt=full], MODEL a name, "
+                  "workload file, profiler trace, archive of scripts/collect.sh, layer table, "
+                  "bundled name, or an estimate: MODEL@GPU[:bBATCH][:sSEQ][:bf16][:ckpt=full], "
+                  "MODEL a name, "
                   "a config.json or llama:layers=L,hidden=H")
       ->required();
   add_scheme_option(command, arguments.scheme);

@@ -111,7 +111,7 @@ Archive read_manifest(std::string_view text, std::string file, const FetchMember
   const Document document = Document::parse(text, file + ":" + std::string(kManifest));
   require_version(document.root().free_object(), file);
   const Object root = document.root().object(
-      {"schema", "ranks", "nodes", "step_us", "batch_size", "members", "missing", "provenance"});
+      {"schema", "ranks", "nodes", "step_us", "batch_size", "members", "missing"});
   Archive archive;
   archive.file = std::move(file);
   archive.ranks = static_cast<int>(root.required("ranks").integer(1, kMostRanks));

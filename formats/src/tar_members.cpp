@@ -116,14 +116,16 @@ bool is_tar(const std::filesystem::path& path) {
 std::vector<TarMember> read_tar(const std::filesystem::path& path) {
   const TarReader reader = tar_reader();
   if (archive_read_open_filename(reader.get(), path.c_str(), kBlock) != ARCHIVE_OK)
-    refuse(path.string(), "", "cannot be read: " + problem_of(reader.get()), "");
+    refuse(path.string(), "",
+           fmt::format("the archive is cut or damaged ({})", problem_of(reader.get())), kPackAgain);
   return members_of(reader.get(), path.string());
 }
 
 std::vector<TarMember> read_tar(std::span<const unsigned char> bytes, const std::string& file) {
   const TarReader reader = tar_reader();
   if (archive_read_open_memory(reader.get(), bytes.data(), bytes.size()) != ARCHIVE_OK)
-    refuse(file, "", "cannot be read: " + problem_of(reader.get()), "");
+    refuse(file, "", fmt::format("the archive is cut or damaged ({})", problem_of(reader.get())),
+           kPackAgain);
   return members_of(reader.get(), file);
 }
 

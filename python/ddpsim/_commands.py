@@ -108,10 +108,10 @@ def simulate(
 
     As `ddpsim simulate WORKLOAD CLUSTER`.
 
-    WORKLOAD: workload file, profiler trace, layer table, bundled name, or an estimate:
+    WORKLOAD: workload file, profiler trace, archive of scripts/collect.sh, layer table, bundled name, or an estimate:
         MODEL@GPU[:bBATCH][:sSEQ][:bf16][:ckpt=full], MODEL a name, a config.json or llama:layers=L,hidden=H
-    CLUSTER: bundled name, one line ("node:2 gpu:8xV100 …"), cluster file, NCCL topology XML or nvidia-smi topo -m
-        matrix; words beside a file complete it: "matrix.txt gpu:A100 node:4 nic:200Gbps:ib"
+    CLUSTER: bundled name, one line ("node:2 gpu:8xV100 …"), cluster file, NCCL topology XML, nvidia-smi topo -m matrix
+        or archive of scripts/collect.sh; words beside a file complete it: "matrix.txt gpu:A100 node:4 nic:200Gbps:ib"
 
     Options:
         iterations (INT): simulate this many steps from the first of a training run (default: the steady step)
@@ -383,10 +383,10 @@ def tune(
 
     As `ddpsim tune WORKLOAD CLUSTER`.
 
-    WORKLOAD: workload file, profiler trace, layer table, bundled name, or an estimate:
+    WORKLOAD: workload file, profiler trace, archive of scripts/collect.sh, layer table, bundled name, or an estimate:
         MODEL@GPU[:bBATCH][:sSEQ][:bf16][:ckpt=full], MODEL a name, a config.json or llama:layers=L,hidden=H
-    CLUSTER: bundled name, one line ("node:2 gpu:8xV100 …"), cluster file, NCCL topology XML or nvidia-smi topo -m
-        matrix; words beside a file complete it: "matrix.txt gpu:A100 node:4 nic:200Gbps:ib"
+    CLUSTER: bundled name, one line ("node:2 gpu:8xV100 …"), cluster file, NCCL topology XML, nvidia-smi topo -m matrix
+        or archive of scripts/collect.sh; words beside a file complete it: "matrix.txt gpu:A100 node:4 nic:200Gbps:ib"
 
     Options:
         caps (TEXT): only these caps (MiB), X,X,…; default: every bucket assignment once
@@ -625,10 +625,10 @@ def advise(
 
     As `ddpsim advise WORKLOAD CLUSTER`.
 
-    WORKLOAD: workload file, profiler trace, layer table, bundled name, or an estimate:
+    WORKLOAD: workload file, profiler trace, archive of scripts/collect.sh, layer table, bundled name, or an estimate:
         MODEL@GPU[:bBATCH][:sSEQ][:bf16][:ckpt=full], MODEL a name, a config.json or llama:layers=L,hidden=H
-    CLUSTER: bundled name, one line ("node:2 gpu:8xV100 …"), cluster file, NCCL topology XML or nvidia-smi topo -m
-        matrix; words beside a file complete it: "matrix.txt gpu:A100 node:4 nic:200Gbps:ib"
+    CLUSTER: bundled name, one line ("node:2 gpu:8xV100 …"), cluster file, NCCL topology XML, nvidia-smi topo -m matrix
+        or archive of scripts/collect.sh; words beside a file complete it: "matrix.txt gpu:A100 node:4 nic:200Gbps:ib"
 
     DDP:
         scheme (NAME[): how it is trained data-parallel: ddp (default), naive, fsdp1, fsdp2, zero1, zero2, zero3,
@@ -880,7 +880,7 @@ def compare(
 
     As `ddpsim compare WORKLOAD CLUSTER...`.
 
-    WORKLOAD: workload file, profiler trace, layer table, bundled name, or an estimate:
+    WORKLOAD: workload file, profiler trace, archive of scripts/collect.sh, layer table, bundled name, or an estimate:
         MODEL@GPU[:bBATCH][:sSEQ][:bf16][:ckpt=full], MODEL a name, a config.json or llama:layers=L,hidden=H
     CLUSTER: clusters as elsewhere, also as ranges: dgxa100@1..16*2, "node:{4,8} …"; LABEL=CLUSTER gives a name
 
@@ -1237,8 +1237,8 @@ def allreduce(
 
     As `ddpsim allreduce CLUSTER`.
 
-    CLUSTER: bundled name, one line ("node:2 gpu:8xV100 …"), cluster file, NCCL topology XML or nvidia-smi topo -m
-        matrix; words beside a file complete it: "matrix.txt gpu:A100 node:4 nic:200Gbps:ib"
+    CLUSTER: bundled name, one line ("node:2 gpu:8xV100 …"), cluster file, NCCL topology XML, nvidia-smi topo -m matrix
+        or archive of scripts/collect.sh; words beside a file complete it: "matrix.txt gpu:A100 node:4 nic:200Gbps:ib"
 
     Options:
         begin (TEXT): smallest size: 8, 64K, 25M, 1G
@@ -1312,8 +1312,8 @@ def topo(
 
     As `ddpsim topo CLUSTER`.
 
-    CLUSTER: bundled name, one line ("node:2 gpu:8xV100 …"), cluster file, NCCL topology XML or nvidia-smi topo -m
-        matrix; words beside a file complete it: "matrix.txt gpu:A100 node:4 nic:200Gbps:ib"
+    CLUSTER: bundled name, one line ("node:2 gpu:8xV100 …"), cluster file, NCCL topology XML, nvidia-smi topo -m matrix
+        or archive of scripts/collect.sh; words beside a file complete it: "matrix.txt gpu:A100 node:4 nic:200Gbps:ib"
 
     Cluster:
         nodes (INT): resize the cluster

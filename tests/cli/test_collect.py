@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import tarfile
 import tempfile
@@ -22,8 +23,8 @@ INPUTS = ROOT / "tests" / "golden" / "inputs"
 FIXTURES = ROOT / "tests" / "fixtures"
 USER, HOST, FOLDER = "quillfeather", "marmaladehost", "periwinkle lair"
 ADDRESSES = ["10.77.66.55", "fe80::1ff:fe23:4567:890a", "aa:bb:cc:dd:ee:0f"]
-SECRETS = [USER, HOST, "example.org", "periwinkle", "lair", "topsecret", "tokenofthejob", *ADDRESSES, "bb:cc:dd", "bb-cc-dd", "deadbeef77"]
-SAID = f"seen by {USER} on {HOST}.example.org at /home/{USER}/topsecret/x, {' '.join(ADDRESSES)}"
+SECRETS = [USER, HOST, "example.org", "periwinkle", "lair", "topsecret", "tokenofthejob", *ADDRESSES, "bb:cc:dd", "bb-cc-dd", "deadbeef77", "friends"]
+SAID = f"seen by {USER} on {HOST}.example.org at /home/{USER}/topsecret/x, '/data/{USER} and friends/x', {' '.join(ADDRESSES)} aa-bb-cc-dd-ee-0f-11-22"
 LAUNCHERS = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "OMPI_", "PMI", "SLURM_", "MASTER_", "TORCHELASTIC_", "NCCL_", "CUDA_", "DDPSIM_COLLECT")
 
 GPUS = """index, name, driver_version, pcie.link.gen.current, pcie.link.width.current, clocks.sm [MHz], power.limit [W]
@@ -93,7 +94,7 @@ class Collects(unittest.TestCase):
         here = str(self.folder)
         program(self.programs, "nvidia-smi", textwrap.dedent(f"""\
             case "$*" in
-              *clocks_throttle*) exit 2 ;;
+              *clocks_event*|*clocks.applications*) exit 2 ;;
               --query-gpu*) cat '{here}/gpus' ;;
               "topo -m") cat '{here}/matrix' ;;
               -L) for i in {' '.join(map(str, range(gpus)))}; do echo "GPU $i: {model} (UUID: GPU-deadbeef77)"; done ;;
@@ -132,13 +133,13 @@ class Collects(unittest.TestCase):
         log = json.loads((FIXTURES / "ddp-log-resnet18.json").read_text())
         (given / "ddp.json").write_text(json.dumps({**log, "master_addr": f"{HOST}.example.org", "module_name": SAID}))
         (given / "steps.csv").write_text("step_time_ms\n" + "104.5\n" * 20)
-        return ["--trace", f"given/rank*-of-{USER}.json", "--nccl-log", "given/log*.txt", "--ddp-log", "given/ddp.json", "--batch-size", 32]
+        return ["--trace", f"given/rank*-of-{USER}.json", "--nccl-log", "given/log*.txt", "--ddp-log", "given/ddp.json"]
 
     def test_it_names_nobody(self):
         self.machine()
         (self.folder / "topology.xml").write_text(
             (FIXTURES / "topologies" / "two-v100.xml").read_text().replace('guid="0x1f"', 'guid="0xdeadbeef77"').replace("</system>", f"<!-- {SAID} --></system>"))
-        said, files = self.archive(*self.evidence(), "--topology", "topology.xml", "--step-time", "given/steps.csv", NCCL_ALGO="Ring",
+        said, files = self.archive(*self.evidence(), "--topology", "topology.xml", "--step-time", "given/steps.csv", "--batch-size", 32, NCCL_ALGO="Ring",
                                    NCCL_TOPO_FILE=f"/home/{USER}/x", DDPSIM_JOB_TOKEN="tokenofthejob", NCCL_SOCKET_IFNAME=HOST, LD_PRELOAD="")
         for name, text in files.items():
             for secret in SECRETS:
@@ -175,13 +176,13 @@ class Collects(unittest.TestCase):
         plain = ddpsim("import", *(INPUTS / f"rank{rank}.json" for rank in range(3)))
         packed = ddpsim("import", archive)
         self.assertEqual(packed.code, 0, packed.err)
-        own = re.compile(r'^  "provenance": .*?^  \}', re.DOTALL | re.MULTILINE)
+        own = re.compile(r'^  "provenance": .*?^  \}|^  "name": .*?$', re.DOTALL | re.MULTILINE)  # where it came from
         self.assertEqual(own.sub("", packed.out).replace(str(archive), ""), own.sub("", plain.out).replace(str(INPUTS), ""))
         self.assertIn("3 of 3 ranks on 1 node left a trace", packed.err)
 
     def test_a_cluster_of_the_topology_dump(self):
         self.machine()
-        self.archive(*self.evidence(), "--topology", "dump.xml", "--step-time", "104ms")
+        self.archive("--trace", INPUTS / "three-layers.json", "--topology", "dump.xml", "--step-time", "104ms")
         archive = self.folder / "ddpsim-collect.tar.gz"
         document = answer("topo", archive)
         self.assertEqual((document["cluster"]["name"], document["cluster"]["gpus_per_node"]), ("ddpsim-collect", 2))
@@ -198,7 +199,7 @@ class Collects(unittest.TestCase):
 
     def test_a_cluster_of_the_matrix_calibrated_by_its_log(self):
         self.machine()
-        self.archive(*self.evidence())
+        self.archive("--trace", INPUTS / "three-layers.json")
         archive, here = "ddpsim-collect.tar.gz", {"cwd": self.folder}
         calibrated = answer("allreduce", archive, "-b", "1M", "-e", "16M", "--nccl", "2.18.3", **here)
         specified = answer("allreduce", f"{archive}:spec", "-b", "1M", "-e", "16M", "--nccl", "2.18.3", **here)
@@ -214,16 +215,29 @@ class Collects(unittest.TestCase):
         done = ddpsim("calibrate", archive, "--cluster", archive, "-o", "lab.json", **here)
         self.assertEqual(done.code, 0, done.err)
 
+    def test_a_log_that_calibrates_nothing_is_said(self):
+        self.machine()
+        rows = (INPUTS / "n1.txt").read_text().splitlines(keepends=True)
+        (self.folder / "perf.txt").write_text("".join(row for row in rows if not re.match(r"\s+\d+\s+\d+ ", row) or " 1048576 " in row))
+        self.archive("--trace", INPUTS / "three-layers.json", "--all-reduce", "perf.txt")
+        for command in (["simulate", "ddpsim-collect.tar.gz", "ddpsim-collect.tar.gz"], ["allreduce", "ddpsim-collect.tar.gz"]):
+            document = answer(*command, cwd=self.folder)
+            said = [warning for warning in document["warnings"] if "do not calibrate ddpsim-collect.tar.gz, which is taken as specified" in warning]
+            self.assertEqual(len(said), 1, document["warnings"])
+
     def test_many_nodes_are_one_cluster(self):
         self.machine()
+        (self.folder / "job.out").write_text(f"{HOST}0:12:34 [0] NCCL INFO {USER} and another{USER} met {HOST}1.example.org\n")
         for rank in (1, 0):
-            program(self.programs, "hostname", f"echo {HOST}{rank // 1}.example.org\n")
-            run = self.collect("--topology" if rank == 9 else "--step-time", "104ms", RANK=str(rank), WORLD_SIZE="2", LOCAL_RANK="0", SLURM_JOB_ID="7")
+            program(self.programs, "hostname", f"echo {HOST}{rank}.example.org\n")
+            run = self.collect("--step-time", "104ms", "--nccl-log", "job.out", RANK=str(rank), WORLD_SIZE="2", LOCAL_RANK="0", SLURM_JOB_ID="7",
+                               USER=f"{'another' if rank else ''}{USER}")
             self.assertEqual(run.returncode, 0, run.stderr)
         files = unpacked(self.folder / "ddpsim-collect.tar.gz")
         manifest = json.loads(files["manifest.json"])
         self.assertEqual((manifest["ranks"], manifest["nodes"], manifest["step_us"]), (2, 2, 104000))
         self.assertIn("hardware/node1-gpus.csv", files)
+        self.assertEqual(files["nccl/rank0.txt"], "node0:12:34 [0] NCCL INFO <hidden> and <hidden> met node1\n")
         document = answer("topo", self.folder / "ddpsim-collect.tar.gz")
         self.assertEqual((document["cluster"]["nodes"], document["cluster"]["gpus_per_node"]), (2, 4))
 
@@ -231,6 +245,19 @@ class Collects(unittest.TestCase):
         run = self.collect("--step-time", "104ms", RANK="0", WORLD_SIZE="2", LOCAL_RANK="0", SLURM_JOB_ID="8", DDPSIM_COLLECT_WAIT="1")
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertIn("rank 1 left nothing in the folder", run.stdout)
+
+    def test_hosts_that_only_a_log_names(self):
+        """Collected on one node, of a job of two, one of which never ran collect.sh."""
+        log = "".join(f"{HOST}{node}:12:34 [{gpu}] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via NET/Socket/0\n" for node in ("", "-b") for gpu in (0, 1))
+        (self.folder / "job.out").write_text(log)
+        (self.folder / "perf.txt").write_text((INPUTS / "n1.txt").read_text().replace("node0", f"{HOST}-c"))
+        (self.folder / "ddp.json").write_text(json.dumps({"master_addr": f"{HOST}-d.example.org", "bucket_cap_bytes": 1}))
+        _, files = self.archive("--nccl-log", "job.out", "--all-reduce", "perf.txt", "--ddp-log", "ddp.json")
+        for name, text in files.items():
+            self.assertNotIn(HOST, text, name)
+            self.assertNotIn("example.org", text, name)
+        self.assertIn("node1:12:34 [0] NCCL INFO", files["nccl/rank0.txt"])
+        self.assertEqual(json.loads(files["manifest.json"])["nodes"], 2)
 
     def test_what_is_missing_is_said_once(self):
         said, files = self.archive("--step-time", "104ms")
@@ -317,8 +344,12 @@ class Collects(unittest.TestCase):
                 optimizer.step()
                 rate.step()
             """))
-        run = subprocess.run([str(COLLECT), "--run", f"{python} -W ignore -m torch.distributed.run --standalone --nproc_per_node 2 {script}",
-                              "--seconds", "100"], cwd=folder, capture_output=True, text=True, env=ENVIRONMENT, timeout=170, check=False)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        ranks = (f"for rank in 0 1; do RANK=$rank WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT={port} {python} -W ignore {script} & done; "
+                 "wait")
+        run = subprocess.run([str(COLLECT), "--run", ranks, "--seconds", "100"], cwd=folder, capture_output=True, text=True, env=ENVIRONMENT, timeout=170, check=False)
         self.assertEqual(run.returncode, 0, run.stderr)
         archive = folder / "ddpsim-collect.tar.gz"
         files = unpacked(archive)

@@ -113,6 +113,12 @@ class ValidationArchive(unittest.TestCase):
             for secret in ("example.org", "abcdef123", "1f00d", "beef", "890a", "friends"):
                 self.assertNotIn(secret, text)
         at = lambda name: files[f"ddpsim-validation/{name}"][1]
+        manifest = json.loads(at("manifest.json"))  # as scripts/collect.sh packs
+        self.assertEqual((manifest["schema"], manifest["ranks"], manifest["nodes"]), ("ddpsim.collect/1", 3, 2))
+        kinds = {member["path"]: member["kind"] for member in manifest["members"]}
+        self.assertEqual(set(kinds) | {"manifest.json"}, {name.partition("/")[2] for name in files})
+        self.assertEqual((kinds["nccl-topology.xml"], kinds["measured/all_reduce.txt"], kinds["messages-0.txt"]),
+                         ("topology", "all_reduce_log", "nccl_log"))
         shown = json.loads(at("measured/measurement.json"))
         self.assertEqual(shown["setup"]["hosts"], "node0 node1 node1")
         self.assertEqual(shown["setup"]["command"], "ddpsim-real resnet50 -o <path>")

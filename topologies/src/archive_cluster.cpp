@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -186,9 +187,10 @@ ClusterDescription describe_archive(const Archive& archive, std::string_view wor
     all += nic_word(archive, node.node);
   if (!says(words, "node") && archive.nodes > 1) all += fmt::format(" node:{}", archive.nodes);
   ClusterDescription description = describe_source(node.bytes, archive.name_of(node), all);
-  std::string name = std::filesystem::path(archive.file).lexically_normal().filename().string();
-  if (name.empty())  // "folder/"
-    name = std::filesystem::path(archive.file).lexically_normal().parent_path().filename().string();
+  std::error_code error;
+  std::filesystem::path path = std::filesystem::weakly_canonical(archive.file, error);
+  if (path.filename().empty()) path = path.parent_path();  // "folder/"
+  const std::string name = path.filename().string();
   description.name = name.substr(0, name.find('.'));
   description.summary +=
       fmt::format(", of node {} in an archive of scripts/collect.sh", node.node.value_or(0));

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -81,7 +82,8 @@ std::string ranks_without_trace(const Archive& archive, const Members& traces) {
 
 /// "runs/march.tar.gz" and "runs/march/" -> "march".
 std::string name_of_job(const Archive& archive) {
-  std::filesystem::path path = std::filesystem::path(archive.file).lexically_normal();
+  std::error_code error;
+  std::filesystem::path path = std::filesystem::weakly_canonical(archive.file, error);
   if (path.filename().empty()) path = path.parent_path();
   const std::string name = path.filename().string();
   return name.substr(0, name.find('.'));
@@ -139,6 +141,7 @@ Imported import_archive(const Archive& archive, const ImportOptions& options) {
     if (std::filesystem::path(member.path).stem().stem() == stem || stem == "<hidden>")
       imported.workload.name = name_of_job(archive);
   take_versions(archive, imported.workload);
+  if (!imported.workload.batch_per_gpu) imported.workload.batch_per_gpu = archive.batch_size;
   const Members traces = archive.of(ArchiveKind::trace);
   imported.recognised.insert(
       imported.recognised.begin(),
