@@ -1,11 +1,15 @@
 """`ddpsim diff` on recordings of real jobs changed on purpose (tests/lab/diff.py made them), and on what cannot be compared."""
 
 import json
+import os
 import pathlib
+import shutil
+import subprocess
 import tempfile
 import unittest
 
-from command import ROOT, ddpsim
+import test_ci_example
+from command import BINARY, ROOT, ddpsim
 
 LAB = ROOT / "tests" / "golden" / "inputs" / "lab"
 INPUTS = LAB.parent
@@ -125,6 +129,25 @@ class Check(unittest.TestCase):
         self.assertEqual(limit, {"max_slowdown_percent": 3, "exceeded": True, "row": "input"})
         self.assertEqual(ddpsim("diff", "100ms", "102ms", "--max-slowdown", "3%").code, 0)
         self.assertEqual(ddpsim("diff", "100ms", "104ms", "--max-slowdown", "3%").code, 4)
+
+    def test_the_example_workflow_stops_what_is_slower(self):
+        text = (ROOT / "scripts" / "examples" / "ddpsim-diff-ci.yml").read_text()
+        self.assertNotIn("\t", text)
+        self.assertEqual(text.count("${{"), text.count("}}"))
+        script = test_ci_example.steps(text)["No slower than main"]
+        for today, code in (("again", 0), ("slow-rank", 4)):
+            with self.subTest(today), tempfile.TemporaryDirectory() as folder:
+                folder = pathlib.Path(folder)
+                shutil.copytree(LAB / "base", folder / "main")
+                shutil.copytree(LAB / today, folder / "today")
+                (folder / "bin").mkdir()
+                (folder / "bin" / "ddpsim").symlink_to(BINARY)
+                done = subprocess.run(
+                    ["bash", "-eo", "pipefail", "-c", script], cwd=folder, capture_output=True, encoding="utf-8",
+                    env={**os.environ, **test_ci_example.settings(text), "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
+                         "GITHUB_STEP_SUMMARY": str(folder / "summary.md")})
+                self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+                self.assertIn("172 ms before", (folder / "summary.md").read_text())
 
     def test_bad_limits_are_usage(self):
         self.assertEqual(ddpsim("diff", "1ms", "2ms", "--max-slowdown", "fast").code, 2)
