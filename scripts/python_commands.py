@@ -20,13 +20,13 @@ WIDTH = 120
 # The class of the answer, and the function of _answer.py that gets it.
 ANSWERS = {
     "simulate": ("SimulateResult", "answer"), "tune": ("TuneResult", "answer"), "advise": ("AdviseResult", "answer"),
-    "compare": ("CompareResult", "answer"), "sweep": ("SweepResult", "sweep"), "buckets": ("BucketsResult", "answer"),
+    "compare": ("CompareResult", "answer"), "sweep": ("SweepResult", "sweep"), "diff": ("DiffResult", "answer"), "buckets": ("BucketsResult", "answer"),
     "allreduce": ("AllreduceResult", "answer"), "topo": ("TopoResult", "answer"), "import": ("Workload", "saved"),
     "calibrate": ("CalibrateResult", "saved"), "validate": ("ValidateResult", "answer"), "list": ("ListResult", "answer"),
 }
 NAMES = {"import": "import_trace"}  # a word of Python's
 IMPLIED = ("--help", "--json")
-INPUTS = ("--background", "--study", "--measured", "--cluster", "--workload")  # may be a document, too
+INPUTS = ("--background", "--study", "--measured", "--cluster", "--new-cluster", "--workload")  # may be a document, too
 VERSIONS = ("--torch", "--nccl")  # 2.10 is no number
 LISTS = re.compile(r"[A-Z],[A-Z],|allow only these")  # what the summary of an option that takes X,X,… says
 OWN_OUTPUT = ("import", "calibrate")  # without --output a temporary file
@@ -54,6 +54,10 @@ EXAMPLES = {
         ...          "grid": {"bucket-cap-mb": [5, 25]}}
         >>> [point.grid["bucket-cap-mb"] for point in ddpsim.sweep(study).points]
         [5, 25]""",
+    "diff": """
+        >>> answer = ddpsim.diff("104ms", "116ms", batch=32)
+        >>> answer.causes[0].class_, answer.rows[0].us
+        ('unknown', 12000)""",
     "buckets": """
         >>> [bucket.bytes for bucket in ddpsim.buckets("resnet18", torch="1.7").buckets][:2]
         [2052000, 28852224]""",

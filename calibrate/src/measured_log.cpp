@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "collective_records.hpp"
+#include "ddpsim/calibrate/evidence.hpp"
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "measured_csv.hpp"
@@ -17,6 +18,17 @@ namespace ddpsim {
 namespace {
 
 constexpr std::int64_t kLargestLog = 256LL << 20;
+
+/// What its lines say of the job, with the number of the line. A forced algorithm is no fault of a measurement.
+void add_findings(std::string_view text, RawLog& log) {
+  const std::vector<EvidenceText> texts = {{.file = "line", .text = std::string(text), .node = {}}};
+  for (const Finding& finding : find_problems(read_evidence(texts))) {
+    if (finding.what == FindingClass::algorithm_forced) continue;
+    std::string place = finding.place;
+    if (place.starts_with("line:")) place[4] = ' ';
+    log.warnings.push_back(fmt::format("{}: {}", place, finding.says));
+  }
+}
 
 }  // namespace
 
@@ -32,7 +44,9 @@ std::vector<MeasuredLog> parse_measured_logs(std::string_view text, const std::s
         stated);
   }
   if (is_measured_csv(text)) return measured_logs(scan_measured_csv(text, file), stated);
-  return measured_logs(scan_nccl_tests_text(text, file), stated);
+  RawLog log = scan_nccl_tests_text(text, file);
+  add_findings(text, log);
+  return measured_logs(log, stated);
 }
 
 std::vector<MeasuredLog> read_measured_logs(const std::filesystem::path& path,

@@ -114,6 +114,7 @@ void take_transport(const Words& words, NcclWords& said) {
   if (const auto at = find_words(words, {"Using", "network"}); at && *at + 2 < words.size()) {
     said.network = words[*at + 2];
     if (said.network == "AWS") said.network = "OFI";  // "AWS Libfabric": the plugin aws-ofi-nccl
+    if (said.network == "NCCL") said.network = "IB";  // "NCCL RDMA Plugin v8"
   }
   const auto via = find_words(words, {"via"});
   if (!via || *via + 1 >= words.size()) return;
@@ -122,7 +123,10 @@ void take_transport(const Words& words, NcclWords& said) {
   if (path.starts_with("SHM")) said.shared_memory = true;
   if (!path.starts_with("NET/")) return;
   said.channel_net = path.substr(4, path.find('/', 4) - 4);
-  said.gpudirect = said.gpudirect || path.find("/GDRDMA") != std::string_view::npos;
+  // A plugin's name may have blanks: "NET/NCCL RDMA Plugin v8/4/GDRDMA" is InfiniBand's with SHARP.
+  if (said.channel_net == "NCCL") said.channel_net = "IB";
+  for (std::size_t k = *via + 1; k < words.size(); ++k)
+    said.gpudirect = said.gpudirect || words[k].find("/GDRDMA") != std::string_view::npos;
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "ddpsim/sim/possible_versions.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
+#include "evidence_warnings.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
 #include "job_arguments.hpp"
@@ -93,6 +94,9 @@ int run(const BucketsArguments& arguments) {
     workload = std::move(loaded.workload);
     log = std::move(loaded.ddp_log);
     warnings.insert(warnings.end(), loaded.warnings.begin(), loaded.warnings.end());
+    if (log)
+      for (std::string& warning : warnings_in_workload(arguments.workload))
+        warnings.push_back(std::move(warning));
   }
   TorchInForce torch = torch_in_force(stated, workload.torch);
   if (!torch.known) torch.version = assumed_for(workload);

@@ -17,6 +17,7 @@ void add_tune(CLI::App& app, std::function<int()>& action);
 void add_advise(CLI::App& app, std::function<int()>& action);
 void add_compare(CLI::App& app, std::function<int()>& action);
 void add_sweep(CLI::App& app, std::function<int()>& action);
+void add_diff(CLI::App& app, std::function<int()>& action);
 void add_buckets(CLI::App& app, std::function<int()>& action);
 void add_allreduce(CLI::App& app, std::function<int()>& action);
 void add_topo(CLI::App& app, std::function<int()>& action);

@@ -12,6 +12,7 @@
 #include "ddpsim/models/estimate.hpp"
 #include "ddpsim/traces/rank_group.hpp"
 #include "ddpsim/traces/workload_file.hpp"
+#include "evidence_warnings.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
 #include "help_group.hpp"
@@ -64,6 +65,9 @@ int run(const ImportArguments& arguments) {
   for (const std::string& sentence : imported.recognised) print_error(sentence);
   if (!imported.alone.empty()) print_error(imported.alone);
   for (const std::string& warning : imported.warnings) print_error("warning: " + warning);
+  if (imported.ddp_log)
+    for (const std::string& warning : warnings_in_workload(arguments.inputs.front()))
+      print_error("warning: " + warning);
   if (arguments.output && *arguments.output != "-") {
     write_file(*arguments.output, document);
     print_error(fmt::format("wrote {}", *arguments.output));

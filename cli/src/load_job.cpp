@@ -15,6 +15,7 @@
 #include "ddpsim/sim/step.hpp"
 #include "ddpsim/topologies/background_file.hpp"
 #include "ddpsim/topologies/host_copy.hpp"
+#include "evidence_warnings.hpp"
 #include "interference_arguments.hpp"
 #include "job_context.hpp"
 #include "job_warnings.hpp"
@@ -292,6 +293,8 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
                      loaded.unprofiled_step->milliseconds())});
   warn(archive_warnings(arguments.cluster.text, result.job.cluster()));
   warn(loaded.warnings);
+  if (loaded.ddp_log) warn(warnings_in_workload(arguments.workload));
+  warn(warnings_in_cluster(request.text));
   warn(compute.warnings);
   warn(job_warnings(result.job, asked.tuning, arguments.backend.backend, compute.scale));
   return result;

@@ -77,6 +77,7 @@ int run(int argc, char** argv) {
   add_advise(app, action);
   add_compare(app, action);
   add_sweep(app, action);
+  add_diff(app, action);
   add_buckets(app, action);
   add_allreduce(app, action);
   add_topo(app, action);

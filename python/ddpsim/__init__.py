@@ -21,6 +21,7 @@ from ._commands import (
     buckets,
     calibrate,
     compare,
+    diff,
     import_trace,
     list,
     simulate,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from ._results import CalibrateResult as CalibrateResult
     from ._results import CommandsResult as CommandsResult
     from ._results import CompareResult as CompareResult
+    from ._results import DiffResult as DiffResult
     from ._results import ListResult as ListResult
     from ._results import SimulateResult as SimulateResult
     from ._results import SweepResult as SweepResult
@@ -55,7 +57,7 @@ if TYPE_CHECKING:
 _LATER = {"Autotuner": "_autotune", "Recorder": "ddpsim_recorder", "autotune": "_autotune", "program": "_program"}
 _NEED_TORCH = ("Autotuner", "Recorder", "autotune")  # not of `import *`
 _RESULTS = ("AdviseResult", "AllreduceResult", "BucketsResult", "CalibrateResult", "CommandsResult", "CompareResult",
-            "ListResult", "SimulateResult", "SweepResult", "Timeline", "TopoResult", "TuneResult", "ValidateResult", "Workload")
+            "DiffResult", "ListResult", "SimulateResult", "SweepResult", "Timeline", "TopoResult", "TuneResult", "ValidateResult", "Workload")
 
 
 def __getattr__(name: str) -> Any:
@@ -88,6 +90,7 @@ __all__ = [
     "CalibrateResult",
     "CommandsResult",
     "CompareResult",
+    "DiffResult",
     "Error",
     "Failure",
     "InputError",
@@ -107,6 +110,7 @@ __all__ = [
     "buckets",
     "calibrate",
     "compare",
+    "diff",
     "import_trace",
     "list",
     "program",

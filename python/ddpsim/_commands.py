@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         CalibrateResult,
         CommandsResult,
         CompareResult,
+        DiffResult,
         ListResult,
         SimulateResult,
         SweepResult,
@@ -1149,6 +1150,79 @@ def sweep(
     })
 
 
+def diff(
+    old: Input,
+    new: Input,
+    *,
+    max_slowdown: float | None = None,
+    pairs: File | None = None,
+    gpus_per_node: int | None = None,
+    batch: int | None = None,
+    model: Text | None = None,
+    cluster: Input | None = None,
+    new_cluster: Input | None = None,
+    compute_scale: Text | None = None,
+    backend: Literal["nccl", "gloo"] | None = None,
+    gloo: Text | None = None,
+    csv: File | None = None,
+    quiet: bool = False,
+    verbose: bool = False,
+) -> DiffResult:
+    """Two measured steps: where the time between them went, and why, with an honest "unexplained".
+
+    As `ddpsim diff OLD NEW`.
+
+    OLD: as it was: trace, folder of them or FILE,FILE,… of several ranks, workload file, DDP logging data, step times
+        (a file, FILE:COLUMN, 104ms), or nccl-tests log
+    NEW: as it is now: the same, in any mixture
+
+    Options:
+        max_slowdown (FLOAT): percent (3 or 3%); exit code 4 when the step got longer by more, naming the row
+        pairs (FILE): bandwidths of pairs of nodes, A,B,busbw a line: which node is slow
+        gpus_per_node (INT): ranks of a node: whether late ranks share a node or a slot
+        batch (INT): samples per GPU and step, where a side does not say
+
+    Recording:
+        model (TEXT): parameter list for traces without shapes
+
+    Cluster:
+        cluster (CLUSTER): the cluster OLD ran on: what a model expects the change to cost (OLD's recording under NEW's
+            PyTorch, NCCL, options and buckets) beside what it did cost
+        new_cluster (CLUSTER): the cluster NEW ran on, where it is another
+        compute_scale (TEXT): speed of the cluster's GPU relative to the recording's: 1
+        backend: library of the process group: nccl (default), or gloo, which reduces on the host
+        gloo (TEXT): what binds gloo there, any of "process:1.5GBps fill:1.6 host:20GBps cache:90MB step:35us start:60us
+            copy:11GBps fresh:1.5GBps threads:2 tensors:device|host"
+
+    Output:
+        csv (FILE): write a table to this file
+        quiet: the verdict alone, one line
+        verbose: all there is to say, not only 25 lines
+
+    >>> answer = ddpsim.diff("104ms", "116ms", batch=32)
+    >>> answer.causes[0].class_, answer.rows[0].us
+    ('unknown', 12000)
+    """
+    from ._answer import answer
+    from ._results import DiffResult
+
+    return answer(DiffResult, "diff", (old, new), {
+        "--max-slowdown": max_slowdown,
+        "--pairs": pairs,
+        "--gpus-per-node": gpus_per_node,
+        "--batch": batch,
+        "--model": model,
+        "--cluster": cluster,
+        "--new-cluster": new_cluster,
+        "--compute-scale": compute_scale,
+        "--backend": backend,
+        "--gloo": gloo,
+        "--csv": csv,
+        "--quiet": quiet,
+        "--verbose": verbose,
+    })
+
+
 def buckets(
     workload: Input,
     *,
@@ -1493,6 +1567,7 @@ __all__ = [
     "buckets",
     "calibrate",
     "compare",
+    "diff",
     "import_trace",
     "list",
     "simulate",

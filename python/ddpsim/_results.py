@@ -2225,7 +2225,7 @@ class Workload(Imported):
 
     schema: str
     name: str
-    gpu: str
+    gpu: str | None
     torch_at_least: str | None
     parameter_order: str
     parameters: tuple[Parameter, ...]
@@ -2483,6 +2483,267 @@ class ValidateResult(Answer):
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
+class KernelTimes(Record):
+    """`kernels` of a document."""
+
+    forward_us: float
+    backward_us: float
+    optimizer_us: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "forward_us": real,
+        "backward_us": real,
+        "optimizer_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class DiffSide(Record):
+    """`before` of a document."""
+
+    source: str
+    kind: str
+    step_us: float | None
+    samples_per_s_per_gpu: float | None
+    steps: int
+    efficiency_percent: float | None
+    kernels: KernelTimes | None
+    all_reduce_bytes: int | None
+    all_reduce_us: float | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "step_us": real,
+        "samples_per_s_per_gpu": real,
+        "efficiency_percent": real,
+        "kernels": KernelTimes.from_document,
+        "all_reduce_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class DiffRow(Record):
+    """`rows` of a document."""
+
+    cause: str
+    us: float
+    low_us: float
+    high_us: float
+    expected_us: float | None
+    bound: str | None
+    before_us: float
+    after_us: float
+    points: float
+    rank: int | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "us": real,
+        "low_us": real,
+        "high_us": real,
+        "expected_us": real,
+        "before_us": real,
+        "after_us": real,
+        "points": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class SlowdownCause(Record):
+    """`causes` of a document."""
+
+    class_: str
+    evidence: tuple[str, ...]
+    decide_by: str
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "evidence": each(same),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Finding(Record):
+    """`findings` of a document."""
+
+    class_: str
+    says: str
+    place: str
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class KernelKind(Record):
+    """`kernel_kinds` of a document."""
+
+    kind: str
+    before_us: float
+    after_us: float
+    before_count: int
+    after_count: int
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "before_us": real,
+        "after_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class LateRank(Record):
+    """`ranks` of a document."""
+
+    rank: int
+    times_last: int
+    steps_last: int
+    caused_us: float
+    waited_us: float
+    longer_in: str | None
+    phase: str | None
+    longer_us: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "caused_us": real,
+        "waited_us": real,
+        "longer_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class LateRanks(Record):
+    """`late_ranks` of a document."""
+
+    pattern: str
+    late: tuple[int, ...]
+    steps: int
+    collectives: int
+    all_ranks: bool
+    transfer_us: float
+    ranks: tuple[LateRank, ...]
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "late": each(same),
+        "transfer_us": real,
+        "ranks": each(LateRank.from_document),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class RankWaiting(Record):
+    """`waits` of a document."""
+
+    rank: int
+    wait_us: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "wait_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class JoinedCollective(Record):
+    """`collectives` of a document."""
+
+    operation: str
+    bytes: int
+    transfer_us: float
+    last_rank: int
+    waits: tuple[RankWaiting, ...]
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "transfer_us": real,
+        "waits": each(RankWaiting.from_document),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class PairBandwidth(Record):
+    """`slow_pairs` of a document."""
+
+    nodes: tuple[str, ...]
+    busbw_gbps: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "nodes": each(same),
+        "busbw_gbps": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class NodePairs(Record):
+    """`pairs` of a document."""
+
+    source: str
+    fastest_gbps: float
+    slow_nodes: tuple[str, ...]
+    slow_pairs: tuple[PairBandwidth, ...]
+    slow_paths: tuple[PairBandwidth, ...]
+    undecided: tuple[PairBandwidth, ...]
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "fastest_gbps": real,
+        "slow_nodes": each(same),
+        "slow_pairs": each(PairBandwidth.from_document),
+        "slow_paths": each(PairBandwidth.from_document),
+        "undecided": each(PairBandwidth.from_document),
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class SlowdownLimit(Record):
+    """`limit` of a document."""
+
+    max_slowdown_percent: float
+    exceeded: bool
+    row: str | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "max_slowdown_percent": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class DiffResult(Answer):
+    """Two measured steps: where the time between them went, and why. Fields: docs/formats.md, *diff --json*."""
+
+    _table: ClassVar[str] = "rows"
+
+    schema: str
+    before: DiffSide
+    after: DiffSide
+    change_us: float | None
+    change_percent: float | None
+    noise_us: float | None
+    beyond_noise: bool | None
+    expected_of: str | None
+    expected_change_us: float | None
+    rows: tuple[DiffRow, ...]
+    causes: tuple[SlowdownCause, ...]
+    findings: tuple[Finding, ...]
+    kernel_kinds: tuple[KernelKind, ...]
+    late_ranks: LateRanks | None
+    collectives: tuple[JoinedCollective, ...]
+    pairs: NodePairs | None
+    missing: tuple[str, ...]
+    warnings: tuple[str, ...]
+    limit: SlowdownLimit | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "before": DiffSide.from_document,
+        "after": DiffSide.from_document,
+        "change_us": real,
+        "change_percent": real,
+        "noise_us": real,
+        "expected_change_us": real,
+        "rows": each(DiffRow.from_document),
+        "causes": each(SlowdownCause.from_document),
+        "findings": each(Finding.from_document),
+        "kernel_kinds": each(KernelKind.from_document),
+        "late_ranks": LateRanks.from_document,
+        "collectives": each(JoinedCollective.from_document),
+        "pairs": NodePairs.from_document,
+        "missing": each(same),
+        "warnings": each(same),
+        "limit": SlowdownLimit.from_document,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class Bundled(Record):
     """`workloads` of a document."""
 
@@ -2623,9 +2884,10 @@ BY_SCHEMA: Mapping[str, type[Answer]] = {
     "ddpsim.workload/1": Workload,
     "ddpsim.calibration/1": CalibrateResult,
     "ddpsim.validation/1": ValidateResult,
+    "ddpsim.diff/1": DiffResult,
     "ddpsim.list/1": ListResult,
     "ddpsim.commands/1": CommandsResult,
     "ddpsim.timeline/1": Timeline,
 }
 
-__all__ = ["AdviseResult", "AllreduceResult", "BucketsResult", "CalibrateResult", "CommandsResult", "CompareResult", "ListResult", "SimulateResult", "SweepResult", "Timeline", "TopoResult", "TuneResult", "ValidateResult", "Workload"]
+__all__ = ["AdviseResult", "AllreduceResult", "BucketsResult", "CalibrateResult", "CommandsResult", "CompareResult", "DiffResult", "ListResult", "SimulateResult", "SweepResult", "Timeline", "TopoResult", "TuneResult", "ValidateResult", "Workload"]

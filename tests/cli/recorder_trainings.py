@@ -277,6 +277,33 @@ def deadlines(folder, case):
         HostClock.mark = mark
 
 
+class Sleeping(torch.utils.data.Dataset):
+    """A batch takes 20 ms."""
+
+    def __len__(self):
+        return 100
+
+    def __getitem__(self, index):
+        time.sleep(0.02)
+        return torch.zeros(4)
+
+
+def loaded(folder, case):
+    """Fed by a DataLoader in the thread that trains."""
+    model = nn.Linear(4, 2)
+    recorder = Recorder(model, folder / f"{case}.json", warmup=2, steps=3, name=case)
+    before = torch.utils.data.dataloader._BaseDataLoaderIter.__next__
+    for batch in torch.utils.data.DataLoader(Sleeping(), batch_size=1):
+        model(batch).sum().backward()
+        recorder.step()
+        if recorder.finished:
+            break
+    return {"case": case, "finished": recorder.finished, "problem": recorder.problem,
+            "restored": torch.autograd.backward.__module__ == "torch.autograd",
+            "hooks": len(model._forward_pre_hooks) + len(model._forward_hooks), "order": [], "buckets": [],
+            "left_as_it_was": torch.utils.data.dataloader._BaseDataLoaderIter.__next__ is before}
+
+
 def unwritable(folder, case):
     return train(Branches(), ROWS, folder / "no such folder", case)
 
@@ -302,6 +329,7 @@ CASES = {
     "taken": seeing_all_reduces(with_a_hook),
     "accumulated-hooked": under_ddp(lambda: resnet(18), IMAGES, backwards=2, collectives=True),
     "stolen": stolen_gradients,
+    "loaded": loaded,
     "unwritable": unwritable,
 }
 

@@ -13,7 +13,7 @@ from torch_python import ENVIRONMENT, python_with_torch, pythons_with_torch
 HERE = pathlib.Path(__file__).resolve().parent
 RECORDER = ROOT / "traces" / "recorder" / "ddpsim_recorder.py"
 ALONE = ["resnet18", "resnet50", "frozen", "transformer", "unused", "ignored", "sparse", "accumulated", "plain", "reentrant",
-         "checkpointed", "autocast", "deadlines", "evaluated", "numbers", "stolen", "unwritable"]
+         "checkpointed", "autocast", "deadlines", "evaluated", "numbers", "stolen", "loaded", "unwritable"]
 PAIR = ["viewed", "taken", "accumulated-hooked"]
 PYTHON = python_with_torch("torchvision")
 
@@ -56,6 +56,16 @@ class Trainings:
         document = self.document(case)
         trained = [index for index, parameter in enumerate(document["parameters"]) if not parameter.get("frozen")]
         return [trained.index(entry["parameter"]) for entry in document["backward"]["ready"]]
+
+    def test_what_steps_waited_for_their_loader(self):
+        facts, loading = self.facts["loaded"], self.document("loaded")["data_loading"]
+        self.assertIsNone(facts["problem"])
+        self.assertTrue(facts["left_as_it_was"])
+        self.assertEqual((loading["loads"], loading["count"]), ("trainer", 6))
+        for key in ("median_us", "mean_us", "p90_us"):
+            self.assertGreaterEqual(loading[key], 20000)
+        self.assertLess(loading["median_us"], self.document("loaded")["iteration"]["duration_us"])
+        self.assertNotIn("data_loading", self.document("plain"))
 
     def test_ready_order_is_the_one_ddp_logged(self):
         for case in ("resnet18", "resnet50", "frozen", "transformer", "unused", "accumulated", "sparse"):

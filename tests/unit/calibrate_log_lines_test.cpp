@@ -74,6 +74,23 @@ TEST_CASE("debug lines: the transport a channel went over beats what was announc
   CHECK(transport_of(node) == "P2P and SHM");
 }
 
+TEST_CASE("debug lines: a network whose name has blanks") {
+  RawLog log;
+  take_nccl_words(
+      words_of("n1:1:2 [4] NCCL INFO Channel 05/0 : 4[4] -> 12[4] [receive] via NET/NCCL "
+               "RDMA Plugin v8/4/GDRDMA"),
+      log);
+  CHECK(transport_of(log.said) == "NET/IB");
+  CHECK(log.said.gpudirect);
+  RawLog efa;
+  take_nccl_words(
+      words_of("n1:1:2 [4] NCCL INFO Channel 05/0 : 4[4] -> 12[4] [receive] via NET/AWS "
+               "Libfabric/4/GDRDMA"),
+      efa);
+  CHECK(transport_of(efa.said) == "NET/OFI");
+  CHECK(efa.said.gpudirect);
+}
+
 TEST_CASE("debug lines: settings by name once, with printable values of sane length") {
   RawLog log;
   add_setting(log, "NCCL_ALGO", "RING");

@@ -33,6 +33,7 @@ What is measured
   activations  Bytes that forward keeps for backward: what the nodes of the autograd graph hold beside parameters and
              buffers, each storage once; and how many lie there while gradients come, with those of activations on
              their way from node to node. Looked at once while warming up, by a hook on each node.
+  data_loading  What the steps waited for their batches in a torch.utils.data.DataLoader, where one feeds them.
   accumulation: the last forward and backward of a step are recorded; the others are taken out of the iteration.
   collectives  With Recorder(…, collectives=True), under DDP with several ranks: the all-reduce of each bucket, from its call
              (on a GPU from when its stream reaches it) to its end, waits for the other ranks included. ddpsim import takes
@@ -143,6 +144,8 @@ class Step:
         self.begin = self.end = None
         self.passes = []
         self.broken = False  # an exception came out of backward
+        self.waits_ns = []   # for each batch that a DataLoader gave
+        self.workers_load = False
 
 
 # ---------------------------------------------------------------- the model
@@ -737,6 +740,7 @@ class Recorder:
         self._step = self._pass = None
         self._in_backward = False
         self._hooks, self._patched = [], None
+        self._loader = None  # takes the watch on DataLoader out again
         atexit.register(self.close)
         self._safely(lambda: Model(model).device())  # a refusal should not wait for the first step
 
@@ -777,6 +781,8 @@ class Recorder:
         self.finished = True
         try:
             self._take_out()
+            if self._loader is not None:
+                self._loader()
         except Exception:  # noqa: BLE001
             pass
         self._given = self._job = self._step = None
@@ -802,6 +808,8 @@ class Recorder:
         elif self._calls == self._warmup - 1:
             self._put_in_survey()
         elif self._calls >= self._warmup:
+            if self._loader is None:
+                self._loader = watch_loaders(lambda: self._step)
             step = Step(recorded=len(self._measured) % 2 == 1)
             if step.recorded:
                 self._put_in_hooks()
@@ -979,6 +987,31 @@ class Recorder:
             hook.remove()
 
 
+def watch_loaders(step_now):
+    """Until what is returned is called, batches note in the step that runs how long it waited for them."""
+    iterator = getattr(getattr(torch.utils.data, "dataloader", None), "_BaseDataLoaderIter", None)
+    original = getattr(iterator, "__next__", None)
+    if original is None:
+        return lambda: None
+
+    @functools.wraps(original)
+    def watched(self):
+        begin = time.perf_counter_ns()
+        batch = original(self)
+        step = step_now()
+        if step is not None:
+            step.waits_ns.append(time.perf_counter_ns() - begin)
+            step.workers_load = "MultiProcessing" in type(self).__name__
+        return batch
+
+    def take_out():
+        if iterator.__next__ is watched:
+            iterator.__next__ = original
+
+    iterator.__next__ = watched
+    return take_out
+
+
 def say(job, text):
     rank = f" (rank {job.rank})" if job is not None and job.world > 1 else ""
     try:
@@ -1065,6 +1098,8 @@ class Report:
         self.plain_steps = [job.clock.us(step.begin, step.end) for step in measured if not step.recorded]
         self.step = lower_median(self.plain_steps)
         self.recorded_step = lower_median([times.step for times in self.all])
+        self.loader_waits = [wait / 1000 for step in measured for wait in step.waits_ns]
+        self.workers_load = any(step.workers_load for step in measured)
 
     def lines(self):
         """What is said when the file is written; on ranks other than 0 only what is unusual."""
@@ -1160,6 +1195,8 @@ class Report:
         if job.kept:
             held = {"held_bytes": job.held} if self.knows_held() else {}
             document["activations"] = {"bytes": job.kept, "from": "recording", **held}
+        if self.loader_waits:
+            document["data_loading"] = self.data_loading()
         document["recorded_with"] = self.recorded_with()
         document["steps"] = self.steps()
         document["provenance"] = self.provenance()
@@ -1183,6 +1220,18 @@ class Report:
             seen = {"collectives": times.collectives} if times.collectives else {}
             for_each.append({**named, **forward, "backward_us": times.backward, **seen})
         return for_each
+
+    def data_loading(self):
+        """As an import of a profiler trace has it."""
+        waits = sorted(self.loader_waits)
+        later = self.loader_waits[1:] or waits  # the first batch may begin an epoch
+        loading = {"median_us": lower_median(waits), "p90_us": waits[max(-(-9 * len(waits) // 10), 1) - 1],
+                   "mean_us": sum(later) / len(later), "count": len(waits),
+                   "loads": "workers" if self.workers_load else "trainer"}
+        period = sum(self.plain_steps) / len(self.plain_steps)
+        if self.workers_load and self.times.passes == 1 and loading["mean_us"] > 0.01 * period:
+            loading["interval_us"] = period  # they give no more than the step takes
+        return loading
 
     def recorded_with(self):
         job, ddp, times = self.job, self.ddp, self.times

@@ -215,6 +215,17 @@ void RankJoin::build_workload() {
   }
   result_.bucket_bytes = ranks_[0].imported.bucket_bytes;
   result_.rank_trace = trace(0);
+  for (const GroupCollective& one : collectives_) {
+    JoinedCollective& shown = result_.joined.emplace_back();
+    shown.operation = one.operation;
+    shown.bytes = one.bytes;
+    for (std::size_t k = 0; k < ranks_.size(); ++k) {
+      shown.ranks.push_back(rank(k));
+      shown.starts.push_back(
+          Duration::picoseconds((one.start_ns[k] - trace(0).forward_start_ns) * 1000));
+      shown.durations.push_back(Duration::picoseconds((one.end_ns[k] - one.start_ns[k]) * 1000));
+    }
+  }
 }
 
 }  // namespace

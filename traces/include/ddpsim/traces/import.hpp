@@ -36,6 +36,16 @@ struct DdpLog {
   std::vector<Bytes> rebuilt_bytes;       ///< empty: not rebuilt
 };
 
+/// A collective as all ranks given recorded it, whoever calls it.
+struct JoinedCollective {
+  std::string operation;         ///< "allreduce", "alltoall", …
+  std::optional<Bytes> bytes;    ///< absent where not recorded
+  std::vector<int> ranks;        ///< ascending
+  std::vector<Duration> starts;  ///< by rank, on one clock
+  std::vector<Duration>
+      durations;  ///< by rank: the transfer is the shortest, the rest of each its wait
+};
+
 struct Imported {
   Workload workload;
   std::vector<std::string> recognised;  ///< one sentence each, for the user
@@ -45,6 +55,8 @@ struct Imported {
   std::vector<Bytes> bucket_bytes;      ///< gradients per recorded all-reduce call, in launch order
   std::optional<RankTrace> rank_trace;  ///< of a profiler trace
   std::optional<DdpLog> ddp_log;        ///< of DDP logging data
+  std::vector<JoinedCollective>
+      joined;  ///< of several ranks' step, in the first rank's order of launch
   std::optional<Duration> unprofiled_step =
       {};  ///< of an archive, where its step was timed beside the trace
 };

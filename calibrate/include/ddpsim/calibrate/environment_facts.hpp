@@ -1,0 +1,47 @@
+// Environment variables that decide how fast a job is, as `env` lists them (KEY=VALUE, one a line) or as NCCL and
+// torchrun say themselves that they found or set them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ddpsim/calibrate/finding.hpp"
+
+namespace ddpsim {
+
+struct NcclFacts;
+
+struct EnvironmentVariable {
+  std::string name;
+  std::string value;
+  std::string place;  ///< "env.txt:3"
+};
+
+struct EnvironmentFacts {
+  /// By name, then value: ranks may differ. Names that decide nothing are not kept.
+  std::vector<EnvironmentVariable> variables;
+  std::size_t listed = 0;  ///< lines KEY=VALUE among them: what is absent of a list was not set
+  std::optional<int> ranks_per_node;  ///< as the launcher says (LOCAL_WORLD_SIZE, Open MPI, Slurm)
+  std::optional<int> cores;  ///< processors of a node (`lscpu`), or those that Slurm gave the job
+  bool torchrun = false;     ///< which sets OMP_NUM_THREADS to 1 where nobody did
+
+  /// The first value read; absent where none was.
+  const EnvironmentVariable* find(std::string_view name) const;
+};
+
+/// Takes KEY=VALUE ("export" in front is fine), "CPU(s): 64" of lscpu, what NCCL found ("NCCL_ALGO set by environment
+/// to RING") and torchrun's words. False: the line is none of these.
+bool take_environment_line(std::string_view line, const std::string& place,
+                           EnvironmentFacts& facts);
+
+/// Values that cost time whatever was before; a value that is the default says nothing. What NCCL says of the job (one
+/// node, one GPU a node) tells which of them can matter.
+std::vector<Finding> environment_problems(const EnvironmentFacts& facts, const NcclFacts& nccl);
+/// Variables whose value is another, also from and to absent where both sides list their environment. What
+/// `environment_problems` says of the new side is not said twice.
+std::vector<Finding> environment_changes(const EnvironmentFacts& before,
+                                         const EnvironmentFacts& after);
+
+}  // namespace ddpsim

@@ -1,0 +1,119 @@
+// What NCCL's own debug lines (NCCL_DEBUG=INFO, NCCL 2.4 to 2.32; RCCL prints the same) say of a job: one rank's log or
+// many, one behind the other.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ddpsim/calibrate/finding.hpp"
+
+namespace ddpsim {
+
+/// A word and where it was first read.
+struct NotedWord {
+  std::string word;
+  std::string place;
+};
+
+/// What one end of the channels from one rank to another says of its network: "Channel 00/0 : 0[0] -> 8[0] [send] via
+/// NET/IB/1/GDRDMA". Communicators of one job may use the same numbers, hence counts.
+struct NcclNetEnd {
+  int with_gpudirect = 0;  ///< lines that end in /GDRDMA
+  int without = 0;
+  std::string
+      host;  ///< of the first line without, else of the first with; empty where lines name none
+  std::string place;
+};
+
+/// Sends and receives of a host over the network.
+struct NcclHostNet {
+  int sends_with = 0, sends_without = 0;  ///< with and without GPUDirect RDMA
+  int receives_with = 0, receives_without = 0;
+};
+
+/// Of the communicator with most ranks.
+struct NcclCommunicator {
+  int ranks = 0;
+  std::optional<int> nodes;
+  std::optional<int> local_ranks;
+  std::optional<int> channels;       ///< of rings and trees: "16 coll channels"
+  std::optional<int> nvls_channels;  ///< since 2.18
+  std::optional<int> collnet_channels;
+  std::string channels_place;
+};
+
+/// "AllReduce: 4194304 Bytes -> Algo RING proto SIMPLE …" (NCCL_DEBUG_SUBSYS=TUNING).
+struct NcclChoice {
+  std::string algorithm;  ///< "RING", "TREE", "NVLS" …, also where the log has an index
+  std::string protocol;   ///< "LL", "LL128", "SIMPLE"
+  std::optional<int> channels;
+  std::string place;
+};
+
+struct NcclFacts {
+  std::size_t lines = 0;
+  std::vector<NotedWord> versions;       ///< "2.21.5", each once; RCCL's are "RCCL 2.18.3"
+  std::optional<NotedWord> cuda_driver;  ///< "cudaDriverVersion 12080": 12.8
+  std::vector<NotedWord> announced;      ///< "Using network IB", each once
+  std::map<std::string, int>
+      networks;  ///< what channels went over, and how many ends did: "IB", "Socket", "AWS Libfabric"
+  std::map<std::string, std::string> network_places;
+  /// By channel, from rank, to rank.
+  std::map<std::pair<int, std::pair<int, int>>, NcclNetEnd> sends, receives;
+  std::map<std::string, NcclHostNet> hosts;
+  std::map<std::string, std::vector<int>> nic_use;  ///< by host: channel ends on each NIC index
+  std::map<std::string, std::vector<std::string>>
+      nics;                                   ///< by host: "mlx5_0:1/IB" of "NET/IB : Using …"
+  std::vector<NotedWord> interfaces;          ///< of "NET/Socket : Using …"
+  std::optional<std::string> no_ib_device;    ///< place of "NET/IB : No device found"
+  std::optional<NotedWord> ib_not_opened;     ///< a device that is there and could not be opened
+  std::vector<NotedWord> plugins;             ///< loaded, each once
+  std::optional<NotedWord> plugin_not_found;  ///< asked for by name, or its own library is missing
+  int peer_to_peer = 0;                       ///< channels inside nodes, by transport
+  int shared_memory = 0;
+  std::string shared_memory_place;
+  std::optional<NotedWord> peer_access_refused;  ///< CUDA says no: the line's own words
+  std::optional<NotedWord> nvlink_refused;       ///< … between GPUs that NVLink connects
+  std::vector<NcclCommunicator> communicators;   ///< by number of ranks
+  std::optional<bool> pxn;                       ///< "use ring PXN 1 GDR 1": of any rank
+  bool rings_connected = false;
+  std::string rings_place;  ///< of the first "Connected all rings"
+  bool trees_connected = false;
+  std::map<std::int64_t, NcclChoice> choices;  ///< by bytes of an all-reduce
+  std::optional<NotedWord>
+      search_failed;  ///< "Could not find a path for pattern 1, falling back to simple order"
+  std::vector<NotedWord> warnings;  ///< "NCCL WARN …", each kind once
+
+  bool several_nodes() const;  ///< as its lines tell; false where none tells
+  /// Channels of a network that is not TCP's, and none of TCP's.
+  bool sends_beside_sockets() const;
+  const NcclCommunicator* largest() const;
+};
+
+/// Reads lines in their order; threads of several ranks may alternate.
+class NcclLineReader {
+ public:
+  /// False: the line is none of NCCL's.
+  bool take(std::string_view line, const std::string& place, NcclFacts& facts);
+
+ private:
+  struct Thread {
+    int ranks = 0;
+    std::optional<int> nodes, local_ranks;
+    std::optional<int> channels, nvls, collnet;
+    std::string place;
+  };
+  void take_communicator(std::string_view line, const std::string& key, const std::string& place,
+                         NcclFacts& facts);
+  std::map<std::string, Thread> threads_;
+};
+
+std::vector<Finding> nccl_problems(const NcclFacts& facts);
+std::vector<Finding> nccl_changes(const NcclFacts& before, const NcclFacts& after);
+
+}  // namespace ddpsim

@@ -1,0 +1,14 @@
+// What two recordings say of their jobs that is not alike: versions, buckets, options, machine, batch.
+#pragma once
+
+#include <vector>
+
+#include "ddpsim/calibrate/slowdown_causes.hpp"
+#include "ddpsim/sim/workload.hpp"
+
+namespace ddpsim {
+
+/// In no order of importance. What one of the two does not say is no change.
+std::vector<SettingChange> setting_changes(const Workload& before, const Workload& now);
+
+}  // namespace ddpsim

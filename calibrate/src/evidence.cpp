@@ -1,0 +1,107 @@
+#include "ddpsim/calibrate/evidence.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "ddpsim/formats/csv.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr std::size_t kMostNodes = 10'000;
+
+/// Takes a text's lines about a machine into the facts of its node, which come to be with the first such line: a log
+/// of NCCL's names no machine.
+class NodeReader {
+ public:
+  NodeReader(const std::string& node, std::vector<MachineFacts>& machines) : machines_(machines) {
+    const auto at = std::ranges::find(machines, node, &MachineFacts::node);
+    if (at != machines.end()) index_ = static_cast<std::size_t>(at - machines.begin());
+    fresh_.node = node;
+  }
+  void take(std::string_view line, const std::string& place) {
+    if (!lines_.take(line, place, index_ ? machines_[*index_] : fresh_) || index_) return;
+    if (machines_.size() >= kMostNodes) return;
+    machines_.push_back(std::move(fresh_));
+    index_ = machines_.size() - 1;
+  }
+
+ private:
+  std::vector<MachineFacts>& machines_;
+  std::optional<std::size_t> index_;
+  MachineFacts fresh_;
+  MachineLineReader lines_;
+};
+
+/// By class, in the order they were found; nothing twice.
+std::vector<Finding> in_order(std::vector<Finding> findings) {
+  std::ranges::stable_sort(findings, {}, &Finding::what);
+  std::vector<Finding> kept;
+  for (Finding& finding : findings) {
+    const auto same = [&](const Finding& known) {
+      return known.what == finding.what && known.says == finding.says;
+    };
+    if (std::ranges::none_of(kept, same)) kept.push_back(std::move(finding));
+  }
+  return kept;
+}
+
+void add_all(std::vector<Finding> more, std::vector<Finding>& findings) {
+  for (Finding& finding : more) findings.push_back(std::move(finding));
+}
+
+}  // namespace
+
+bool Evidence::empty() const {
+  return nccl.lines == 0 && nccl.versions.empty() && !nccl.search_failed && ddp.empty() &&
+         environment.variables.empty() && !environment.cores && machines.empty();
+}
+
+Evidence read_evidence(std::span<const EvidenceText> texts) {
+  Evidence evidence;
+  for (const EvidenceText& text : texts) {
+    NcclLineReader nccl;
+    NodeReader machine(text.node, evidence.machines);
+    std::string_view rest = text.text;
+    for (std::size_t line = 1; !rest.empty(); ++line) {
+      std::string_view content = take_line(rest);
+      if (content.ends_with('\r')) content.remove_suffix(1);
+      if (content.empty()) continue;
+      const std::string place = fmt::format("{}:{}", text.file, line);
+      const bool of_nccl = nccl.take(content, place, evidence.nccl);
+      const bool of_environment = take_environment_line(content, place, evidence.environment);
+      if (of_nccl || of_environment || take_ddp_line(content, place, evidence.ddp)) continue;
+      machine.take(content, place);
+    }
+  }
+  for (MachineFacts& machine : evidence.machines) merge_readings(machine);
+  return evidence;
+}
+
+std::vector<Finding> find_problems(const Evidence& evidence) {
+  std::vector<Finding> findings = nccl_problems(evidence.nccl);
+  add_all(environment_problems(evidence.environment, evidence.nccl), findings);
+  add_all(ddp_problems(evidence.ddp), findings);
+  add_all(machine_problems(evidence.machines), findings);
+  return in_order(std::move(findings));
+}
+
+std::vector<Finding> find_changes(const Evidence& before, const Evidence& after) {
+  std::vector<Finding> findings = nccl_changes(before.nccl, after.nccl);
+  add_all(environment_changes(before.environment, after.environment), findings);
+  add_all(ddp_changes(before.ddp, after.ddp), findings);
+  add_all(machine_changes(before.machines, after.machines), findings);
+  // And what costs time today and did not stand there before.
+  const std::vector<Finding> known = find_problems(before);
+  for (Finding& problem : find_problems(after)) {
+    const auto same = [&](const Finding& old) {
+      return old.what == problem.what && old.says == problem.says;
+    };
+    if (std::ranges::none_of(known, same)) findings.push_back(std::move(problem));
+  }
+  return in_order(std::move(findings));
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,390 @@
+// host:pid:thread [gpu] NCCL INFO …
+//
+//   NCCL version 2.26.2+cuda12.8
+//   cudaDriverVersion 12080
+//   NET/IB : Using [0]mlx5_0:1/IB/SHARP [1]mlx5_1:1/RoCE [RO]; OOB eth0:10.0.0.1<0>
+//   NET/IB : Using [0]={[0] mlx5_2:1/RoCE, [1] mlx5_3:1/RoCE}   (2.20 to 2.22: merged ports)
+//   NET/IB : No device found.
+//   NET/Socket : Using [0]eth0:10.0.0.1<0>
+//   NET/Plugin: Loaded net plugin NCCL RDMA Plugin v8 (v8)
+//   Using network NCCL RDMA Plugin v8
+//   comm 0x… rank 3 nRanks 16 nNodes 2 localRanks 8 localRank 3 MNNVL 0          (since 2.19)
+//   16 coll channels, 16 collnet channels, 0 nvls channels, 16 p2p channels, …
+//   comm 0x… rank 0 nranks 16 cudaDev 0 busId 4b000 - Init COMPLETE
+//   Ring 00 : 15 -> 0 [receive] via NET/IB/0/GDRDMA                              (2.4)
+//   Channel 00 : 0[7000] -> 8[7000] [send] via NET/IB/1/GDRDMA/Shared            (2.6 to 2.15)
+//   Channel 00/0 : 9[1] -> 0[0] [send] via NET/IB/0(8)/GDRDMA                    (since 2.16; (8): PXN)
+//   Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM, via SHM/direct/direct, via direct shared memory
+//   Connected all rings, use ring PXN 0 GDR 1
+//   AllReduce: 4194304 Bytes -> Algo RING proto SIMPLE channel{Lo..Hi}={0..15}
+//   host:pid:thread [gpu] misc/socket.cc:537 NCCL WARN …
+#include "ddpsim/calibrate/nccl_facts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ddpsim/sim/versions.hpp"
+#include "evidence_words.hpp"
+#include "log_words.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr std::size_t kMostEnds = 2'000'000;
+constexpr std::size_t kMostHosts = 20'000;
+constexpr std::size_t kMostThreads = 200'000;
+constexpr std::size_t kMostChoices = 10'000;
+constexpr int kMostRanks = 10'000'000;
+
+/// What stands in front of "NCCL INFO" or "NCCL WARN": "[1,0]<stdout>:node3:812:820 [0]", "gpu32 [0]".
+struct Head {
+  std::string host;
+  std::string thread;  ///< as printed, host included
+};
+Head head_of(std::string_view before) {
+  Head head;
+  const Words words = words_of(before);
+  for (std::size_t k = words.size(); k-- > 1;) {
+    if (!words[k].starts_with('[') || !words[k].ends_with(']')) continue;
+    if (!parse_number<int>(words[k].substr(1, words[k].size() - 2))) continue;
+    std::string_view name = words[k - 1];
+    if (const std::size_t prefix = name.rfind(">:"); prefix != std::string_view::npos)
+      name.remove_prefix(prefix + 2);
+    head.thread = legible(name, 120);
+    head.host = legible(up_to(name, ":"), 80);
+    break;
+  }
+  return head;
+}
+
+/// "8[7000]" or "8".
+std::optional<int> rank_of(std::string_view word) {
+  const auto rank = leading_number<int>(word);
+  if (!rank || *rank < 0 || *rank >= kMostRanks) return std::nullopt;
+  return rank;
+}
+
+void take_version_line(std::string_view line, const std::string& place, NcclFacts& facts) {
+  for (const std::string_view library : {std::string_view("NCCL"), std::string_view("RCCL")}) {
+    const Words words = words_of(line);
+    const auto at = find_words(words, {library, "version"});
+    if (!at) continue;
+    std::size_t value = *at + 2;
+    if (value < words.size() && words[value] == ":") ++value;
+    if (value >= words.size()) continue;
+    const auto version = parse_nccl_version(up_to(words[value], "+-"));
+    if (version)
+      note_once(facts.versions, (library == "RCCL" ? "RCCL " : "") + to_string(*version), place);
+  }
+  if (const auto driver = after_mark(line, "cudaDriverVersion "); driver && !facts.cuda_driver) {
+    const auto code = leading_number<int>(*driver);
+    if (code && *code >= 1000 && *code < 1'000'000)
+      facts.cuda_driver = {fmt::format("{}.{}", *code / 1000, *code % 1000 / 10), place};
+  }
+}
+
+/// Names of NICs, "mlx5_0:1/IB", of "Using [0]mlx5_0:1/IB [1]mlx5_1:1/RoCE [RO]; OOB …". Merged ports stand in braces.
+void take_nics(std::string_view list, const std::string& host, NcclFacts& facts) {
+  list = up_to(list, ";");
+  if (facts.nics.size() >= kMostHosts || facts.nics.contains(host)) return;
+  std::vector<std::string>& nics = facts.nics[host];
+  for (std::string_view word : words_of(list)) {
+    while (!word.empty() && (word.front() == '[' || word.front() == '{' || word.front() == '=')) {
+      if (word.front() == '[') {
+        const std::size_t close = word.find(']');
+        word.remove_prefix(close == std::string_view::npos ? word.size() : close + 1);
+      } else {
+        word.remove_prefix(1);
+      }
+    }
+    while (!word.empty() && (word.back() == '}' || word.back() == ',')) word.remove_suffix(1);
+    if (word.find(':') != std::string_view::npos && nics.size() < 64)
+      nics.push_back(legible(word, 60));
+  }
+}
+
+void take_network_line(std::string_view said, const Head& head, const std::string& place,
+                       NcclFacts& facts) {
+  if (const auto name = after_mark(said, "Using network "))
+    note_once(facts.announced, trimmed(*name), place);
+  if (said.find("NET/IB : No device found") != std::string_view::npos) {
+    if (!facts.no_ib_device) facts.no_ib_device = place;
+  } else if (const auto nics = after_mark(said, "NET/IB : Using ")) {
+    take_nics(*nics, head.host, facts);
+  } else if (const auto list = after_mark(said, "NET/Socket : Using ")) {
+    for (std::string_view word : words_of(*list)) {
+      if (word.starts_with('[')) word = word.substr(std::min(word.find(']') + 1, word.size()));
+      if (word.find(':') != std::string_view::npos)
+        note_once(facts.interfaces, up_to(word, ":"), place);
+    }
+  }
+  if (!facts.ib_not_opened)
+    for (const std::string_view mark :
+         {"NET/IB : Unable to open device ", "Failed to open libibverbs"})
+      if (said.find(mark) != std::string_view::npos)
+        facts.ib_not_opened = {legible(said, 200), place};
+}
+
+/// Loaded, or asked for and not there. "Could not find: libnccl-net.so" alone is how every job without a plugin begins.
+void take_plugin_line(std::string_view said, const std::string& place, NcclFacts& facts) {
+  if (const auto name = after_mark(said, "NET/Plugin: Loaded net plugin "))
+    note_once(facts.plugins, trimmed(*name), place);
+  if (facts.plugin_not_found) return;
+  if (const auto sought = after_mark(said, "NET/Plugin: Could not find:")) {
+    for (std::string_view word : words_of(*sought)) {
+      while (word.ends_with('.') || word.ends_with(',')) word.remove_suffix(1);
+      if (word == "Using") break;
+      if (word.empty() || word == "libnccl-net.so" || word == "librccl-net.so") continue;
+      facts.plugin_not_found = {legible(word, 120), place};
+      return;
+    }
+  }
+  // Its own library is there, one that it needs is not.
+  const auto failed = after_mark(said, "NET/Plugin : Plugin load returned ");
+  const auto said_by_loader = after_mark(said, "NET/Plugin : dlerror=");
+  for (const auto& text : {failed, said_by_loader}) {
+    if (!text || text->find("cannot open shared object file") == std::string_view::npos) continue;
+    const std::size_t library = text->find(".so");
+    if (library == std::string_view::npos) continue;
+    const std::size_t begin = text->find_last_of(" :=", library);
+    const std::string_view name =
+        up_to(text->substr(begin == std::string_view::npos ? 0 : begin + 1), ":");
+    if (!name.starts_with("libnccl-net") && !name.starts_with("librccl-net"))
+      facts.plugin_not_found = {legible(name, 120), place};
+  }
+}
+
+void count_nic(const std::string& host, std::string_view index, NcclFacts& facts) {
+  const auto nic = leading_number<int>(index);
+  if (!nic || *nic < 0 || *nic >= 64) return;
+  if (facts.nic_use.size() >= kMostHosts && !facts.nic_use.contains(host)) return;
+  std::vector<int>& use = facts.nic_use[host];
+  if (use.size() <= static_cast<std::size_t>(*nic)) use.resize(static_cast<std::size_t>(*nic) + 1);
+  ++use[static_cast<std::size_t>(*nic)];
+}
+
+struct Hop {
+  int channel = 0, from = 0, to = 0;
+  bool receives = false;
+};
+
+void take_net_end(const Hop& hop, std::string_view path, const Head& head, const std::string& place,
+                  NcclFacts& facts) {
+  const bool gpudirect = path.find("/GDRDMA") != std::string_view::npos;
+  const std::size_t slash = path.find('/');
+  std::string network = legible(path.substr(0, slash), 60);
+  if (slash != std::string_view::npos) count_nic(head.host, path.substr(slash + 1), facts);
+  if (facts.networks.size() < 16 || facts.networks.contains(network)) {
+    ++facts.networks[network];
+    facts.network_places.try_emplace(std::move(network), place);
+  }
+  if (facts.hosts.size() < kMostHosts || facts.hosts.contains(head.host)) {
+    NcclHostNet& host = facts.hosts[head.host];
+    ++(hop.receives ? (gpudirect ? host.receives_with : host.receives_without)
+                    : (gpudirect ? host.sends_with : host.sends_without));
+  }
+  auto& ends = hop.receives ? facts.receives : facts.sends;
+  const std::pair key(hop.channel, std::pair(hop.from, hop.to));
+  if (ends.size() >= kMostEnds && !ends.contains(key)) return;
+  const auto [end, first] = ends.try_emplace(key);
+  if (first || (!gpudirect && end->second.without == 0)) {
+    end->second.host = head.host;
+    end->second.place = place;
+  }
+  ++(gpudirect ? end->second.with_gpudirect : end->second.without);
+}
+
+/// "Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA"; "Ring 00 : …" in 2.4.
+bool take_channel_line(std::string_view said, const Head& head, const std::string& place,
+                       NcclFacts& facts) {
+  const std::size_t via = said.find(" via ");
+  const std::size_t arrow = said.find(" -> ");
+  if (via == std::string_view::npos || arrow == std::string_view::npos || arrow > via) return false;
+  const Words words = words_of(said.substr(0, via));
+  const auto at = find_words(words, {"->"});
+  if (!at || *at < 3 || *at + 1 >= words.size() || words[*at - 2] != ":") return false;
+  const auto channel = leading_number<int>(words[*at - 3]);
+  const auto from = rank_of(words[*at - 1]);
+  const auto to = rank_of(words[*at + 1]);
+  if (!channel || *channel < 0 || *channel > 1024 || !from || !to) return false;
+  const std::string_view path = trimmed(said.substr(via + 5));
+  if (path.starts_with("NET/")) {
+    const std::string_view end = *at + 2 < words.size() ? words[*at + 2] : "";
+    if (end != "[send]" && end != "[receive]") return false;
+    take_net_end({*channel, *from, *to, end == "[receive]"}, path.substr(4), head, place, facts);
+  } else if (path.starts_with("P2P")) {
+    ++facts.peer_to_peer;
+  } else if (path.starts_with("SHM") || path.starts_with("direct shared memory")) {
+    if (++facts.shared_memory == 1) facts.shared_memory_place = place;
+  }
+  return true;
+}
+
+void take_peer_line(std::string_view said, const std::string& place, NcclFacts& facts) {
+  if (said.find("P2P is disabled between NVLINK connected GPUs") != std::string_view::npos) {
+    if (!facts.nvlink_refused) facts.nvlink_refused = {legible(said, 200), place};
+  } else if (said.find("Could not enable P2P between") != std::string_view::npos ||
+             said.find("P2P not supported between GPU") != std::string_view::npos ||
+             said.find("P2P is disabled between connected GPUs") != std::string_view::npos) {
+    if (!facts.peer_access_refused) facts.peer_access_refused = {legible(said, 200), place};
+  }
+}
+
+/// By name; before 2.22 by NCCL's index.
+std::string name_by_index(std::string_view word, std::initializer_list<std::string_view> names) {
+  const auto index = parse_number<std::size_t>(word);
+  if (index && *index < names.size()) return std::string(names.begin()[*index]);
+  std::string name = legible(word, 24);
+  for (char& c : name)
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  return name;
+}
+
+void take_choice_line(std::string_view said, const std::string& place, NcclFacts& facts) {
+  if (said.find(" -> Algo ") == std::string_view::npos) return;
+  const Words words = words_of(said);
+  const auto at = find_words(words, {"Bytes", "->", "Algo"});
+  if (!at || *at == 0 || *at + 5 >= words.size() || words[*at + 4] != "proto") return;
+  if (*at >= 2 && words[*at - 2].ends_with(':') && words[*at - 2] != "AllReduce:") return;
+  const auto size = parse_number<std::int64_t>(words[*at - 1]);
+  if (!size || *size < 0 || facts.choices.size() >= kMostChoices) return;
+  NcclChoice choice{
+      .algorithm = name_by_index(
+          words[*at + 3], {"TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE"}),
+      .protocol = name_by_index(words[*at + 5], {"LL", "LL128", "SIMPLE"}),
+      .channels = {},
+      .place = place};
+  if (const auto range = after_mark(said, "channel{Lo..Hi}={")) {
+    const auto low = leading_number<int>(*range);
+    const auto high = after_mark(*range, "..");
+    const auto last = high ? leading_number<int>(*high) : std::nullopt;
+    if (low && last && *low >= 0 && *last >= *low && *last < 1024)
+      choice.channels = *last - *low + 1;
+  }
+  facts.choices.try_emplace(*size, std::move(choice));
+}
+
+/// A warning once, whatever numbers and addresses stand in it.
+void take_warning(std::string_view text, const std::string& place, NcclFacts& facts) {
+  const auto kind = [](std::string_view words) {
+    std::string letters;
+    for (const char c : words)
+      if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == ' ') letters += c;
+    return letters.substr(0, 60);
+  };
+  const std::string shown = legible(trimmed(text), 200);
+  const auto same = [&](const NotedWord& known) { return kind(known.word) == kind(shown); };
+  if (facts.warnings.size() < 32 && std::ranges::none_of(facts.warnings, same))
+    facts.warnings.push_back({shown, place});
+}
+
+std::optional<int> count_behind(const Words& words, std::string_view name, int most) {
+  const auto at = find_words(words, {name});
+  const auto value = at ? integer_at(words, *at + 1) : std::nullopt;
+  if (!value || *value < 1 || *value > most) return std::nullopt;
+  return static_cast<int>(*value);
+}
+
+std::optional<int> count_before(const Words& words, std::string_view kind) {
+  const auto at = std::ranges::find(words, kind);
+  if (at == words.end() || at == words.begin() || at + 1 == words.end()) return std::nullopt;
+  if (!(at + 1)->starts_with("channels")) return std::nullopt;
+  const auto value = parse_number<int>(*(at - 1));
+  if (!value || *value < 0 || *value > 1024) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+bool NcclFacts::several_nodes() const {
+  if (!networks.empty()) return true;
+  const NcclCommunicator* job = largest();
+  return job != nullptr && job->nodes.value_or(1) > 1;
+}
+
+bool NcclFacts::sends_beside_sockets() const {
+  return !networks.empty() && !networks.contains("Socket");
+}
+
+const NcclCommunicator* NcclFacts::largest() const {
+  return communicators.empty() ? nullptr : &communicators.back();
+}
+
+/// Ranks, nodes and channels of one communicator stand on lines of one thread: which comes first has changed.
+void NcclLineReader::take_communicator(std::string_view line, const std::string& key,
+                                       const std::string& place, NcclFacts& facts) {
+  const Words words = words_of(line);
+  if (threads_.size() >= kMostThreads && !threads_.contains(key)) return;
+  Thread& thread = threads_[key];
+  std::optional<int> ranks = count_behind(words, "nRanks", kMostRanks);
+  if (!ranks) ranks = count_behind(words, "nranks", kMostRanks);
+  if (ranks) {
+    if (*ranks != thread.ranks && thread.ranks != 0) thread = {};
+    thread.ranks = *ranks;
+  }
+  if (const auto nodes = count_behind(words, "nNodes", kMostRanks)) thread.nodes = nodes;
+  if (const auto local = count_behind(words, "localRanks", 4096)) thread.local_ranks = local;
+  if (const auto channels = count_before(words, "coll")) {
+    thread.channels = channels;
+    thread.nvls = count_before(words, "nvls");
+    thread.collnet = count_before(words, "collnet");
+    thread.place = place;
+  }
+  if (thread.ranks == 0) return;
+  auto at = std::ranges::find(facts.communicators, thread.ranks, &NcclCommunicator::ranks);
+  if (at == facts.communicators.end()) {
+    if (facts.communicators.size() >= 1000) return;
+    facts.communicators.push_back({.ranks = thread.ranks});
+    std::ranges::sort(facts.communicators, {}, &NcclCommunicator::ranks);
+    at = std::ranges::find(facts.communicators, thread.ranks, &NcclCommunicator::ranks);
+  }
+  if (!at->nodes) at->nodes = thread.nodes;
+  if (!at->local_ranks) at->local_ranks = thread.local_ranks;
+  if (thread.channels && !at->channels) {
+    at->channels = thread.channels;
+    at->nvls_channels = thread.nvls;
+    at->collnet_channels = thread.collnet;
+    at->channels_place = thread.place;
+  }
+}
+
+bool NcclLineReader::take(std::string_view line, const std::string& place, NcclFacts& facts) {
+  if (line.size() > 20'000) return false;
+  // Logs quoted by people are often without the head; these sentences are NCCL's alone.
+  if (line.find("falling back to simple order") != std::string_view::npos && !facts.search_failed)
+    facts.search_failed = {legible(trimmed(line), 200), place};
+  const bool versions = line.find("CCL version") != std::string_view::npos ||
+                        line.find("cudaDriverVersion") != std::string_view::npos;
+  if (versions) take_version_line(line, place, facts);
+  const std::size_t info = line.find("NCCL INFO ");
+  const std::size_t warn = line.find("NCCL WARN ");
+  if (info == std::string_view::npos && warn == std::string_view::npos) return versions;
+  ++facts.lines;
+  const bool warns = info == std::string_view::npos;
+  const std::size_t at = warns ? warn : info;
+  const Head head = head_of(line.substr(0, at));
+  const std::string_view said = line.substr(at + 10);
+  take_peer_line(said, place, facts);
+  take_network_line(said, head, place, facts);
+  if (warns) {
+    take_warning(said, place, facts);
+    return true;
+  }
+  if (take_channel_line(said, head, place, facts)) return true;
+  take_plugin_line(said, place, facts);
+  take_choice_line(said, place, facts);
+  if (const auto rings = after_mark(said, "Connected all rings")) {
+    if (!facts.rings_connected) facts.rings_place = place;
+    facts.rings_connected = true;
+    if (const auto pxn = after_mark(*rings, "use ring PXN "))
+      facts.pxn = facts.pxn.value_or(false) || pxn->starts_with('1');
+  }
+  if (said.find("Connected all trees") != std::string_view::npos) facts.trees_connected = true;
+  if (said.find("anks ") != std::string_view::npos ||
+      said.find("coll channels") != std::string_view::npos)
+    take_communicator(said, head.thread, place, facts);
+  return true;
+}
+
+}  // namespace ddpsim

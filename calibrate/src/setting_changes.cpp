@@ -1,0 +1,191 @@
+#include "ddpsim/calibrate/setting_changes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "ddpsim/sim/versions.hpp"
+
+namespace ddpsim {
+namespace {
+
+using enum LossCause;
+
+std::string of_provenance(const Workload& workload, std::string_view key) {
+  for (const auto& [name, text] : workload.provenance)
+    if (name == key) return text;
+  return "";
+}
+
+/// Bytes of the all-reduces, as recorded or as DDP's log has them; empty where nothing tells.
+std::string buckets_of(const Workload& workload) {
+  std::string text;
+  for (const RecordedCollective& one : workload.recorded_with.collectives)
+    text += (text.empty() ? "" : " ") + std::to_string(one.bytes.count());
+  return text.empty() ? of_provenance(workload, "bucket_bytes") : text;
+}
+
+std::size_t word_count(std::string_view text) {
+  std::size_t count = 0;
+  bool inside = false;
+  for (const char c : text) {
+    if (c != ' ' && !inside) ++count;
+    inside = c != ' ';
+  }
+  return count;
+}
+
+/// The options in `text`, values among them: "--bucket-cap-mb 50" is one.
+std::set<std::string> options_in(std::string_view text) {
+  std::set<std::string> options;
+  std::size_t from = text.find("--");
+  while (from != std::string_view::npos) {
+    const std::size_t next = text.find(" --", from);
+    options.insert(
+        std::string(text.substr(from, next == std::string_view::npos ? next : next - from)));
+    from = next == std::string_view::npos ? next : next + 1;
+  }
+  return options;
+}
+
+class Changes {
+ public:
+  Changes(const Workload& before, const Workload& now) : before_(before), now_(now) {}
+
+  std::vector<SettingChange> run() {
+    versions();
+    machine();
+    buckets();
+    options();
+    return std::move(changes_);
+  }
+
+ private:
+  void add(std::string what, std::string says, std::vector<StepPart> lengthens,
+           bool version = false) {
+    changes_.push_back({std::move(what), std::move(says), std::move(lengthens), version});
+  }
+  void text(std::string_view name, const std::string& before, const std::string& now,
+            std::string_view what, std::vector<StepPart> lengthens, bool version = false) {
+    if (before.empty() || now.empty() || before == now) return;
+    add(std::string(what), fmt::format("{} {} before, {} now", name, before, now),
+        std::move(lengthens), version);
+  }
+  void versions();
+  void machine();
+  void buckets();
+  void options();
+
+  const Workload& before_;
+  const Workload& now_;
+  std::vector<SettingChange> changes_;
+};
+
+void Changes::versions() {
+  text("PyTorch", before_.torch, now_.torch, name_of(FindingClass::version_changed), {}, true);
+  const auto nccl = [](const Workload& of) {
+    return of.recorded_with.nccl ? to_string(*of.recorded_with.nccl) : std::string();
+  };
+  text("NCCL", nccl(before_), nccl(now_), name_of(FindingClass::version_changed),
+       {StepPart::all_reduce_transfer, part_of(slowest_gpu), part_of(buffer_broadcast)}, true);
+}
+
+void Changes::machine() {
+  text("GPU", before_.gpu, now_.gpu, "gpu_changed", {});
+  text("precision", before_.precision, now_.precision, "precision_changed", {});
+  const auto number = [](const auto& value) {
+    return value ? fmt::format("{}", *value) : std::string();
+  };
+  text("batch per GPU", number(before_.batch_per_gpu), number(now_.batch_per_gpu), "batch_changed",
+       {StepPart::kernels, part_of(launch_bound), part_of(input)});
+  const RecordedWith& old = before_.recorded_with;
+  const RecordedWith& with = now_.recorded_with;
+  if (old.world_size != with.world_size)
+    add("ranks_changed", fmt::format("{} ranks before, {} now", old.world_size, with.world_size),
+        {StepPart::all_reduce_transfer, part_of(slowest_gpu), part_of(copies), part_of(hooks),
+         part_of(buffer_broadcast), part_of(sync_batchnorm)});
+  if (old.accumulate != with.accumulate)
+    add("accumulation_changed",
+        fmt::format("{} micro-batches a step before, {} now", old.accumulate, with.accumulate), {});
+  if (old.ddp_hooks && with.ddp_hooks && old.reduced_by != with.reduced_by)
+    add(std::string(name_of(FindingClass::data_parallel_changed)),
+        fmt::format("gradients were all-reduced by the {} before, by the {} now",
+                    word_of(old.reduced_by), word_of(with.reduced_by)),
+        {StepPart::all_reduce_transfer, part_of(copies), part_of(hooks)});
+  if (old.wire != with.wire)
+    add(std::string(name_of(FindingClass::comm_hook)),
+        fmt::format("all-reduces carried {} before, {} now",
+                    old.wire ? name_of(*old.wire) : "the gradients' type",
+                    with.wire ? name_of(*with.wire) : "the gradients' type"),
+        {StepPart::all_reduce_transfer, part_of(copies), part_of(hooks)});
+}
+
+void Changes::buckets() {
+  const std::string old = buckets_of(before_);
+  const std::string now = buckets_of(now_);
+  if (old.empty() || now.empty() || old == now) return;
+  const std::size_t count_before = word_count(old);
+  const std::size_t count_now = word_count(now);
+  // Under the same options it is the version that cuts otherwise (2.5 changed what a cap holds for).
+  const bool by_version =
+      !before_.torch.empty() && !now_.torch.empty() && before_.torch != now_.torch &&
+      of_provenance(before_, "ddp_options") == of_provenance(now_, "ddp_options") &&
+      !of_provenance(now_, "ddp_options").empty();
+  add(std::string(name_of(by_version ? FindingClass::version_changed : FindingClass::bucket_sizes)),
+      fmt::format("{} bucket{} before, {} now{}", count_before, count_before == 1 ? "" : "s",
+                  count_now, by_version ? ", under the same options" : ""),
+      lengthened_by(FindingClass::bucket_sizes));
+}
+
+/// As the recorder notes them, and buffers there were none of before.
+void Changes::options() {
+  const auto bytes = [](const Workload& of) {
+    std::int64_t sum = 0;
+    for (const BufferGroup& group : of.buffers) sum += group.bytes.count();
+    return sum;
+  };
+  if (bytes(before_) != bytes(now_) && before_.recorded_with.ddp_hooks &&
+      now_.recorded_with.ddp_hooks)
+    add(std::string(name_of(FindingClass::buffers_broadcast)),
+        fmt::format("{} bytes of buffers before, {} now", bytes(before_), bytes(now_)),
+        lengthened_by(FindingClass::buffers_broadcast));
+  const std::string old = of_provenance(before_, "ddp_options");
+  const std::string now = of_provenance(now_, "ddp_options");
+  if (old.empty() || now.empty()) return;
+  const std::set<std::string> had = options_in(old);
+  const std::set<std::string> has = options_in(now);
+  const auto take = [&](const std::string& option, bool added) {
+    const auto is = [&](std::string_view name) { return option.starts_with(name); };
+    const std::string says = fmt::format("{} {}", option, added ? "was added" : "was left out");
+    if (is("--find-unused-parameters"))
+      add(std::string(name_of(FindingClass::find_unused_parameters)), says,
+          lengthened_by(FindingClass::find_unused_parameters));
+    else if (is("--no-broadcast-buffers"))
+      add(std::string(name_of(FindingClass::buffers_broadcast)), says,
+          lengthened_by(FindingClass::buffers_broadcast));
+    else if (is("--gradient-as-bucket-view"))
+      add(std::string(name_of(FindingClass::bucket_views_off)), says,
+          lengthened_by(FindingClass::bucket_views_off));
+    else if (is("--bucket-cap") || is("--first-bucket"))
+      add(std::string(name_of(FindingClass::bucket_sizes)), says,
+          lengthened_by(FindingClass::bucket_sizes));
+    else
+      add(std::string(name_of(FindingClass::data_parallel_changed)), says,
+          lengthened_by(FindingClass::data_parallel_changed));
+  };
+  for (const std::string& option : has)
+    if (!had.contains(option)) take(option, true);
+  for (const std::string& option : had)
+    if (!has.contains(option)) take(option, false);
+}
+
+}  // namespace
+
+std::vector<SettingChange> setting_changes(const Workload& before, const Workload& now) {
+  return Changes(before, now).run();
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,295 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "commands.hpp"
+#include "ddpsim/calibrate/setting_changes.hpp"
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/reports/difference_report.hpp"
+#include "diff_expected.hpp"
+#include "diff_side.hpp"
+#include "exit_code.hpp"
+#include "help_format.hpp"
+#include "help_group.hpp"
+#include "job_arguments.hpp"
+#include "number_between.hpp"
+#include "terminal.hpp"
+#include "typed_line.hpp"
+
+namespace ddpsim {
+namespace {
+
+struct DiffArguments {
+  std::string before;
+  std::string after;
+  DiffReading reading;
+  std::optional<std::string> pairs;
+  std::optional<double> max_slowdown;
+  std::optional<int> gpus_per_node;
+  ExpectedArguments expected;
+  OutputArguments output;
+};
+
+/// "3%" and "3 %" for 3.
+CLI::Validator percent_or_number() {
+  const auto strip = [](std::string& text) {
+    if (text.ends_with('%')) {
+      text.pop_back();
+      if (text.ends_with(' ')) text.pop_back();
+    }
+    return std::string();
+  };
+  return {strip, "", "percent"};
+}
+
+/// The largest all-reduce both logs timed: where the wire decides, not the latency.
+std::optional<Bytes> largest_common(const DiffSide& before, const DiffSide& after) {
+  std::optional<Bytes> largest;
+  for (const auto& [size, time] : before.all_reduces)
+    for (const auto& [other, other_time] : after.all_reduces)
+      if (size == other && time > Duration() && other_time > Duration() &&
+          (!largest || size > *largest))
+        largest = size;
+  return largest;
+}
+
+Duration time_of(const DiffSide& side, Bytes size) {
+  std::vector<Duration> times;
+  for (const auto& [bytes, time] : side.all_reduces)
+    if (bytes == size) times.push_back(time);
+  std::ranges::sort(times);
+  return times[(times.size() - 1) / 2];
+}
+
+StepBreakdown breakdown_of(const DiffSide& side, const std::string& argument) {
+  std::optional<StepBreakdown> breakdown;
+  if (side.workload) breakdown = step_breakdown(*side.workload);
+  if (!side.steps.empty())
+    return breakdown && breakdown->parts_known ? with_unprofiled(*breakdown, side.steps)
+                                               : step_alone(side.steps);
+  if (breakdown && breakdown->step > Duration()) return *breakdown;
+  throw InputError({argument, "", "says how long no step took",
+                    side.all_reduces.empty()
+                        ? "Give a recording with times, or step times"
+                        : "It is a log of all-reduces: compare it with another"});
+}
+
+/// Two logs: one all-reduce in place of a step, all of it transfer.
+StepDifference difference_of_logs(const DiffSide& before, const DiffSide& after, Bytes size) {
+  StepBreakdown old = step_alone(std::vector{time_of(before, size)});
+  StepBreakdown now = step_alone(std::vector{time_of(after, size)});
+  for (StepBreakdown* one : {&old, &now}) {
+    (*one)[StepPart::all_reduce_transfer] = (*one)[LossCause::unexplained];
+    (*one)[LossCause::unexplained] = PartTime();
+  }
+  return difference(old, now);
+}
+
+std::vector<RankCollectiveLine> collectives_of(const DiffSide& side) {
+  std::vector<RankCollectiveLine> lines;
+  for (const JoinedCollective& one : side.joined) {
+    const auto shortest = std::ranges::min_element(one.durations);
+    RankCollectiveLine line{
+        .operation = one.operation,
+        .bytes = one.bytes,
+        .transfer = *shortest,
+        .last_rank = one.ranks[static_cast<std::size_t>(shortest - one.durations.begin())],
+        .waits = {}};
+    for (std::size_t r = 0; r < one.ranks.size(); ++r)
+      line.waits.emplace_back(one.ranks[r], one.durations[r] - *shortest);
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+/// Of the rank the others wait for, where both sides recorded it.
+std::optional<StepDifference> difference_of_late_rank(const DiffSide& before, const DiffSide& after,
+                                                      const DifferenceReport& report) {
+  if (!report.late || report.late->late.empty() || !before.workload) return std::nullopt;
+  const auto of = [&](const Workload& workload) -> std::optional<StepBreakdown> {
+    const auto found =
+        std::ranges::find(workload.ranks, report.late->late.front(), &RankRecording::rank);
+    if (found == workload.ranks.end()) return std::nullopt;
+    return step_breakdown(workload, static_cast<std::size_t>(found - workload.ranks.begin()));
+  };
+  const auto old = of(*before.workload);
+  const auto now = of(*after.workload);
+  if (!old || !now || !old->parts_known || !now->parts_known) return std::nullopt;
+  return difference(*old, *now);
+}
+
+/// Sides that do not say where their steps' time goes.
+std::vector<std::string> what_is_missing(const DiffSide& before, const DiffSide& after) {
+  const auto tells = [](const DiffSide& side) {
+    if (!side.workload) return false;
+    const auto breakdown = step_breakdown(*side.workload);
+    return breakdown && breakdown->parts_known;
+  };
+  std::string who;
+  if (!tells(before)) who = "OLD";
+  if (!tells(after)) who += who.empty() ? "NEW" : " and NEW";
+  if (who.empty()) return {};
+  return {
+      fmt::format("{} tell{} how long a step took, not where its time goes: a trace of one step "
+                  "(torch.profiler, or the recorder) would split the change into rows",
+                  who, who.size() > 3 ? "" : "s")};
+}
+
+/// What makes the two something else than one job twice.
+std::vector<std::string> other_jobs(const DiffSide& before, const DiffSide& after) {
+  std::vector<std::string> said;
+  if (before.log_ranks > 0 && after.log_ranks > 0 && before.log_ranks != after.log_ranks)
+    said.push_back(
+        fmt::format("OLD's log is of {} ranks, NEW's of {}: other rings, not the same work",
+                    before.log_ranks, after.log_ranks));
+  if (!before.workload || !after.workload) return said;
+  const auto bytes = [](const Workload& workload) {
+    std::int64_t sum = 0;
+    for (const Parameter& parameter : workload.parameters)
+      sum += gradient_bytes(parameter).value_or(Bytes()).count();
+    return sum;
+  };
+  const std::size_t old = before.workload->parameters.size();
+  const std::size_t now = after.workload->parameters.size();
+  if (old > 0 && now > 0 && (old != now || bytes(*before.workload) != bytes(*after.workload)))
+    said.push_back(
+        fmt::format("OLD has {} parameters of {} bytes, NEW {} of {}: another model, so rows "
+                    "compare different work",
+                    old, bytes(*before.workload), now, bytes(*after.workload)));
+  return said;
+}
+
+DifferenceReport compare_sides(const DiffSide& before, const DiffSide& after,
+                               const DiffArguments& arguments) {
+  DifferenceReport report{.before = before.shown, .after = after.shown};
+  SlowdownEvidence evidence;
+  const auto has_step = [](const DiffSide& side) { return side.workload || !side.steps.empty(); };
+  if (!before.all_reduces.empty() && !after.all_reduces.empty() &&
+      !(has_step(before) && has_step(after))) {
+    const std::optional<Bytes> size = largest_common(before, after);
+    if (!size)
+      throw InputError({arguments.after, "",
+                        "times no all-reduce of a size that " + arguments.before + " times",
+                        "Run both with the same -b, -e and -f"});
+    report.before.all_reduce = report.after.all_reduce = size;
+    report.difference = difference_of_logs(before, after, *size);
+    evidence.all_reduce_only = true;
+  } else if (!(has_step(before) && has_step(after)) &&
+             !(before.evidence.empty() && after.evidence.empty())) {
+    report.timed = false;
+  } else {
+    report.difference =
+        difference(breakdown_of(before, arguments.before), breakdown_of(after, arguments.after));
+    for (std::string& missing : what_is_missing(before, after))
+      report.difference.missing.push_back(std::move(missing));
+  }
+  report.warnings = other_jobs(before, after);
+  if (after.workload) {
+    report.late = late_ranks(*after.workload, arguments.gpus_per_node, after.joined);
+    evidence.on_cpu = after.workload->gpu == "CPU";
+  }
+  report.collectives = collectives_of(after);
+  if (arguments.pairs) {
+    report.pairs = read_pair_matrix(*arguments.pairs);
+    evidence.pairs = judge_pairs(*report.pairs);
+  }
+  if (before.kernels && after.kernels)
+    evidence.kernels = report.kernels = compare_kernels(*before.kernels, *after.kernels);
+  evidence.late = report.late;
+  evidence.late_difference = difference_of_late_rank(before, after, report);
+  evidence.before = find_problems(before.evidence);
+  evidence.now = find_problems(after.evidence);
+  // A change is of two sides: where the old one has no evidence, nothing is known to be new.
+  if (!before.evidence.empty()) evidence.changes = find_changes(before.evidence, after.evidence);
+  if (before.workload && after.workload)
+    evidence.settings = setting_changes(*before.workload, *after.workload);
+  report.findings = evidence.now;
+  for (const Finding& change : evidence.changes)
+    if (std::ranges::count(report.findings, change) == 0) report.findings.push_back(change);
+  if (before.workload && arguments.expected.cluster && report.timed)
+    expect(arguments.expected, before, after, report);
+  else if (arguments.expected.cluster)
+    report.warnings.emplace_back("--cluster: OLD is no recording, so there is nothing to simulate");
+  report.causes =
+      report.timed ? slowdown_causes(report.difference, evidence) : causes_of_findings(evidence);
+  if (!report.timed) {
+    for (const DiffSide* side : {&before, &after})
+      if (!has_step(*side))
+        report.difference.missing.push_back(fmt::format(
+            "{} has no step time: what a finding costs is not known; add one, as in \"{},104ms\"",
+            side->shown.source, side->shown.source));
+  }
+  for (const DiffSide* side : {&before, &after})
+    for (const std::string& warning : side->warnings)
+      if (std::ranges::count(report.warnings, warning) == 0) report.warnings.push_back(warning);
+  if (arguments.max_slowdown && !report.timed)
+    throw InputError({arguments.after, "", "--max-slowdown: there are no times to compare",
+                      "Add a step time to either side, as in \"nccl.log,104ms\""});
+  if (arguments.max_slowdown)
+    report.limit = DifferenceReport::Limit{
+        *arguments.max_slowdown, slowdown_above(report.difference, *arguments.max_slowdown)};
+  return report;
+}
+
+int run(const DiffArguments& arguments, const TypedLine& typed) {
+  const DiffSide before = read_diff_side(arguments.before, arguments.reading);
+  const DiffSide after = read_diff_side(arguments.after, arguments.reading);
+  const DifferenceReport report = compare_sides(before, after, arguments);
+  deliver({.json = [&] { return difference_json(report); },
+           .text = [&](const TerminalStyle& style) { return difference_text(report, style); },
+           .csv = [&] { return difference_csv(report); },
+           .command = typed.for_command("diff")},
+          arguments.output);
+  if (!report.limit || !report.limit->exceeded) return kOk;
+  print_error("ddpsim: " + slowdown_words(report));
+  return kRegression;
+}
+
+}  // namespace
+
+void add_diff(CLI::App& app, std::function<int()>& action) {
+  CLI::App* command = app.add_subcommand("diff",
+                                         "two measured steps: where the time between them went, "
+                                         "and why, with an honest \"unexplained\"");
+  const auto arguments = std::make_shared<DiffArguments>();
+  constexpr const char* kSide =
+      "trace, folder of them or FILE,FILE,… of several ranks, workload file, DDP logging data, "
+      "step "
+      "times (a file, FILE:COLUMN, 104ms), or nccl-tests log";
+  command->add_option("OLD", arguments->before, std::string("as it was: ") + kSide)->required();
+  command->add_option("NEW", arguments->after, "as it is now: the same, in any mixture")
+      ->required();
+  command
+      ->add_option(
+          "--max-slowdown", arguments->max_slowdown,
+          "percent (3 or 3%); exit code 4 when the step got longer by more, naming the row")
+      ->transform(percent_or_number())
+      ->check(number_between(0, 1e9));
+  command
+      ->add_option("--pairs", arguments->pairs,
+                   "bandwidths of pairs of nodes, A,B,busbw a line: which node is slow")
+      ->type_name("FILE");
+  command
+      ->add_option("--gpus-per-node", arguments->gpus_per_node,
+                   "ranks of a node: whether late ranks share a node or a slot")
+      ->check(CLI::Range(1, 1024));
+  command
+      ->add_option("--batch", arguments->reading.batch,
+                   "samples per GPU and step, where a side does not say")
+      ->check(CLI::Range(1, 1000000000));
+  {
+    const HelpGroup recording(*command, kRecordingGroup);
+    add_model_option(*command, arguments->reading.model);
+  }
+  add_expected_options(*command, arguments->expected);
+  add_output_options(*command, arguments->output, false);
+  add_length_options(*command, arguments->output);
+  add_example(*command, "ddpsim diff march/ today/ --max-slowdown 3%");
+  command->callback([&action, arguments, command] {
+    action = [arguments, command] { return run(*arguments, TypedLine(*command)); };
+  });
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,250 @@
+#include "diff_side.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <span>
+#include <system_error>
+
+#include "archive_calibration.hpp"
+#include "ddpsim/calibrate/measured_log.hpp"
+#include "ddpsim/calibrate/step_times.hpp"
+#include "ddpsim/formats/archive.hpp"
+#include "ddpsim/formats/files.hpp"
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/quantity.hpp"
+#include "ddpsim/traces/rank_group.hpp"
+#include "workload_source.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr const char* kWhatIsRead =
+    "Expected a trace, a folder of them or FILE,FILE,… of several ranks, a workload file, DDP "
+    "logging "
+    "data, step times (a file, FILE:COLUMN or 104ms), an nccl-tests log, NCCL's debug lines, an "
+    "environment, or an archive of scripts/collect.sh";
+/// Longer steps are of another unit.
+constexpr Duration kLongestStep = Duration::seconds(86400);
+constexpr std::int64_t kLargestText = 256LL << 20;
+
+bool exists(const std::string& path) {
+  std::error_code error;
+  return !path.empty() && std::filesystem::exists(path, error);
+}
+
+std::vector<std::string> items_of(const std::string& text) {
+  if (exists(text)) return {text};
+  std::vector<std::string> items;
+  std::size_t from = 0;
+  while (from <= text.size()) {
+    const std::size_t to = std::min(text.find(',', from), text.size());
+    // A file whose name has commas, and NCCL_ALGO=Ring,… behind a log's @, are one item each.
+    items.push_back(text.substr(from, to - from));
+    from = to + 1;
+  }
+  return items;
+}
+
+/// What the recorder left of each rank, in a folder; empty where it left none.
+std::vector<std::filesystem::path> recorder_files(const std::string& folder) {
+  std::vector<std::filesystem::path> files;
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error)) return files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (!entry.is_regular_file(error) || !is_recording(entry.path())) continue;
+    try {
+      if (import_file(entry.path(), {}).rank_trace) files.push_back(entry.path());
+    } catch (const InputError&) {  // another file of the folder's
+    }
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+class SideReader {
+ public:
+  SideReader(const std::string& text, const DiffReading& reading) : text_(text), reading_(reading) {
+    side_.shown.source = text;
+    options_.model = reading.model.value_or("");
+  }
+
+  DiffSide run() {
+    std::vector<std::filesystem::path> recordings;
+    for (const std::string& item : items_of(text_)) {
+      if (exists(item) && is_archive(item))
+        take_archive(item);
+      else if (exists(item) && is_recording(item))
+        recordings.emplace_back(item);
+      else if (const auto files = recorder_files(item); !files.empty())
+        recordings.insert(recordings.end(), files.begin(), files.end());
+      else
+        take_item(item);
+    }
+    if (recordings.size() == 1)
+      take_recording(import_file(recordings.front(), options_));
+    else if (!recordings.empty())
+      take_recording(import_ranks(recordings, options_));
+    std::error_code error;
+    if (!recordings.empty() && !std::filesystem::is_directory(recordings.front(), error))
+      side_.kernels = read_kernel_times(recordings.front());
+    side_.evidence = read_evidence(texts_);
+    if (!side_.evidence.empty() && kinds_.empty()) kinds_.emplace_back("evidence without times");
+    side_.shown.kind = fmt::to_string(fmt::join(kinds_, ", "));
+    if (reading_.batch && !side_.shown.samples_per_step_per_gpu)
+      side_.shown.samples_per_step_per_gpu = static_cast<double>(*reading_.batch);
+    return std::move(side_);
+  }
+
+ private:
+  void take_recording(Imported imported);
+  void take_archive(const std::string& path);
+  void take_item(const std::string& item);
+  void take_text(const std::string& item, const std::string& file);
+  void take_steps(MeasuredSteps measured);
+  void take_logs(const std::vector<MeasuredLog>& logs);
+
+  const std::string& text_;
+  const DiffReading& reading_;
+  ImportOptions options_;
+  std::vector<EvidenceText> texts_;
+  std::vector<std::string> kinds_;
+  DiffSide side_;
+};
+
+void SideReader::take_recording(Imported imported) {
+  if (side_.workload)
+    throw InputError({text_, "", "holds two recordings of a job",
+                      "Give one archive, or the traces of one job's ranks"});
+  Workload& workload = side_.workload.emplace(std::move(imported.workload));
+  side_.ddp_log = std::move(imported.ddp_log);
+  side_.joined = std::move(imported.joined);
+  for (std::string& warning : imported.warnings) side_.warnings.push_back(std::move(warning));
+  if (!imported.alone.empty()) side_.warnings.push_back(std::move(imported.alone));
+  kinds_.push_back(workload.ranks.size() > 1
+                       ? fmt::format("recordings of {} ranks", workload.ranks.size())
+                   : side_.ddp_log ? std::string("DDP logging data")
+                                   : std::string("a recording of one rank"));
+  if (workload.batch_per_gpu)
+    side_.shown.samples_per_step_per_gpu =
+        static_cast<double>(*workload.batch_per_gpu) * workload.recorded_with.accumulate;
+  if (imported.unprofiled_step) {
+    side_.steps = {*imported.unprofiled_step};
+    kinds_.emplace_back("its step without a profiler");
+  }
+}
+
+void SideReader::take_steps(MeasuredSteps measured) {
+  side_.steps = std::move(measured.steps);
+  kinds_.push_back(fmt::format("{} step times, {}", side_.steps.size(), measured.source));
+}
+
+void SideReader::take_logs(const std::vector<MeasuredLog>& logs) {
+  for (const MeasuredLog& log : logs) {
+    if (log.points.empty()) continue;
+    if (side_.all_reduces.empty()) kinds_.emplace_back("an all_reduce_perf log");
+    side_.log_ranks = log.ranks;
+    for (const MeasuredPoint& point : log.points)
+      side_.all_reduces.emplace_back(point.size, Duration::microseconds(point.time_us));
+    side_.warnings.insert(side_.warnings.end(), log.warnings.begin(), log.warnings.end());
+    return;  // of several shapes the first, in the order of the file
+  }
+}
+
+/// What is there is read; what is not leaves its part of the answer out.
+void SideReader::take_archive(const std::string& path) {
+  const Archive archive = read_archive(path);
+  kinds_.emplace_back("an archive");
+  side_.warnings.insert(side_.warnings.end(), archive.warnings.begin(), archive.warnings.end());
+  for (const ArchiveMember& member : archive.members) {
+    switch (member.kind) {
+      case ArchiveKind::ddp_log:
+      case ArchiveKind::nccl_log:
+      case ArchiveKind::environment:
+      case ArchiveKind::versions:
+      case ArchiveKind::pinning:
+      case ArchiveKind::gpus:
+      case ArchiveKind::devices:
+      case ArchiveKind::lspci:
+      case ArchiveKind::all_reduce_log:
+        texts_.push_back({.file = member.path,
+                          .text = member.bytes,
+                          .node = member.node ? fmt::format("node{}", *member.node) : ""});
+        break;
+      default:
+        break;
+    }
+  }
+  const bool recorded =
+      !archive.of(ArchiveKind::trace).empty() || !archive.of(ArchiveKind::ddp_log).empty();
+  if (recorded) {
+    try {
+      take_recording(import_file(path, options_));
+    } catch (const InputError& error) {
+      side_.warnings.push_back(fmt::format("its recordings cannot be used: {}", error.what()));
+    }
+  }
+  const auto times = archive.of(ArchiveKind::step_times);
+  if (!times.empty())
+    take_steps(parse_step_times(times.front()->bytes, archive.name_of(*times.front()), ""));
+  else if (archive.step)
+    side_.steps = {*archive.step};
+  if (archive.batch_size && !side_.shown.samples_per_step_per_gpu)
+    side_.shown.samples_per_step_per_gpu = *archive.batch_size;
+  if (!side_.workload && side_.steps.empty()) take_logs(logs_in(archive));
+}
+
+void SideReader::take_text(const std::string& item, const std::string& file) {
+  texts_.push_back({.file = std::filesystem::path(file).filename().string(),
+                    .text = read_file(file, kLargestText),
+                    .node = ""});
+  const bool is_evidence = !read_evidence(std::span(&texts_.back(), 1)).empty();
+  try {
+    const LogArgument argument = parse_log_argument(item);
+    const std::vector<MeasuredLog> logs = read_measured_logs(argument.path, argument.stated);
+    return take_logs(logs);
+  } catch (const InputError& error) {
+    if (error.diagnostic().message != kNoRow) throw;
+  }
+  try {
+    take_steps(read_step_times(file, ""));
+  } catch (const InputError&) {
+    if (is_evidence) return;
+    throw;
+  }
+}
+
+void SideReader::take_item(const std::string& item) {
+  if (exists(item)) return take_text(item, item);
+  const std::size_t at = item.rfind('@');
+  if (at != std::string::npos && exists(item.substr(0, at)))
+    return take_text(item, item.substr(0, at));
+  const Parsed<Duration> time = parse_duration(item);
+  if (time.value) {
+    if (*time.value <= Duration() || *time.value > kLongestStep)
+      throw InputError({item, "", "no step takes so long", "Check its unit"});
+    side_.steps.push_back(*time.value);
+    if (side_.steps.size() == 1) kinds_.emplace_back("a step time");
+    return;
+  }
+  const std::size_t colon = item.rfind(':');
+  if (colon != std::string::npos && exists(item.substr(0, colon)))
+    return take_steps(read_step_times(item.substr(0, colon), item.substr(colon + 1)));
+  if (!is_workload(item))
+    throw InputError({item, "", "no such file, and no time either", kWhatIsRead});
+  LoadedWorkload loaded = load_workload(item, reading_.model);
+  Imported imported;
+  imported.workload = std::move(loaded.workload);
+  imported.warnings = std::move(loaded.warnings);
+  take_recording(std::move(imported));
+}
+
+}  // namespace
+
+DiffSide read_diff_side(const std::string& text, const DiffReading& reading) {
+  return SideReader(text, reading).run();
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,44 @@
+#include "evidence_warnings.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "ddpsim/calibrate/evidence.hpp"
+#include "ddpsim/formats/files.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr std::int64_t kLargestEvidence = 64 << 20;
+
+std::vector<std::string> warnings_in(std::string text, const std::string& file) {
+  const std::vector<EvidenceText> texts = {{.file = std::filesystem::path(file).filename().string(),
+                                            .text = std::move(text),
+                                            .node = {}}};
+  std::vector<std::string> warnings;
+  for (const Finding& finding : find_problems(read_evidence(texts)))
+    warnings.push_back(fmt::format("{}: {}", finding.place, finding.says));
+  return warnings;
+}
+
+}  // namespace
+
+std::vector<std::string> warnings_in_workload(const std::string& file) {
+  return warnings_in(read_file(file, kLargestEvidence), file);
+}
+
+std::vector<std::string> warnings_in_cluster(const std::string& cluster) {
+  std::error_code error;
+  for (const std::string& name : {cluster, cluster.substr(0, cluster.find(' ')),
+                                  cluster.substr(0, cluster.find_last_of('@'))}) {
+    if (!std::filesystem::is_regular_file(name, error)) continue;
+    std::string text = read_file(name, kLargestEvidence);
+    const std::size_t first = text.find_first_not_of(" \t\r\n");
+    if (first == std::string::npos || text[first] == '{' || text[first] == '<') return {};
+    return warnings_in(std::move(text), name);
+  }
+  return {};
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,396 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "ddpsim/reports/difference_report.hpp"
+#include "loss_lines.hpp"
+#include "text_layout.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr std::size_t kMostCauses = 4;  ///< shown where not all was asked for
+constexpr int kDigits = 3;
+
+Duration size_of(Duration time) {
+  return std::max(time, -time);
+}
+
+std::string label_of(StepPart part, const StepBreakdown& after) {
+  if (part == StepPart::kernels) return "the model's kernels";
+  if (part == StepPart::all_reduce_transfer) return "all-reduce transfer";
+  if (part == part_of(LossCause::slowest_gpu))
+    return after.waited_for ? fmt::format("waiting for rank {}", *after.waited_for)
+                            : "waiting for other ranks";
+  if (part == part_of(LossCause::launch_bound)) return "launch gaps (host)";
+  if (part == part_of(LossCause::copies)) return "DDP's copies";
+  if (part == part_of(LossCause::unexplained)) return "unexplained";
+  return std::string(
+      label_of(static_cast<LossCause>(index_of(part) - index_of(StepPart::first_cause))));
+}
+
+class DifferenceText {
+ public:
+  DifferenceText(const DifferenceReport& report, const TerminalStyle& style)
+      : report_(report),
+        difference_(report.difference),
+        style_(style),
+        unit_(unit_for(std::max(difference_.before.step, difference_.after.step))) {}
+
+  std::string run() {
+    if (report_.timed) {
+      verdict();
+      sides();
+      waterfall();
+      kernels();
+    } else {
+      evidence_alone();
+    }
+    causes();
+    findings();
+    late();
+    pairs();
+    notes();
+    return std::move(text_);
+  }
+
+ private:
+  void paragraph(const std::string& text, std::size_t indent = 0) {
+    text_ += wrapped(text, style_.width, indent);
+  }
+  std::string signed_time(Duration time) const {
+    const std::string text = time_text(size_of(time), kDigits, unit_);
+    return (time < Duration() ? "-" : "+") + text;
+  }
+  void evidence_alone();
+  void verdict();
+  void sides();
+  void waterfall();
+  void kernels();
+  void causes();
+  void findings();
+  void late();
+  void pairs();
+  void notes();
+
+  const DifferenceReport& report_;
+  const StepDifference& difference_;
+  const TerminalStyle& style_;
+  const TimeUnit unit_;
+  std::string text_;
+};
+
+void DifferenceText::evidence_alone() {
+  const std::size_t count = report_.findings.size();
+  text_ +=
+      bold(wrapped(fmt::format("No times to compare; {}.",
+                               count == 0 ? "and nothing in the evidence costs time or has changed"
+                                          : counted(count, "finding")),
+                   style_.width, 0),
+           style_);
+}
+
+void DifferenceText::verdict() {
+  const bool all_reduce = report_.before.all_reduce.has_value();
+  const std::string what =
+      all_reduce ? fmt::format("all-reduce of {} bytes", report_.before.all_reduce->count())
+                 : "step";
+  const auto both =
+      fmt::format("{} before, {} now", time_text(difference_.before.step, kDigits, unit_),
+                  time_text(difference_.after.step, kDigits, unit_));
+  std::string first;
+  if (!difference_.beyond_noise()) {
+    first = fmt::format("No difference larger than noise: {} {} ({:+.1f} %).", what, both,
+                        difference_.percent());
+  } else {
+    first =
+        fmt::format("{:.1f} % {}: {} {}", std::max(difference_.percent(), -difference_.percent()),
+                    difference_.change > Duration() ? "slower" : "faster", what, both);
+    const DifferenceRow* most = nullptr;
+    for (const DifferenceRow& row : difference_.rows)
+      if ((row.change > Duration()) == (difference_.change > Duration()) &&
+          row.change != Duration() &&
+          (most == nullptr || size_of(row.change) > size_of(most->change)))
+        most = &row;
+    const bool told =
+        most != nullptr && !all_reduce && most->part != part_of(LossCause::unexplained);
+    if (told)
+      first +=
+          fmt::format("; most of it {}: {}{}", label_of(most->part, difference_.after),
+                      most->bound == Bound::upper ? "at most " : "", signed_time(most->change));
+    else if (!all_reduce)
+      first += "; where, these two do not tell";
+    first += '.';
+  }
+  text_ += bold(wrapped(first, style_.width, 0), style_);
+}
+
+void DifferenceText::sides() {
+  const auto side = [&](std::string_view name, const DifferenceSide& of,
+                        const StepBreakdown& breakdown) {
+    std::string line = fmt::format("{}: {}, {}", name, printable(of.source), of.kind);
+    if (of.samples_per_step_per_gpu)
+      line += fmt::format(
+          "; {} samples/s per GPU",
+          significant(*of.samples_per_step_per_gpu / breakdown.step.seconds(), kDigits));
+    if (const auto efficiency = efficiency_percent(breakdown))
+      line += fmt::format("; {:.1f} % of the step is the model's kernels", *efficiency);
+    if (breakdown.steps > 1) line += fmt::format("; {} steps", breakdown.steps);
+    text_ += dim(wrapped(line + ".", style_.width, 2), style_);
+  };
+  side("before", report_.before, difference_.before);
+  side("now", report_.after, difference_.after);
+}
+
+void DifferenceText::waterfall() {
+  if (report_.before.all_reduce) return;
+  Duration largest;
+  for (const DifferenceRow& row : difference_.rows)
+    largest = std::max(largest, size_of(row.change));
+  const int decimals = decimals_for(in_unit(std::max(largest, difference_.noise), unit_));
+  const auto shown = [&](Duration time) { return fixed(in_unit(time, unit_), decimals); };
+  std::vector<double> parts;
+  std::vector<DifferenceRow> rows = difference_.rows;
+  std::erase_if(rows, [&](const DifferenceRow& row) {
+    const auto nothing = [&](Duration time) {
+      return rounds_to_zero(in_unit(time, unit_), decimals);
+    };
+    return nothing(row.before) && nothing(row.after) && row.bound == Bound::none &&
+           row.part != part_of(LossCause::unexplained);
+  });
+  for (const DifferenceRow& row : rows) parts.push_back(in_unit(row.change, unit_));
+  std::size_t kept = 0;  // the unexplained takes what rounding leaves, where it is there
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (rows[i].part == part_of(LossCause::unexplained)) kept = i;
+  const std::vector<std::string> changes =
+      adding_up(parts, in_unit(difference_.change, unit_), decimals, kept);
+  const bool expected = report_.expected_change.has_value();
+  const bool points = difference_.before.parts_known && difference_.after.parts_known;
+  std::vector<Column> columns = {{"where the step changed"},
+                                 {"before", Align::right, 3},
+                                 {"now", Align::right, 3},
+                                 {std::string(name_of(unit_)), Align::right},
+                                 {"may be", Align::left, 2}};
+  if (points) columns.push_back({"points", Align::right, 1});
+  if (expected) columns.push_back({"expected", Align::right, 1});
+  Table table(columns);
+  const auto signed_number = [](std::string number) {
+    return number.starts_with('-') ? number : "+" + number;
+  };
+  const auto line = [&](const std::string& label, Duration before, Duration now, std::string change,
+                        std::string interval, std::string of_points,
+                        std::optional<Duration> model) {
+    std::vector<std::string> cells = {label, shown(before), shown(now), std::move(change),
+                                      std::move(interval)};
+    if (points) cells.push_back(std::move(of_points));
+    if (expected) cells.push_back(model ? signed_number(shown(*model)) : "");
+    table.add_row(std::move(cells));
+  };
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const DifferenceRow& row = rows[i];
+    const std::string bound = row.bound == Bound::upper   ? " (at most)"
+                              : row.bound == Bound::lower ? " (at least)"
+                                                          : "";
+    line(label_of(row.part, difference_.after) + bound, row.before, row.after,
+         signed_number(changes[i]),
+         fmt::format("{} to {}", signed_number(shown(row.low)), signed_number(shown(row.high))),
+         fmt::format("{:+.1f}", row.points), row.expected);
+  }
+  const auto old_efficiency = efficiency_percent(difference_.before);
+  const auto new_efficiency = efficiency_percent(difference_.after);
+  line("step", difference_.before.step, difference_.after.step,
+       signed_number(fixed(in_unit(difference_.change, unit_), decimals)),
+       fmt::format("noise {}", shown(difference_.noise)),
+       old_efficiency && new_efficiency ? fmt::format("{:+.1f}", *new_efficiency - *old_efficiency)
+                                        : "",
+       report_.expected_change);
+  text_ += '\n' + table.text(style_);
+  if (points) {
+    const auto& a = difference_.before.kernels;
+    const auto& b = difference_.after.kernels;
+    paragraph(fmt::format("Kernels, the denominator: forward {}, backward {}, optimizer {}.",
+                          signed_time(b.forward - a.forward), signed_time(b.backward - a.backward),
+                          signed_time(b.optimizer - a.optimizer)));
+  }
+  if (!report_.expected_of.empty())
+    paragraph(fmt::format("Expected: {}.", printable(report_.expected_of)));
+}
+
+void DifferenceText::kernels() {
+  if (!report_.kernels || report_.kernels->rows.empty()) return;
+  Table table({{"kernels by kind"},
+               {"before", Align::right},
+               {"now", Align::right},
+               {std::string(name_of(unit_)), Align::right},
+               {"number before", Align::right, 2},
+               {"now", Align::right, 1}});
+  Duration largest;
+  for (const auto& row : report_.kernels->rows)
+    largest = std::max(largest, size_of(row.after.time - row.before.time));
+  const int decimals = decimals_for(in_unit(largest, unit_));
+  const std::size_t most = style_.most_lines == 0 ? report_.kernels->rows.size() : 5;
+  for (std::size_t i = 0; i < std::min(most, report_.kernels->rows.size()); ++i) {
+    const KernelComparison::Row& row = report_.kernels->rows[i];
+    const double change = in_unit(row.after.time - row.before.time, unit_);
+    table.add_row(
+        {std::string(name_of(row.kind)), fixed(in_unit(row.before.time, unit_), decimals),
+         fixed(in_unit(row.after.time, unit_), decimals), fmt::format("{:+.{}f}", change, decimals),
+         fmt::format("{:.0f}", row.before.count), fmt::format("{:.0f}", row.after.count)});
+  }
+  text_ += '\n' + table.text(style_);
+}
+
+void DifferenceText::causes() {
+  if (report_.causes.empty()) return;
+  text_ += '\n';
+  const std::size_t most = style_.most_lines == 0 ? report_.causes.size() : kMostCauses;
+  std::size_t number = 0;
+  for (const SlowdownCause& cause : report_.causes) {
+    if (number == most) break;
+    ++number;
+    paragraph(fmt::format("{}. {}: {}", number, cause.what,
+                          printable(fmt::to_string(fmt::join(cause.evidence, "; ")))),
+              3);
+  }
+  if (report_.causes.size() > most)
+    paragraph(fmt::format("   … and {} more (--verbose, --json).", report_.causes.size() - most),
+              3);
+  paragraph(fmt::format("To decide{}: {}.",
+                        report_.causes.size() > 1 ? " between the first two" : "",
+                        report_.causes.front().decide_by));
+}
+
+void DifferenceText::findings() {
+  if (report_.findings.empty()) return;
+  text_ += '\n';
+  for (const Finding& finding : report_.findings)
+    paragraph(fmt::format("found: {} ({})", printable(finding.says), printable(finding.place)), 7);
+}
+
+void DifferenceText::late() {
+  if (!report_.late) return;
+  const LateRanks& late = *report_.late;
+  std::vector<LateRank> order = late.ranks;
+  std::ranges::stable_sort(
+      order, [](const LateRank& a, const LateRank& b) { return a.caused > b.caused; });
+  text_ += '\n';
+  std::string first;
+  const std::string ranks = fmt::to_string(fmt::join(late.late, ", "));
+  switch (late.pattern) {
+    case LatePattern::nobody:
+      first = "Who is late: nobody; ranks wait for each other less than 1 % of a step";
+      break;
+    case LatePattern::one_rank: {
+      const auto rank = std::ranges::find(late.ranks, late.late.front(), &LateRank::rank);
+      const bool own = !rank->work || *rank->work == StepPart::kernels ||
+                       *rank->work == part_of(LossCause::launch_bound) ||
+                       *rank->work == part_of(LossCause::input) ||
+                       *rank->work == part_of(LossCause::unexplained);
+      first = fmt::format(
+          "Who is late: rank {}, in nearly every step: {}", ranks,
+          own ? std::string("its node or its slot, not the data")
+              : "by " + label_of(*rank->work, difference_.after) + ", so not for its own slowness");
+      break;
+    }
+    case LatePattern::several:
+      first = fmt::format(
+          "Who is late: ranks {}, in nearly every step; whether they share a node or a slot shows "
+          "with --gpus-per-node",
+          ranks);
+      break;
+    case LatePattern::node:
+      first = fmt::format("Who is late: ranks {}, all of one node: the node", ranks);
+      break;
+    case LatePattern::slot:
+      first = fmt::format("Who is late: ranks {}, the same place on each node: the slot", ranks);
+      break;
+    case LatePattern::wandering:
+      first = "Who is late: another rank in each step: the data, or chance";
+      break;
+    case LatePattern::unknown:
+      first = fmt::format("Who is late: rank {} in what was recorded; {} tell no node from data",
+                          order.front().rank, counted(late.steps, "step"));
+      break;
+  }
+  paragraph(first + (late.complete
+                         ? "."
+                         : ". Not all ranks were recorded: the last may be one that is missing."));
+  if (late.pattern == LatePattern::nobody) return;
+  Table table({{"rank"},
+               {"last in", Align::right},
+               {"others wait", Align::right},
+               {"it waits", Align::right},
+               {"longer than the others in", Align::left, 1}});
+  const std::size_t most =
+      style_.most_lines == 0 ? order.size() : std::min<std::size_t>(order.size(), 8);
+  for (std::size_t i = 0; i < most; ++i) {
+    const LateRank& rank = order[i];
+    std::string work;
+    if (rank.work)
+      work = fmt::format("{}{}, {}", rank.phase.empty() ? "" : std::string(rank.phase) + " ",
+                         name_of(*rank.work), time_text(rank.longer, kDigits, unit_));
+    table.add_row(
+        {std::to_string(rank.rank), fmt::format("{} of {}", rank.times_last, late.collectives),
+         time_text(rank.caused, kDigits, unit_), time_text(rank.waited, kDigits, unit_), work});
+  }
+  text_ += table.text(style_);
+  for (const RankCollectiveLine& one : report_.collectives) {
+    if (style_.most_lines != 0) break;  // --verbose
+    std::string waits;
+    for (const auto& [rank, wait] : one.waits)
+      waits += fmt::format("{}{}: {}", waits.empty() ? "" : ", ", rank, time_text(wait, kDigits));
+    paragraph(fmt::format("{}{}: transfer {}, rank {} last; waits {}", one.operation,
+                          one.bytes ? fmt::format(" of {} bytes", one.bytes->count()) : "",
+                          time_text(one.transfer, kDigits), one.last_rank, waits),
+              2);
+  }
+}
+
+void DifferenceText::pairs() {
+  if (!report_.pairs) return;
+  const PairVerdict verdict = judge_pairs(*report_.pairs);
+  text_ += '\n';
+  std::string line = fmt::format("Pairs of nodes: fastest {} GB/s, {} of {} below {:.0f} % of it",
+                                 significant(verdict.fastest_gbps, kDigits), verdict.slow.size(),
+                                 report_.pairs->pairs.size(), 100 * kSlowPair);
+  if (!verdict.slow_nodes.empty())
+    line += fmt::format("; slow: node{} {} (the other node of each such pair is fast with another)",
+                        verdict.slow_nodes.size() > 1 ? "s" : "",
+                        printable(fmt::to_string(fmt::join(verdict.slow_nodes, ", "))));
+  for (const PairBandwidth& pair : verdict.slow_paths)
+    line += fmt::format("; the path between {} and {}: both are fast with another",
+                        printable(pair.a), printable(pair.b));
+  for (const PairBandwidth& pair : verdict.undecided)
+    line +=
+        fmt::format("; {} or {}: neither is fast with any{}", printable(pair.a), printable(pair.b),
+                    verdict.fast_nodes.empty()
+                        ? ""
+                        : ", measure each with " + printable(verdict.fast_nodes.front()));
+  paragraph(line + ".");
+}
+
+void DifferenceText::notes() {
+  for (const std::string& one : difference_.missing) paragraph("missing: " + printable(one), 9);
+  for (const std::string& warning : report_.warnings)
+    paragraph("warning: " + printable(warning), 9);
+}
+
+}  // namespace
+
+std::string difference_text(const DifferenceReport& report, const TerminalStyle& style) {
+  return DifferenceText(report, style).run();
+}
+
+std::string slowdown_words(const DifferenceReport& report) {
+  const Slowdown& slowdown = *report.limit->exceeded;
+  std::string text = fmt::format("{:.2f} % slower, above --max-slowdown {:g}%", slowdown.percent,
+                                 report.limit->percent);
+  if (slowdown.row)
+    text += fmt::format("; most of it {}: {}", name_of(slowdown.row->part),
+                        "+" + time_text(slowdown.row->change, kDigits));
+  if (!report.difference.beyond_noise()) text += "; within what two runs of one thing differ by";
+  return text;
+}
+
+}  // namespace ddpsim

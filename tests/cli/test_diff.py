@@ -1,0 +1,157 @@
+"""`ddpsim diff` on recordings of real jobs changed on purpose (tests/lab/diff.py made them), and on what cannot be compared."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import test_ci_example
+from command import BINARY, ROOT, ddpsim
+
+LAB = ROOT / "tests" / "golden" / "inputs" / "lab"
+INPUTS = LAB.parent
+
+
+def diff(before, after, *options):
+    return ddpsim("diff", str(before), str(after), "--json", *options)
+
+
+class Changes(unittest.TestCase):
+    """What was done to a job comes first, in its row within 10 %, and less than 10 % of the change is unexplained."""
+
+    def check(self, name, cause, row=None, us=None):
+        answer = diff(LAB / "base", LAB / name).json()
+        rows = {one["cause"]: one["us"] for one in answer["rows"]}
+        self.assertAlmostEqual(sum(rows.values()), answer["after"]["step_us"] - answer["before"]["step_us"], places=5)
+        self.assertEqual(answer["causes"][0]["class"], cause)
+        self.assertLess(abs(rows.get("unexplained", 0)), 0.1 * abs(answer["change_us"]))
+        if row is not None:
+            self.assertLess(abs(rows[row] - us), 0.1 * us, rows)
+        return answer
+
+    def test_slower_link(self):
+        self.check("slower-link", "network_slower", "all_reduce_transfer", 16 * 2**20 * 8 / (1448 / 1514) * (1 / 500 - 1 / 1000))
+
+    def test_slow_rank(self):
+        answer = self.check("slow-rank", "slow_rank", "slowest_gpu", 15000)
+        waits = next(row for row in answer["rows"] if row["cause"] == "slowest_gpu")
+        self.assertEqual(waits["rank"], 1)
+        late = answer["late_ranks"]
+        self.assertEqual((late["pattern"], late["late"]), ("one_rank", [1]))
+        self.assertEqual((late["ranks"][1]["longer_in"], late["ranks"][1]["phase"]), ("kernels", "backward"))
+
+    def test_sleeping_loader(self):
+        self.check("sleeping-loader", "data_loading", "input", 30000)
+
+    def test_buffers(self):
+        answer = self.check("buffers", "buffers_broadcast", "slowest_gpu", 2_000_000 * 4 * 8 / (1448 / 1514) / 1000)
+        self.assertEqual(answer["late_ranks"]["ranks"][1]["longer_in"], "buffer_broadcast")
+
+    def test_tiny_buckets(self):
+        answer = diff(LAB / "many", LAB / "tiny-buckets").json()
+        self.assertGreater(answer["change_us"], answer["noise_us"])
+        self.assertEqual(answer["causes"][0]["class"], "bucket_sizes")
+
+    def test_the_same_twice_is_noise(self):
+        answer = diff(LAB / "base", LAB / "again").json()
+        self.assertFalse(answer["beyond_noise"])
+        self.assertEqual(answer["causes"], [])
+        text = ddpsim("diff", str(LAB / "base"), str(LAB / "again")).out
+        self.assertTrue(text.startswith("No difference larger than noise"), text)
+
+    def test_one_rank_alone_gives_bounds_that_hold_what_all_ranks_tell(self):
+        one = diff(LAB / "base" / "step-rank0.json", LAB / "slow-rank" / "step-rank0.json").json()
+        rows = {row["cause"]: row for row in one["rows"]}
+        self.assertEqual(rows["all_reduce_transfer"]["bound"], "upper")
+        self.assertEqual(rows["slowest_gpu"]["bound"], "lower")
+        for row in diff(LAB / "base", LAB / "slow-rank").json()["rows"]:
+            if row["cause"] in ("all_reduce_transfer", "slowest_gpu"):
+                self.assertLessEqual(rows[row["cause"]]["low_us"], row["us"])
+                self.assertGreaterEqual(rows[row["cause"]]["high_us"], row["us"])
+        self.assertIn("all ranks", one["causes"][0]["decide_by"])
+
+
+class Sides(unittest.TestCase):
+    def test_any_mixture_answers_what_it_can(self):
+        answer = diff(LAB / "base", "200ms").json()
+        self.assertEqual([row["cause"] for row in answer["rows"]], ["unexplained"])
+        self.assertEqual(len(answer["missing"]), 1)
+        self.assertEqual(answer["causes"][0]["class"], "unknown")
+
+    def test_a_log_beside_a_step_time_says_what_went_wrong(self):
+        with tempfile.TemporaryDirectory() as folder:
+            log = pathlib.Path(folder, "nccl.log")
+            log.write_text("node0:12:12 [0] NCCL INFO NCCL_P2P_LEVEL set by environment to LOC\n")
+            answer = diff("104ms", f"{log},150ms").json()
+        self.assertEqual(answer["causes"][0]["class"], "peer_to_peer_off")
+        self.assertEqual(answer["causes"][1]["class"], "unknown")
+
+    def test_logs_without_times_are_compared_by_what_they_say(self):
+        with tempfile.TemporaryDirectory() as folder:
+            old, new = pathlib.Path(folder, "old.log"), pathlib.Path(folder, "new.log")
+            old.write_text("node0:12:12 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB\n"
+                           "node0:12:12 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA\n")
+            new.write_text("node0:12:12 [0] NCCL INFO NET/Socket : Using [0]eth0:10.0.0.1<0>\n"
+                           "node0:12:12 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/Socket/0\n")
+            answer = diff(old, new).json()
+            refused = ddpsim("diff", str(old), str(new), "--max-slowdown", "3")
+        self.assertIsNone(answer["before"]["step_us"])
+        self.assertEqual(answer["rows"], [])
+        self.assertEqual(answer["causes"][0]["class"], "socket_instead_of_ib")
+        self.assertEqual(refused.code, 3)
+        self.assertIn("no times", refused.err)
+
+    def test_samples_per_second_are_said_first(self):
+        text = ddpsim("diff", "100ms", "110ms", "--batch", "32").out
+        self.assertIn("320 samples/s per GPU", text)
+        answer = diff("100ms", "110ms", "--batch", "32").json()
+        self.assertAlmostEqual(answer["before"]["samples_per_s_per_gpu"], 320)
+
+    def test_another_model_is_said(self):
+        answer = diff(LAB / "base", LAB / "many").json()
+        self.assertTrue(any("another model" in warning for warning in answer["warnings"]))
+
+    def test_points_sum_to_the_change_of_efficiency(self):
+        answer = diff(LAB / "base", LAB / "slower-link").json()
+        self.assertAlmostEqual(sum(row["points"] for row in answer["rows"]),
+                               answer["after"]["efficiency_percent"] - answer["before"]["efficiency_percent"], places=4)
+
+
+class Check(unittest.TestCase):
+    def test_exit_code_and_row(self):
+        done = ddpsim("diff", str(LAB / "base"), str(LAB / "sleeping-loader"), "--max-slowdown", "3%")
+        self.assertEqual(done.code, 4)
+        self.assertIn("input", done.err)
+        limit = json.loads(diff(LAB / "base", LAB / "sleeping-loader", "--max-slowdown", "3").out)["limit"]
+        self.assertEqual(limit, {"max_slowdown_percent": 3, "exceeded": True, "row": "input"})
+        self.assertEqual(ddpsim("diff", "100ms", "102ms", "--max-slowdown", "3%").code, 0)
+        self.assertEqual(ddpsim("diff", "100ms", "104ms", "--max-slowdown", "3%").code, 4)
+
+    def test_the_example_workflow_stops_what_is_slower(self):
+        text = (ROOT / "scripts" / "examples" / "ddpsim-diff-ci.yml").read_text()
+        self.assertNotIn("\t", text)
+        self.assertEqual(text.count("${{"), text.count("}}"))
+        script = test_ci_example.steps(text)["No slower than main"]
+        for today, code in (("again", 0), ("slow-rank", 4)):
+            with self.subTest(today), tempfile.TemporaryDirectory() as folder:
+                folder = pathlib.Path(folder)
+                shutil.copytree(LAB / "base", folder / "main")
+                shutil.copytree(LAB / today, folder / "today")
+                (folder / "bin").mkdir()
+                (folder / "bin" / "ddpsim").symlink_to(BINARY)
+                done = subprocess.run(
+                    ["bash", "-eo", "pipefail", "-c", script], cwd=folder, capture_output=True, encoding="utf-8",
+                    env={**os.environ, **test_ci_example.settings(text), "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
+                         "GITHUB_STEP_SUMMARY": str(folder / "summary.md")})
+                self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+                self.assertIn("172 ms before", (folder / "summary.md").read_text())
+
+    def test_bad_limits_are_usage(self):
+        self.assertEqual(ddpsim("diff", "1ms", "2ms", "--max-slowdown", "fast").code, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

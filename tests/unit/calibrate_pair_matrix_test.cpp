@@ -1,0 +1,55 @@
+// Pairs of nodes: what a table may be, and which node it shows to be slow.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "complaint.hpp"
+#include "ddpsim/calibrate/pair_matrix.hpp"
+
+namespace ddpsim {
+namespace {
+
+PairVerdict judged(const std::string& text) {
+  return judge_pairs(parse_pair_matrix(text, "pairs.csv"));
+}
+
+TEST_CASE("pair matrix: the node without a fast pair is slow, where the other has one") {
+  const PairVerdict verdict = judged("node,node,busbw\na,b,90\nb,c,88\nc,d,50\na,d,49\n");
+  CHECK(verdict.slow_nodes == std::vector<std::string>{"d"});
+  CHECK(verdict.slow.size() == 2);
+  CHECK(verdict.undecided.empty());
+  CHECK(verdict.slow_paths.empty());
+}
+
+TEST_CASE("pair matrix: two nodes that are fast with others have a slow path between them") {
+  const PairVerdict verdict = judged("a b 90\nc d 90\na c 40\n");
+  CHECK(verdict.slow_nodes.empty());
+  REQUIRE(verdict.slow_paths.size() == 1);
+  CHECK(verdict.slow_paths.front().b == "c");
+}
+
+TEST_CASE("pair matrix: two nodes without a fast pair stay undecided, and a fast one is named") {
+  const PairVerdict verdict = judged("# GB/s\na,b,90\nc,d,40\n");
+  CHECK(verdict.undecided.size() == 1);
+  CHECK(verdict.slow_nodes.empty());
+  CHECK(verdict.fast_nodes == std::vector<std::string>{"a", "b"});
+}
+
+TEST_CASE("pair matrix: a few per cent are no slow node") {
+  CHECK(judged("a,b,90\nc,d,75\n").slow.empty());
+}
+
+TEST_CASE("pair matrix: what is none is said with its line") {
+  const auto complaint = [](const std::string& text) {
+    return complaint_of([&] { parse_pair_matrix(text, "pairs.csv"); });
+  };
+  CHECK(complaint("").find("no pair") != std::string::npos);
+  CHECK(complaint("a,b\n").find("line 1") != std::string::npos);
+  CHECK(complaint("a,b,9\na,c,fast\n").find("line 2") != std::string::npos);
+  CHECK(complaint("a,b,-3\n").find("no bandwidth") != std::string::npos);
+  CHECK(complaint("a,a,3\n").find("itself") != std::string::npos);
+  CHECK(complaint(",b,3\n").find("no name") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace ddpsim

@@ -1,0 +1,264 @@
+// Causes and their order, rule by rule; then the sixteen public regressions.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "data_files.hpp"
+#include "ddpsim/calibrate/evidence.hpp"
+#include "ddpsim/calibrate/setting_changes.hpp"
+#include "ddpsim/calibrate/slowdown_causes.hpp"
+
+namespace ddpsim {
+namespace {
+
+Duration ms(double value) {
+  return Duration::milliseconds(value);
+}
+
+/// A step of 100 ms in which one part takes so much more.
+StepDifference grown(StepPart part, double by_ms, Bound bound = Bound::none) {
+  StepBreakdown before = step_alone({ms(100)});
+  before.parts_known = true;
+  before[LossCause::unexplained] = {.known = true};
+  before[StepPart::kernels] = {.time = ms(60), .low = ms(60), .high = ms(60), .known = true};
+  before[part].known = true;
+  before[part].time += ms(40);
+  StepBreakdown after = before;
+  after.step += ms(by_ms);
+  after[part].time += ms(by_ms);
+  after[part].bound = bound;
+  return difference(before, after);
+}
+
+std::vector<std::string> classes(const std::vector<SlowdownCause>& causes) {
+  std::vector<std::string> names;
+  for (const SlowdownCause& cause : causes) names.push_back(cause.what);
+  return names;
+}
+
+bool has(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::count(names, name) > 0;
+}
+
+TEST_CASE(
+    "causes: none where the difference is noise, and every one has evidence and a next "
+    "measurement") {
+  CHECK(slowdown_causes(grown(StepPart::kernels, 1), {}).empty());
+  for (const StepPart part : all_step_parts()) {
+    CAPTURE(std::string(name_of(part)));
+    const auto causes = slowdown_causes(grown(part, 20), {});
+    REQUIRE_FALSE(causes.empty());
+    for (const SlowdownCause& cause : causes) {
+      CHECK_FALSE(cause.evidence.empty());
+      CHECK_FALSE(cause.decide_by.empty());
+    }
+    CHECK(std::ranges::is_sorted(causes, std::ranges::greater(), &SlowdownCause::weight));
+  }
+}
+
+TEST_CASE("causes: a row names its own first") {
+  const auto first = [](StepPart part, Bound bound = Bound::none) {
+    return slowdown_causes(grown(part, 20, bound), {}).front().what;
+  };
+  CHECK(first(StepPart::kernels) == "clocks_held_down");
+  CHECK(first(StepPart::all_reduce_transfer) == "network_slower");
+  CHECK(first(part_of(LossCause::input)) == "data_loading");
+  CHECK(first(part_of(LossCause::buffer_broadcast)) == "buffers_broadcast");
+  CHECK(first(part_of(LossCause::launch_bound)) == "host_threads");
+  CHECK(first(part_of(LossCause::slowest_gpu)) == "slow_rank");
+  CHECK(first(part_of(LossCause::unexplained)) == kUnknownCause);
+  SlowdownEvidence on_cpu;
+  on_cpu.on_cpu = true;
+  CHECK(slowdown_causes(grown(StepPart::kernels, 20), on_cpu).front().what == "host_threads");
+}
+
+TEST_CASE("causes: a tail of one rank may be waiting, and all ranks' traces would tell") {
+  const auto causes = slowdown_causes(grown(StepPart::all_reduce_transfer, 20, Bound::upper), {});
+  CHECK(has(classes(causes), "slow_rank"));
+  CHECK(causes.front().decide_by.find("all ranks") != std::string::npos);
+  CHECK_FALSE(
+      has(classes(slowdown_causes(grown(StepPart::all_reduce_transfer, 20), {})), "slow_rank"));
+}
+
+TEST_CASE("causes: a finding that is new comes before what the row may mean") {
+  SlowdownEvidence evidence;
+  evidence.now = {{FindingClass::socket_instead_of_ib, "sockets", "log:3"}};
+  const auto transfer = grown(StepPart::all_reduce_transfer, 20);
+  CHECK(slowdown_causes(transfer, evidence).front().what == "socket_instead_of_ib");
+  evidence.before = evidence.now;  // it was so before
+  CHECK_FALSE(has(classes(slowdown_causes(transfer, evidence)), "socket_instead_of_ib"));
+  evidence.before.clear();  // its row did not grow
+  const auto causes = slowdown_causes(grown(part_of(LossCause::input), 20), evidence);
+  CHECK(causes.front().what == "data_loading");
+  CHECK(has(classes(causes), "socket_instead_of_ib"));
+}
+
+TEST_CASE(
+    "causes: a finding beside a step time alone comes before unknown, another version behind it") {
+  const StepDifference bare = difference(step_alone({ms(100)}), step_alone({ms(150)}));
+  CHECK(slowdown_causes(bare, {}).front().what == kUnknownCause);
+  SlowdownEvidence evidence;
+  evidence.changes = {{FindingClass::version_changed, "NCCL 2.18, now 2.20", "log:1"}};
+  CHECK(classes(slowdown_causes(bare, evidence))[0] == kUnknownCause);
+  CHECK(classes(slowdown_causes(bare, evidence))[1] == "version_changed");
+  evidence.now = {{FindingClass::blocking_launches, "CUDA_LAUNCH_BLOCKING=1", "env:1"}};
+  CHECK(slowdown_causes(bare, evidence).front().what == "blocking_launches");
+}
+
+TEST_CASE("causes: what got faster is not put down to today's problems") {
+  SlowdownEvidence evidence;
+  evidence.now = {{FindingClass::socket_instead_of_ib, "sockets", "log:3"}};
+  const auto causes = slowdown_causes(grown(StepPart::all_reduce_transfer, -20), evidence);
+  CHECK_FALSE(has(classes(causes), "socket_instead_of_ib"));
+}
+
+TEST_CASE("causes: waits for a rank are what that rank's own rows grew by") {
+  LateRanks late;
+  late.pattern = LatePattern::one_rank;
+  late.late = {1};
+  late.ranks = {{.rank = 0}, {.rank = 1, .times_last = 6, .steps_last = 6, .caused = ms(20)}};
+  late.collectives = 6;
+  const StepDifference waits = grown(part_of(LossCause::slowest_gpu), 20);
+  SlowdownEvidence evidence;
+  evidence.late = late;
+  evidence.late_difference = grown(StepPart::kernels, 20);
+  CHECK(slowdown_causes(waits, evidence).front().what == "slow_rank");
+  evidence.late_difference = grown(part_of(LossCause::buffer_broadcast), 20);
+  evidence.settings = {{"buffers_broadcast", "buffers", {part_of(LossCause::buffer_broadcast)}}};
+  CHECK(slowdown_causes(waits, evidence).front().what == "buffers_broadcast");
+  evidence = {};
+  late.pattern = LatePattern::wandering;
+  evidence.late = late;
+  CHECK(slowdown_causes(waits, evidence).front().what == "uneven_data");
+}
+
+TEST_CASE("settings: what two recordings say otherwise, and nothing where one is silent") {
+  Workload before, now;
+  before.torch = "1.13";
+  now.torch = "2.13";
+  before.recorded_with.collectives = {{.bytes = Bytes(100)}};
+  now.recorded_with.collectives = {{.bytes = Bytes(60)}, {.bytes = Bytes(40)}};
+  before.recorded_with.ddp_hooks = now.recorded_with.ddp_hooks = true;
+  before.provenance = {{"ddp_options", "defaults"}};
+  now.provenance = {{"ddp_options", "--bucket-cap-mb 1 --find-unused-parameters"}};
+  now.gpu = "V100";
+  std::set<std::string> found;
+  for (const SettingChange& change : setting_changes(before, now)) found.insert(change.what);
+  CHECK(found ==
+        std::set<std::string>{"version_changed", "bucket_sizes", "find_unused_parameters"});
+  CHECK(setting_changes(before, before).empty());
+}
+
+// The sixteen public regressions (data/levers/regressions.json). First what the evidence of each can decide, from its own
+// files alone, before any was run through the rule:
+//
+//   gpudirect_one_side, peer_to_peer_off   a log line says it
+//   slow_node                              pairs single it out
+//   everything else                        numbers: they say how much. Of step times any part of a step may have grown;
+//                                          of all-reduces the network, NCCL's choice, its version or a link.
+//   no second number and no log            nothing can be decided, and nothing is
+struct Decidable {
+  std::string first;  ///< the class that must come first
+  std::string among =
+      "";  ///< … or, where numbers alone do not decide, must be among the candidates
+};
+const std::map<std::string, Decidable> kDecidable = {
+    {"one-node-no-peermem", {"gpudirect_one_side"}},
+    {"openmp-collate", {"unknown", "host_threads"}},
+    {"pytorch11-imagenet", {"unknown", "host_threads"}},
+    {"leonardo-ring-pxn", {"unknown", "other_algorithm"}},
+    {"pcie-gen2-stuck", {"unknown", "pcie_link_below_its_best"}},
+    {"p2p-level-loc", {"peer_to_peer_off"}},
+    {"slow-node-pairs", {"slow_node"}},
+    {"acs-vm", {""}},
+    {"nosync-placement", {"unknown", "data_parallel_changed"}},
+    {"bn-buffers-nonvlink", {""}},
+    {"symm-ldacquire", {""}},
+    {"a2a-autograd", {"unknown", "host_overhead"}},
+    {"syncbn-hostblock", {"unknown", "host_overhead"}},
+    {"a40-2162", {""}},
+    {"h100vm-220", {"unknown", "version_changed"}},
+    {"mtu-mismatch", {""}},
+};
+
+/// What a program printed, of a file that holds transcribed facts, too.
+std::string printed_lines(const std::string& text) {
+  std::string lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);)
+    if (line.find("NCCL INFO") != std::string::npos ||
+        line.find("set by environment") != std::string::npos)
+      lines += line + "\n";
+  return lines;
+}
+
+/// One rule for all: two numbers of time are steps, two rates transfers of a GiB; pairs are a matrix; what a program
+/// printed is the log of the new side.
+std::vector<SlowdownCause> causes_of_case(const nlohmann::json& one, const std::string& log) {
+  SlowdownEvidence evidence;
+  const std::vector<EvidenceText> texts = {
+      {.file = one["files"], .text = printed_lines(log), .node = ""}};
+  evidence.now = find_problems(read_evidence(texts));
+  if (one.contains("other") && one["other"].is_object() && one["other"].contains("pairs")) {
+    std::string table;
+    for (const auto& [pair, busbw] : one["other"]["pairs"].items())
+      table += pair + "," + std::to_string(busbw.get<double>()) + "\n";
+    evidence.pairs = judge_pairs(parse_pair_matrix(table, "pairs"));
+  }
+  const auto& before = one["before"]["value"];
+  const auto& after = one["after"]["value"];
+  if (!before.is_number() || !after.is_number()) return causes_of_findings(evidence);
+  const std::string unit = one["before"]["unit"];
+  evidence.all_reduce_only = unit.find("GB/s") != std::string::npos;
+  const auto step = [&](double value) {
+    if (evidence.all_reduce_only) return Duration::seconds(1.073741824 / value);
+    return unit.starts_with("ms") ? Duration::milliseconds(value) : Duration::seconds(value);
+  };
+  StepBreakdown old = step_alone({step(before.get<double>())});
+  StepBreakdown now = step_alone({step(after.get<double>())});
+  if (evidence.all_reduce_only)
+    for (StepBreakdown* side : {&old, &now})
+      std::swap((*side)[StepPart::all_reduce_transfer], (*side)[LossCause::unexplained]);
+  return slowdown_causes(difference(old, now), evidence);
+}
+
+TEST_CASE(
+    "sixteen public regressions: what evidence decides comes first, else it is among the "
+    "candidates") {
+  std::ifstream file(files::shared_file("data/levers/regressions.json"));
+  if (!file) {
+    MESSAGE("skipped: no data/levers beside the checkout");
+    return;
+  }
+  const nlohmann::json cases = nlohmann::json::parse(file);
+  CHECK(cases.size() == kDecidable.size());
+  for (const nlohmann::json& one : cases) {
+    const std::string id = one["id"];
+    CAPTURE(id);
+    REQUIRE(kDecidable.contains(id));
+    const Decidable& expected = kDecidable.at(id);
+    std::ifstream log(
+        files::shared_file("data/levers/evidence/" + one["files"].get<std::string>()));
+    std::stringstream text;
+    text << log.rdbuf();
+    const std::vector<SlowdownCause> causes = causes_of_case(one, text.str());
+    if (expected.first.empty()) {
+      CHECK(causes.empty());
+      continue;
+    }
+    REQUIRE_FALSE(causes.empty());
+    CHECK(causes.front().what == expected.first);
+    CHECK_FALSE(causes.front().decide_by.empty());
+    if (!expected.among.empty()) CHECK(has(classes(causes), expected.among));
+  }
+}
+
+}  // namespace
+}  // namespace ddpsim

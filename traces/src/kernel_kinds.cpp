@@ -1,0 +1,123 @@
+#include "ddpsim/traces/kernel_kinds.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "event_reader.hpp"
+#include "json_splitter.hpp"
+#include "opened_file.hpp"
+#include "trace_names.hpp"
+
+namespace ddpsim {
+namespace {
+
+struct Word {
+  std::string_view part;  ///< in small letters
+  KernelKind kind;
+};
+
+/// The first that is in a name decides: what is more particular stands in front.
+constexpr std::array kWords = {
+    Word{"flash", KernelKind::attention},
+    Word{"fmha", KernelKind::attention},
+    Word{"attention", KernelKind::attention},
+    Word{"multi_tensor", KernelKind::optimizer},
+    Word{"multitensor", KernelKind::optimizer},
+    Word{"nchwtonhwc", KernelKind::copy},
+    Word{"nhwctonchw", KernelKind::copy},
+    Word{"memcpy", KernelKind::copy},
+    Word{"memset", KernelKind::copy},
+    Word{"transpose", KernelKind::copy},
+    Word{"catarray", KernelKind::copy},
+    Word{"copy_kernel", KernelKind::copy},
+    Word{"embedding", KernelKind::embedding},
+    Word{"batch_norm", KernelKind::normalization},
+    Word{"bn_fw", KernelKind::normalization},
+    Word{"bn_bw", KernelKind::normalization},
+    Word{"layer_norm", KernelKind::normalization},
+    Word{"layernorm", KernelKind::normalization},
+    Word{"group_norm", KernelKind::normalization},
+    Word{"gammabeta", KernelKind::normalization},
+    Word{"softmax", KernelKind::softmax},
+    Word{"nll_loss", KernelKind::softmax},
+    Word{"pool", KernelKind::pooling},
+    Word{"wgrad", KernelKind::convolution},
+    Word{"dgrad", KernelKind::convolution},
+    Word{"fprop", KernelKind::convolution},
+    Word{"winograd", KernelKind::convolution},
+    Word{"implicit", KernelKind::convolution},
+    Word{"cudnn", KernelKind::convolution},
+    Word{"convol", KernelKind::convolution},
+    Word{"conv1d", KernelKind::convolution},
+    Word{"conv2d", KernelKind::convolution},
+    Word{"conv3d", KernelKind::convolution},
+    Word{"gemm", KernelKind::matrix_product},
+    Word{"gemv", KernelKind::matrix_product},
+    Word{"cutlass", KernelKind::matrix_product},
+    Word{"cublas", KernelKind::matrix_product},
+    Word{"splitk", KernelKind::matrix_product},
+    Word{"adam", KernelKind::optimizer},
+    Word{"reduce", KernelKind::reduction},
+    Word{"elementwise", KernelKind::elementwise},
+    Word{"pointwise", KernelKind::elementwise},
+    Word{"index", KernelKind::embedding},
+    Word{"gather", KernelKind::embedding},
+    Word{"scatter", KernelKind::embedding},
+    Word{"triton", KernelKind::elementwise},
+};
+
+}  // namespace
+
+std::string_view name_of(KernelKind kind) {
+  constexpr std::array<std::string_view, kKernelKinds> kNames = {
+      "convolution", "matrix_product", "attention", "normalization", "pooling", "softmax",
+      "embedding",   "optimizer",      "reduction", "elementwise",   "copy",    "other"};
+  return kNames.at(static_cast<std::size_t>(kind));
+}
+
+KernelKind kernel_kind(std::string_view name) {
+  std::string small(name);
+  std::ranges::transform(small, small.begin(), [](char c) {
+    return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  });
+  const auto found =
+      std::ranges::find_if(kWords, [&](const Word& word) { return contains(small, word.part); });
+  return found == kWords.end() ? KernelKind::other : found->kind;
+}
+
+std::optional<KernelTimes> read_kernel_times(const std::filesystem::path& path) {
+  const OpenedFile opened = open_file(path);
+  if (opened.recognised.kind != Recognition::Kind::profiler_trace) return std::nullopt;
+  KernelTimes times;
+  std::array<std::int64_t, kKernelKinds> ns{};
+  std::array<std::int64_t, kKernelKinds> count{};
+  std::int64_t steps = 0;
+  JsonSplitter splitter(opened.source, path.string());
+  EventReader reader(splitter);
+  for (EventBatch batch = splitter.next(); !batch.text.empty(); batch = splitter.next())
+    reader.read(batch, [&](const TraceEvent& event) {
+      // Markers of the host: a GPU's copy of them is no annotation here.
+      if (event.kind == EventKind::annotation || event.kind == EventKind::cpu_op)
+        steps += event.name.starts_with(kStepMarker) ? 1 : 0;
+      if (event.kind != EventKind::kernel && event.kind != EventKind::memory) return;
+      if (event.name.starts_with("nccl") || event.name.starts_with("rccl")) return;
+      const auto kind = static_cast<std::size_t>(
+          event.kind == EventKind::memory ? KernelKind::copy : kernel_kind(event.name));
+      ns.at(kind) += event.duration_ns;
+      ++count.at(kind);
+    });
+  if (std::ranges::all_of(count, [](std::int64_t one) { return one == 0; })) return std::nullopt;
+  times.steps_known = steps > 0;
+  times.steps = std::max<std::int64_t>(steps, 1);
+  for (std::size_t kind = 0; kind < kKernelKinds; ++kind)
+    times.kinds.at(kind) = {
+        .time = Duration::microseconds(static_cast<double>(ns.at(kind)) / 1000 /
+                                       static_cast<double>(times.steps)),
+        .count = static_cast<double>(count.at(kind)) / static_cast<double>(times.steps)};
+  return times;
+}
+
+}  // namespace ddpsim
