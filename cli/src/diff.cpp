@@ -250,14 +250,15 @@ int run(const DiffArguments& arguments, const TypedLine& typed) {
 }  // namespace
 
 void add_diff(CLI::App& app, std::function<int()>& action) {
-  CLI::App* command = app.add_subcommand("diff",
-                                         "two measured steps: where the time between them went, "
-                                         "and why, with an honest \"unexplained\"");
+  CLI::App* command =
+      app.add_subcommand("diff", "two measured steps: where the time between them went, and why");
   const auto arguments = std::make_shared<DiffArguments>();
   constexpr const char* kSide =
       "trace, folder of them or FILE,FILE,… of several ranks, workload file, DDP logging data, "
       "step "
-      "times (a file, FILE:COLUMN, 104ms), or nccl-tests log";
+      "times (a file, FILE:COLUMN, 104ms), nccl-tests log, NCCL's debug lines, environment, "
+      "archive of "
+      "scripts/collect.sh; several with commas between";
   command->add_option("OLD", arguments->before, std::string("as it was: ") + kSide)->required();
   command->add_option("NEW", arguments->after, "as it is now: the same, in any mixture")
       ->required();
@@ -271,22 +272,25 @@ void add_diff(CLI::App& app, std::function<int()>& action) {
       ->add_option("--pairs", arguments->pairs,
                    "bandwidths of pairs of nodes, A,B,busbw a line: which node is slow")
       ->type_name("FILE");
-  command
-      ->add_option("--gpus-per-node", arguments->gpus_per_node,
-                   "ranks of a node: whether late ranks share a node or a slot")
-      ->check(CLI::Range(1, 1024));
-  command
-      ->add_option("--batch", arguments->reading.batch,
-                   "samples per GPU and step, where a side does not say")
-      ->check(CLI::Range(1, 1000000000));
   {
     const HelpGroup recording(*command, kRecordingGroup);
     add_model_option(*command, arguments->reading.model);
+    command
+        ->add_option("--batch", arguments->reading.batch,
+                     "samples per GPU and step, where a side does not say")
+        ->check(CLI::Range(1, 1000000000));
+  }
+  {
+    const HelpGroup cluster(*command, kClusterGroup);
+    command
+        ->add_option("--gpus-per-node", arguments->gpus_per_node,
+                     "ranks of a node: whether late ranks share a node or a slot")
+        ->check(CLI::Range(1, 1024));
   }
   add_expected_options(*command, arguments->expected);
   add_output_options(*command, arguments->output, false);
   add_length_options(*command, arguments->output);
-  add_example(*command, "ddpsim diff march/ today/ --max-slowdown 3%");
+  add_example(*command, "ddpsim diff 104ms 116ms --batch 32");
   command->callback([&action, arguments, command] {
     action = [arguments, command] { return run(*arguments, TypedLine(*command)); };
   });

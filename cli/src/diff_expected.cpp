@@ -83,11 +83,12 @@ void add_expected_options(CLI::App& command, ExpectedArguments& arguments) {
                   "the cluster NEW ran on, where it is another")
       ->type_name("CLUSTER")
       ->needs(cluster);
+  add_backend_options(command, arguments.backend);
+  const HelpGroup recording(command, kRecordingGroup);
   command
       .add_option("--compute-scale", arguments.compute_scale,
                   "speed of the cluster's GPU relative to the recording's: 1")
       ->needs(cluster);
-  add_backend_options(command, arguments.backend);
 }
 
 void expect(const ExpectedArguments& arguments, const DiffSide& before, const DiffSide& after,

@@ -1156,40 +1156,41 @@ def diff(
     *,
     max_slowdown: float | None = None,
     pairs: File | None = None,
-    gpus_per_node: int | None = None,
-    batch: int | None = None,
     model: Text | None = None,
+    batch: int | None = None,
+    compute_scale: Text | None = None,
+    gpus_per_node: int | None = None,
     cluster: Input | None = None,
     new_cluster: Input | None = None,
-    compute_scale: Text | None = None,
     backend: Literal["nccl", "gloo"] | None = None,
     gloo: Text | None = None,
     csv: File | None = None,
     quiet: bool = False,
     verbose: bool = False,
 ) -> DiffResult:
-    """Two measured steps: where the time between them went, and why, with an honest "unexplained".
+    """Two measured steps: where the time between them went, and why.
 
     As `ddpsim diff OLD NEW`.
 
     OLD: as it was: trace, folder of them or FILE,FILE,… of several ranks, workload file, DDP logging data, step times
-        (a file, FILE:COLUMN, 104ms), or nccl-tests log
+        (a file, FILE:COLUMN, 104ms), nccl-tests log, NCCL's debug lines, environment, archive of scripts/collect.sh;
+        several with commas between
     NEW: as it is now: the same, in any mixture
 
     Options:
         max_slowdown (FLOAT): percent (3 or 3%); exit code 4 when the step got longer by more, naming the row
         pairs (FILE): bandwidths of pairs of nodes, A,B,busbw a line: which node is slow
-        gpus_per_node (INT): ranks of a node: whether late ranks share a node or a slot
-        batch (INT): samples per GPU and step, where a side does not say
 
     Recording:
         model (TEXT): parameter list for traces without shapes
+        batch (INT): samples per GPU and step, where a side does not say
+        compute_scale (TEXT): speed of the cluster's GPU relative to the recording's: 1
 
     Cluster:
+        gpus_per_node (INT): ranks of a node: whether late ranks share a node or a slot
         cluster (CLUSTER): the cluster OLD ran on: what a model expects the change to cost (OLD's recording under NEW's
             PyTorch, NCCL, options and buckets) beside what it did cost
         new_cluster (CLUSTER): the cluster NEW ran on, where it is another
-        compute_scale (TEXT): speed of the cluster's GPU relative to the recording's: 1
         backend: library of the process group: nccl (default), or gloo, which reduces on the host
         gloo (TEXT): what binds gloo there, any of "process:1.5GBps fill:1.6 host:20GBps cache:90MB step:35us start:60us
             copy:11GBps fresh:1.5GBps threads:2 tensors:device|host"
@@ -1209,12 +1210,12 @@ def diff(
     return answer(DiffResult, "diff", (old, new), {
         "--max-slowdown": max_slowdown,
         "--pairs": pairs,
-        "--gpus-per-node": gpus_per_node,
-        "--batch": batch,
         "--model": model,
+        "--batch": batch,
+        "--compute-scale": compute_scale,
+        "--gpus-per-node": gpus_per_node,
         "--cluster": cluster,
         "--new-cluster": new_cluster,
-        "--compute-scale": compute_scale,
         "--backend": backend,
         "--gloo": gloo,
         "--csv": csv,

@@ -12,7 +12,7 @@ ELSEWHERE = {("allreduce", "--torch")}  # it stands for the NCCL that PyTorch sh
 
 class Help(unittest.TestCase):
     def test_lists_commands_in_the_order_of_a_users_path_each_on_a_line(self):
-        path = ["simulate", "tune", "advise", "compare", "sweep", "buckets", "allreduce", "topo", "import", "calibrate", "validate",
+        path = ["simulate", "tune", "advise", "compare", "sweep", "diff", "buckets", "allreduce", "topo", "import", "calibrate", "validate",
                 "list"]
         self.assertEqual(subcommands(), path)
         self.assertEqual(len(listed_commands()), len(path))
