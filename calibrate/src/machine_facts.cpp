@@ -203,6 +203,16 @@ PcieDevice::Kind kind_of_title(std::string_view title) {
   return PcieDevice::Kind::other;
 }
 
+/// Makers of PCIe switches, where a listing leaves out which kind of port a bridge is.
+bool is_switch(std::string_view title) {
+  if (!title.starts_with("PCI bridge") || title.find("Root") != std::string_view::npos)
+    return false;
+  for (const std::string_view maker :
+       {"PLX", "PEX", "Switch", "Microsemi", "Microchip", "PMC-Sierra"})
+    if (title.find(maker) != std::string_view::npos) return true;
+  return false;
+}
+
 PcieDevice* device_named(const std::string& name, const std::string& place, MachineFacts& facts) {
   if (facts.devices.size() >= kMostDevices && !facts.devices.contains(name)) return nullptr;
   PcieDevice& device = facts.devices[name];
@@ -330,19 +340,22 @@ bool MachineLineReader::take_lspci(std::string_view line, const std::string& pla
     below_switch_ = false;
     const std::string_view title = trimmed(line.substr(address.size()));
     device_ = std::string(address);
+    if (device_.find(':') == device_.rfind(':')) device_.insert(0, "0000:");  // as /sys names it
     PcieDevice* device = device_named(device_, place, facts);
     if (device == nullptr) {
       device_.clear();
       return true;
     }
     device->kind = kind_of_title(title);
+    below_switch_ = is_switch(title);
     device->title = legible(title, 100);
     return true;
   }
   if (device_.empty() || line.empty() || (line[0] != ' ' && line[0] != '\t')) return false;
   PcieDevice& device = facts.devices[device_];
   const std::string_view bare = trimmed(line);
-  if (bare.find("Downstream Port") != std::string_view::npos) below_switch_ = true;
+  if (bare.find("Express (v") != std::string_view::npos)
+    below_switch_ = bare.find("Downstream Port") != std::string_view::npos;
   const auto speed = after_mark(bare, "Speed ");
   const auto width = after_mark(bare, "Width x");
   if (bare.starts_with("LnkCap:") && speed && width) {
