@@ -430,7 +430,8 @@ bool MachineLineReader::take_interface(std::string_view line, const std::string&
   if (!mtu) return false;
   const Words words = words_of(line);
   const std::size_t index = words.empty() ? 0 : words[0].find_first_not_of("0123456789");
-  if (words.size() < 4 || index == 0 || words[0].substr(index) != ":" || !words[1].ends_with(':'))
+  if (words.size() < 4 || index == 0 || index == std::string_view::npos ||
+      words[0].substr(index) != ":" || !words[1].ends_with(':'))
     return false;
   in_smi_ = false;
   std::string_view name = words[1].substr(0, words[1].size() - 1);

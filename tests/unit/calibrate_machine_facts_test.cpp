@@ -263,6 +263,14 @@ TEST_CASE("nodes that differ: GPUs, driver, power limit, MTU") {
   CHECK(findings[1].place.starts_with("n1.txt:"));
 }
 
+TEST_CASE("ip link: a line that is not quite one") {
+  // Found by the fuzzer: a first word of digits alone.
+  CHECK(
+      machine_kinds("2 eth1: <BROADCAST> mtu 9000 qdisc mq\n22 <> mtu 9000\n: x: <UP> mtu 1500 q\n")
+          .empty());
+  CHECK(machine_of("2 eth1: <BROADCAST> mtu 9000 qdisc mq\n").machines.empty());
+}
+
 TEST_CASE("ibv_devinfo and ibstat: states, rates and MTU of ports") {
   const Evidence evidence = machine_of(
       "hca_id:\tmlx5_0\n\ttransport:\t\t\tInfiniBand "
