@@ -394,13 +394,13 @@ bool MachineLineReader::take_path(std::string_view line, const std::string& plac
     const std::string_view value = trimmed(bare.substr(at + file.size() + 2));
     const std::string_view folder = bare.substr(0, at);
     const auto infiniband = after_mark(folder, "/infiniband/");
-    const std::string hca(infiniband ? up_to(*infiniband, "/") : "");
+    const std::string hca = legible(infiniband ? up_to(*infiniband, "/") : "", 40);
     if (const auto net = after_mark(folder, "/sys/class/net/"); net && file == "mtu") {
       keep_mtu(up_to(*net, "/"), value, place, facts);
       return true;
     }
     if (const auto number = infiniband ? after_mark(*infiniband, "/ports/") : std::nullopt) {
-      if (NicPort* port = port_named(hca + '/' + std::string(up_to(*number, "/")), place, facts))
+      if (NicPort* port = port_named(hca + '/' + legible(up_to(*number, "/"), 10), place, facts))
         take_port_file(file, value, *port);
       return true;
     }
@@ -410,9 +410,10 @@ bool MachineLineReader::take_path(std::string_view line, const std::string& plac
     }
     const auto net = after_mark(folder, "/sys/class/net/");
     const std::size_t slash = folder.rfind('/');
-    const std::string name(infiniband ? std::string_view(hca)
-                           : net      ? up_to(*net, "/")
-                                      : folder.substr(slash + 1));
+    const std::string name = legible(infiniband ? std::string_view(hca)
+                                     : net      ? up_to(*net, "/")
+                                                : folder.substr(slash + 1),
+                                     60);
     PcieDevice* device = device_named(name, place, facts);
     if (device == nullptr) return true;
     if (infiniband || net) device->kind = PcieDevice::Kind::nic;

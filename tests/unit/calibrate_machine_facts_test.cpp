@@ -263,6 +263,20 @@ TEST_CASE("nodes that differ: GPUs, driver, power limit, MTU") {
   CHECK(findings[1].place.starts_with("n1.txt:"));
 }
 
+TEST_CASE("/sys: names with control characters are made legible") {
+  // Found by the fuzzer.
+  const std::vector<Finding> findings = find_problems(
+      machine_of("/sys/class/infiniband/mlx5_0/hca_type: MT4129\n"
+                 "/sys/class/infiniband/mlx5_0/ports/1/rate: 400 Gb/sec (4X NDR)\n"
+                 "/sys/class/infiniband/mlx5_0/ports/\x18/rate: 4 Gb/sec (4X NDR)\n"
+                 "/sys/class/infiniband/mlx\x1b/device/current_link_width: 4\n"
+                 "/sys/class/infiniband/mlx\x1b/device/max_link_width: 16\n"
+                 "/sys/class/infiniband/mlx\x1b/device/max_link_speed: 16.0 GT/s PCIe\n"));
+  REQUIRE(findings.size() == 2);
+  for (const Finding& finding : findings)
+    for (const char c : finding.says) CHECK(static_cast<unsigned char>(c) >= ' ');
+}
+
 TEST_CASE("ip link: a line that is not quite one") {
   // Found by the fuzzer: a first word of digits alone.
   CHECK(
