@@ -59,6 +59,18 @@ std::vector<Finding> environment_changes(const EnvironmentFacts& before,
                              shown_values(old_values), shown_values(new_values)),
          .place = now != nullptr ? now->place : name});
   }
+  for (const auto& [name, now] : after.versions) {
+    const auto was = before.versions.find(name);
+    if (was == before.versions.end() || was->second.value == now.value) continue;
+    const bool of_job = !before.versions_of_another_python && !after.versions_of_another_python;
+    if (!of_job && name != "kernel" && name != "driver") continue;
+    findings.push_back(
+        {.what = FindingClass::version_changed,
+         .says = fmt::format("{} was {} and is {}: run today's job with the old one to see what it "
+                             "costs",
+                             name, was->second.value, now.value),
+         .place = now.place});
+  }
   return findings;
 }
 

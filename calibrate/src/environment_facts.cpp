@@ -46,6 +46,8 @@ void take_launcher(std::string_view name, std::string_view value, EnvironmentFac
   if (name == "TORCHELASTIC_RUN_ID") facts.torchrun = true;
   const auto number = leading_number<int>(value);  // Slurm writes "8(x2)"
   if (!number || *number < 1 || *number > 100'000) return;
+  if (name.starts_with("OMPI_") || name.starts_with("MPI_") || name == "SLURM_NTASKS_PER_NODE")
+    facts.other_launcher = true;
   if (name == "LOCAL_WORLD_SIZE" || name == "OMPI_COMM_WORLD_LOCAL_SIZE" ||
       name == "MPI_LOCALNRANKS" || name == "SLURM_NTASKS_PER_NODE")
     facts.ranks_per_node = *number;
@@ -78,6 +80,57 @@ bool take_listed(std::string_view line, const std::string& place, EnvironmentFac
   return true;
 }
 
+/// "0-3,8" is five.
+std::optional<int> cores_in_list(std::string_view list) {
+  int count = 0;
+  for (const std::string_view cell : cells_of(list)) {
+    std::string_view rest = cell;
+    const auto low = take_number<int>(rest);
+    if (!low || *low < 0 || *low > 100'000) return std::nullopt;
+    auto high = low;
+    if (rest.starts_with('-')) high = parse_number<int>(rest.substr(1));
+    if (!high || *high < *low || *high > 100'000) return std::nullopt;
+    count += *high - *low + 1;
+    if (count > 100'000) return std::nullopt;
+  }
+  return count;
+}
+
+/// What collect.sh notes of a process: "cores=64", "Cpus_allowed_list=0-7", "torch=2.13.0".
+bool take_noted(std::string_view line, const std::string& place, EnvironmentFacts& facts) {
+  line = trimmed(line);
+  const std::size_t equals = line.find('=');
+  if (equals == std::string_view::npos) return false;
+  const std::string_view name = line.substr(0, equals);
+  const std::string_view value = line.substr(equals + 1);
+  if (name == "cores") {
+    const auto cores = parse_number<int>(value);
+    if (cores && *cores >= 1 && *cores <= 100'000) facts.cores = *cores;
+    return cores.has_value();
+  }
+  if (name == "Cpus_allowed_list") {
+    const auto allowed = cores_in_list(value);
+    if (allowed && (!facts.allowed_cores || *allowed < *facts.allowed_cores)) {
+      facts.allowed_cores = allowed;
+      facts.allowed_place = place;
+    }
+    return allowed.has_value();
+  }
+  if (name == "seen_by") {
+    facts.versions_of_another_python = true;
+    return true;
+  }
+  constexpr std::array<std::string_view, 6> kVersions = {"torch",  "cuda",   "nccl",
+                                                         "driver", "python", "kernel"};
+  if (std::ranges::find(kVersions, name) == kVersions.end() || value.empty() ||
+      value.find(' ') != std::string_view::npos)
+    return false;
+  facts.versions.try_emplace(
+      std::string(name),
+      EnvironmentVariable{.name = std::string(name), .value = legible(value, 60), .place = place});
+  return true;
+}
+
 /// "NCCL_ALGO set by environment to RING"; of NCCL_IB_HCA and NCCL_SOCKET_IFNAME "set to".
 bool take_found_by_nccl(std::string_view line, const std::string& place, EnvironmentFacts& facts) {
   for (const std::string_view words : {" set by environment to ", " set to "}) {
@@ -104,7 +157,9 @@ const EnvironmentVariable* EnvironmentFacts::find(std::string_view name) const {
 bool take_environment_line(std::string_view line, const std::string& place,
                            EnvironmentFacts& facts) {
   if (line.size() > 20'000) return false;
-  if (take_listed(line, place, facts) || take_found_by_nccl(line, place, facts)) return true;
+  if (take_listed(line, place, facts) || take_noted(line, place, facts) ||
+      take_found_by_nccl(line, place, facts))
+    return true;
   if (const std::string_view bare = trimmed(line); bare.starts_with("CPU(s):")) {
     const auto cores = leading_number<int>(bare.substr(7));
     if (cores && *cores >= 1 && *cores <= 100'000) facts.cores = *cores;

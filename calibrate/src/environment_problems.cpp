@@ -188,14 +188,28 @@ void add_subsystems(const EnvironmentFacts& facts, std::vector<Finding>& finding
 
 /// Threads of PyTorch's operations on the host, of OpenMP's or its own pool: each rank starts OMP_NUM_THREADS, or one a
 /// core. torchrun sets 1 where nobody did, which is its default and says nothing.
-void add_host_threads(const EnvironmentFacts& facts, std::vector<Finding>& findings) {
-  if (!facts.ranks_per_node || !facts.cores || *facts.ranks_per_node < 2) return;
-  const int ranks = *facts.ranks_per_node;
+void add_host_threads(const EnvironmentFacts& facts, const NcclFacts& nccl,
+                      std::vector<Finding>& findings) {
+  std::optional<int> per_node = facts.ranks_per_node;
+  if (!per_node && nccl.largest() != nullptr) per_node = nccl.largest()->local_ranks;
+  if (!facts.cores) return;
   const int cores = *facts.cores;
+  if (facts.allowed_cores && *facts.allowed_cores <= 2 &&
+      std::int64_t{*facts.allowed_cores} * per_node.value_or(1) * 4 <= cores)
+    findings.push_back(
+        {.what = FindingClass::host_threads,
+         .says =
+             fmt::format("a rank may run on {} of {} cores alone: its launches, its data loader's "
+                         "workers and NCCL's threads share them; give it more (--bind-to, "
+                         "--cpus-per-task, taskset)",
+                         *facts.allowed_cores, cores),
+         .place = facts.allowed_place});
+  if (per_node.value_or(1) < 2) return;
+  const int ranks = *per_node;
   const EnvironmentVariable* omp = facts.find("OMP_NUM_THREADS");
   const auto threads = omp ? leading_number<int>(omp->value) : std::nullopt;
   if (!omp) {
-    if (facts.torchrun || facts.listed == 0) return;
+    if (facts.torchrun || !facts.other_launcher || facts.listed == 0) return;
     findings.push_back(
         {.what = FindingClass::host_threads,
          .says = fmt::format(
@@ -215,7 +229,7 @@ void add_host_threads(const EnvironmentFacts& facts, std::vector<Finding>& findi
                              *threads, ranks, static_cast<std::int64_t>(*threads) * ranks, cores,
                              std::max(1, cores / ranks)),
          .place = omp->place});
-  else if (*threads == 1 && !facts.torchrun && cores / ranks >= 4)
+  else if (*threads == 1 && facts.other_launcher && !facts.torchrun && cores / ranks >= 4)
     findings.push_back(
         {.what = FindingClass::host_threads,
          .says = fmt::format("OMP_NUM_THREADS=1 leaves operations on the host one of {} cores a "
@@ -232,13 +246,14 @@ std::vector<Finding> environment_problems(const EnvironmentFacts& facts, const N
   for (const Rule& rule : kRules)
     for (const EnvironmentVariable& variable : facts.variables) {
       if (variable.name != rule.name || !rule.costs(variable.value)) continue;
+      if (variable.value.starts_with('<')) continue;  // hidden by whoever collected it
       if (is_idle(rule, nccl)) continue;
       findings.push_back({.what = rule.what,
                           .says = fmt::format("{}={} {}", variable.name, variable.value, rule.says),
                           .place = variable.place});
     }
   add_subsystems(facts, findings);
-  add_host_threads(facts, findings);
+  add_host_threads(facts, nccl, findings);
   return findings;
 }
 

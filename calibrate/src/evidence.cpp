@@ -56,7 +56,8 @@ void add_all(std::vector<Finding> more, std::vector<Finding>& findings) {
 
 bool Evidence::empty() const {
   return nccl.lines == 0 && nccl.versions.empty() && !nccl.search_failed && ddp.empty() &&
-         environment.variables.empty() && !environment.cores && machines.empty();
+         environment.variables.empty() && environment.versions.empty() && !environment.cores &&
+         !environment.allowed_cores && machines.empty();
 }
 
 Evidence read_evidence(std::span<const EvidenceText> texts) {

@@ -203,6 +203,16 @@ PcieDevice::Kind kind_of_title(std::string_view title) {
   return PcieDevice::Kind::other;
 }
 
+/// Makers of PCIe switches, where a listing leaves out which kind of port a bridge is.
+bool is_switch(std::string_view title) {
+  if (!title.starts_with("PCI bridge") || title.find("Root") != std::string_view::npos)
+    return false;
+  for (const std::string_view maker :
+       {"PLX", "PEX", "Switch", "Microsemi", "Microchip", "PMC-Sierra"})
+    if (title.find(maker) != std::string_view::npos) return true;
+  return false;
+}
+
 PcieDevice* device_named(const std::string& name, const std::string& place, MachineFacts& facts) {
   if (facts.devices.size() >= kMostDevices && !facts.devices.contains(name)) return nullptr;
   PcieDevice& device = facts.devices[name];
@@ -330,19 +340,22 @@ bool MachineLineReader::take_lspci(std::string_view line, const std::string& pla
     below_switch_ = false;
     const std::string_view title = trimmed(line.substr(address.size()));
     device_ = std::string(address);
+    if (device_.find(':') == device_.rfind(':')) device_.insert(0, "0000:");  // as /sys names it
     PcieDevice* device = device_named(device_, place, facts);
     if (device == nullptr) {
       device_.clear();
       return true;
     }
     device->kind = kind_of_title(title);
+    below_switch_ = is_switch(title);
     device->title = legible(title, 100);
     return true;
   }
   if (device_.empty() || line.empty() || (line[0] != ' ' && line[0] != '\t')) return false;
   PcieDevice& device = facts.devices[device_];
   const std::string_view bare = trimmed(line);
-  if (bare.find("Downstream Port") != std::string_view::npos) below_switch_ = true;
+  if (bare.find("Express (v") != std::string_view::npos)
+    below_switch_ = bare.find("Downstream Port") != std::string_view::npos;
   const auto speed = after_mark(bare, "Speed ");
   const auto width = after_mark(bare, "Width x");
   if (bare.starts_with("LnkCap:") && speed && width) {
@@ -381,13 +394,13 @@ bool MachineLineReader::take_path(std::string_view line, const std::string& plac
     const std::string_view value = trimmed(bare.substr(at + file.size() + 2));
     const std::string_view folder = bare.substr(0, at);
     const auto infiniband = after_mark(folder, "/infiniband/");
-    const std::string hca(infiniband ? up_to(*infiniband, "/") : "");
+    const std::string hca = legible(infiniband ? up_to(*infiniband, "/") : "", 40);
     if (const auto net = after_mark(folder, "/sys/class/net/"); net && file == "mtu") {
       keep_mtu(up_to(*net, "/"), value, place, facts);
       return true;
     }
     if (const auto number = infiniband ? after_mark(*infiniband, "/ports/") : std::nullopt) {
-      if (NicPort* port = port_named(hca + '/' + std::string(up_to(*number, "/")), place, facts))
+      if (NicPort* port = port_named(hca + '/' + legible(up_to(*number, "/"), 10), place, facts))
         take_port_file(file, value, *port);
       return true;
     }
@@ -397,9 +410,10 @@ bool MachineLineReader::take_path(std::string_view line, const std::string& plac
     }
     const auto net = after_mark(folder, "/sys/class/net/");
     const std::size_t slash = folder.rfind('/');
-    const std::string name(infiniband ? std::string_view(hca)
-                           : net      ? up_to(*net, "/")
-                                      : folder.substr(slash + 1));
+    const std::string name = legible(infiniband ? std::string_view(hca)
+                                     : net      ? up_to(*net, "/")
+                                                : folder.substr(slash + 1),
+                                     60);
     PcieDevice* device = device_named(name, place, facts);
     if (device == nullptr) return true;
     if (infiniband || net) device->kind = PcieDevice::Kind::nic;
@@ -417,7 +431,8 @@ bool MachineLineReader::take_interface(std::string_view line, const std::string&
   if (!mtu) return false;
   const Words words = words_of(line);
   const std::size_t index = words.empty() ? 0 : words[0].find_first_not_of("0123456789");
-  if (words.size() < 4 || index == 0 || words[0].substr(index) != ":" || !words[1].ends_with(':'))
+  if (words.size() < 4 || index == 0 || index == std::string_view::npos ||
+      words[0].substr(index) != ":" || !words[1].ends_with(':'))
     return false;
   in_smi_ = false;
   std::string_view name = words[1].substr(0, words[1].size() - 1);

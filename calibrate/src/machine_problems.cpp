@@ -95,7 +95,14 @@ bool is_fast_card(const PcieLink& link) {
 }
 
 void add_nic_links(const MachineFacts& machine, std::vector<Finding>& findings) {
+  // A NIC may be listed by its address, its RDMA device and its interface: the address is of all of them.
+  const auto by_address = [](const std::string& name) { return name.find(':') != name.npos; };
+  const bool addresses = std::ranges::any_of(machine.devices, [&](const auto& device) {
+    return by_address(device.first) && device.second.kind == PcieDevice::Kind::nic &&
+           device.second.link.rate;
+  });
   for (const auto& [name, device] : machine.devices) {
+    if (addresses && !by_address(name)) continue;
     if (device.kind != PcieDevice::Kind::nic || !is_fast_card(device.link)) continue;
     if (!is_slow(device.link) && !is_narrow(device.link)) continue;
     findings.push_back(

@@ -319,8 +319,11 @@ void NcclLineReader::take_communicator(std::string_view line, const std::string&
   Thread& thread = threads_[key];
   std::optional<int> ranks = count_behind(words, "nRanks", kMostRanks);
   if (!ranks) ranks = count_behind(words, "nranks", kMostRanks);
+  // Since 2.18 a communicator begins with "Init START". Before, its channels come first and its ranks behind them.
+  if (line.find("Init START") != std::string_view::npos) thread = {};
   if (ranks) {
-    if (*ranks != thread.ranks && thread.ranks != 0) thread = {};
+    const bool another = *ranks != thread.ranks && thread.ranks != 0;
+    if (another && thread.taken) thread = {};
     thread.ranks = *ranks;
   }
   if (const auto nodes = count_behind(words, "nNodes", kMostRanks)) thread.nodes = nodes;
@@ -330,6 +333,7 @@ void NcclLineReader::take_communicator(std::string_view line, const std::string&
     thread.nvls = count_before(words, "nvls");
     thread.collnet = count_before(words, "collnet");
     thread.place = place;
+    thread.taken = false;
   }
   if (thread.ranks == 0) return;
   auto at = std::ranges::find(facts.communicators, thread.ranks, &NcclCommunicator::ranks);
@@ -346,6 +350,7 @@ void NcclLineReader::take_communicator(std::string_view line, const std::string&
     at->nvls_channels = thread.nvls;
     at->collnet_channels = thread.collnet;
     at->channels_place = thread.place;
+    thread.taken = true;
   }
 }
 

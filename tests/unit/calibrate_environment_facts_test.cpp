@@ -125,7 +125,37 @@ TEST_CASE("environment: threads of all ranks of a node beside its cores") {
                        "default, to avoid your system being overloaded\n")
             .empty());
   CHECK(said_of("OMPI_COMM_WORLD_LOCAL_SIZE=8\n").empty());
+  // Who launched is not known: 1 may be torchrun's.
+  const std::string by_nccl =
+      "h:1:2 [0] NCCL INFO comm 0x1 rank 0 nRanks 8 nNodes 1 localRanks 8 localRank 0 MNNVL 0\n"
+      "cores=64\n";
+  CHECK(said_of(by_nccl + "OMP_NUM_THREADS=1\n").empty());
+  CHECK(said_of(by_nccl + "HOME=/root\n").empty());
+  REQUIRE(said_of(by_nccl + "OMP_NUM_THREADS=16\n").size() == 1);
   CHECK(said_of("LOCAL_WORLD_SIZE=1\nCPU(s): 64\n").empty());
+}
+
+TEST_CASE("environment: cores that a rank may run on, as /proc lists them") {
+  REQUIRE(said_of("cores=64\nCpus_allowed_list=5\n").size() == 1);
+  CHECK(mentions(said_of("cores=64\nCpus_allowed_list=5\n")[0].says, "on 1 of 64 cores"));
+  CHECK(said_of("cores=64\nCpus_allowed_list=0-3,8\n").empty());
+  CHECK(said_of("cores=4\nCpus_allowed_list=0-1\n").empty());
+  CHECK(said_of("cores=64\nCpus_allowed_list=7-3\n").empty());
+}
+
+TEST_CASE("environment: versions, and a value that was hidden") {
+  std::vector<Finding> findings =
+      changed("torch=2.12.0\nkernel=6.1\n", "torch=2.13.0\nkernel=6.1\n");
+  REQUIRE(findings.size() == 1);
+  CHECK(findings[0].what == FindingClass::version_changed);
+  CHECK(mentions(findings[0].says, "torch was 2.12.0 and is 2.13.0"));
+  // Of the Python that collected them the job may know nothing; the kernel is everybody's.
+  CHECK(
+      changed("torch=2.12.0\nseen_by=collect.sh\n", "torch=2.13.0\nseen_by=collect.sh\n").empty());
+  CHECK(changed("seen_by=collect.sh\nkernel=5.15\n", "seen_by=collect.sh\nkernel=6.1\n").size() ==
+        1);
+  CHECK(said_of("NCCL_P2P_DISABLE=<hidden>\n").empty());
+  CHECK(changed("NCCL_P2P_DISABLE=<hidden>\n", "NCCL_P2P_DISABLE=1\n").size() == 1);
 }
 
 TEST_CASE("environment: another value, set, unset; unknown where nobody listed") {

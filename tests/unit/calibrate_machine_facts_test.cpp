@@ -174,6 +174,31 @@ TEST_CASE("lspci: NICs on half a link, switches that redirect, bridges nobody as
             .empty());
 }
 
+TEST_CASE("lspci without the kind of a port, and a NIC that is listed three times") {
+  const std::string acs = "\t\tACSCtl:\tSrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+\n";
+  CHECK(machine_kinds("0a:08.0 PCI bridge: PLX Technology, Inc. PEX 8747 PCI Express Switch\n" +
+                      acs) == Kinds{FindingClass::acs_on});
+  CHECK(machine_kinds("00:03.1 PCI bridge: Advanced Micro Devices, Inc. [AMD] GPP Bridge\n" + acs)
+            .empty());
+  CHECK(machine_kinds("00:01.0 PCI bridge: Intel Corporation Root Port Switch\n" + acs).empty());
+  const auto link = [](const std::string& folder) {
+    return folder + "/current_link_speed: 8.0 GT/s PCIe\n" + folder +
+           "/max_link_speed: 16.0 GT/s PCIe\n" + folder + "/current_link_width: 16\n" + folder +
+           "/max_link_width: 16\n";
+  };
+  const std::vector<Finding> once = find_problems(
+      machine_of("/sys/bus/pci/devices/0000:3b:00.0/class: 0x020700\n" +
+                 link("/sys/bus/pci/devices/0000:3b:00.0") +
+                 link("/sys/class/infiniband/mlx5_0/device") + link("/sys/class/net/ib0/device") +
+                 "3b:00.0 Infiniband controller: Mellanox Technologies MT28908\n"
+                 "\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x16\n"
+                 "\t\tLnkSta:\tSpeed 8GT/s (downgraded), Width x16\n"));
+  REQUIRE(once.size() == 1);
+  CHECK(mentions(once[0].says, "0000:3b:00.0"));
+  CHECK(machine_kinds(link("/sys/class/infiniband/mlx5_0/device")) ==
+        Kinds{FindingClass::nic_below_its_best});
+}
+
 TEST_CASE("lspci: a GPU's link beside what nvidia-smi says of its work") {
   const std::string gpu =
       "07:00.0 3D controller: NVIDIA Corporation GA100 [A100 SXM4 80GB]\n"
@@ -236,6 +261,28 @@ TEST_CASE("nodes that differ: GPUs, driver, power limit, MTU") {
   CHECK(mentions(findings[0].says, "1x NVIDIA A100-SXM4-80GB (1 node, n1)"));
   CHECK(mentions(findings[1].says, "eth0 has an MTU of 1500 bytes on n1, and 9000"));
   CHECK(findings[1].place.starts_with("n1.txt:"));
+}
+
+TEST_CASE("/sys: names with control characters are made legible") {
+  // Found by the fuzzer.
+  const std::vector<Finding> findings = find_problems(
+      machine_of("/sys/class/infiniband/mlx5_0/hca_type: MT4129\n"
+                 "/sys/class/infiniband/mlx5_0/ports/1/rate: 400 Gb/sec (4X NDR)\n"
+                 "/sys/class/infiniband/mlx5_0/ports/\x18/rate: 4 Gb/sec (4X NDR)\n"
+                 "/sys/class/infiniband/mlx\x1b/device/current_link_width: 4\n"
+                 "/sys/class/infiniband/mlx\x1b/device/max_link_width: 16\n"
+                 "/sys/class/infiniband/mlx\x1b/device/max_link_speed: 16.0 GT/s PCIe\n"));
+  REQUIRE(findings.size() == 2);
+  for (const Finding& finding : findings)
+    for (const char c : finding.says) CHECK(static_cast<unsigned char>(c) >= ' ');
+}
+
+TEST_CASE("ip link: a line that is not quite one") {
+  // Found by the fuzzer: a first word of digits alone.
+  CHECK(
+      machine_kinds("2 eth1: <BROADCAST> mtu 9000 qdisc mq\n22 <> mtu 9000\n: x: <UP> mtu 1500 q\n")
+          .empty());
+  CHECK(machine_of("2 eth1: <BROADCAST> mtu 9000 qdisc mq\n").machines.empty());
 }
 
 TEST_CASE("ibv_devinfo and ibstat: states, rates and MTU of ports") {

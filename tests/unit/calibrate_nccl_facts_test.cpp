@@ -139,6 +139,31 @@ TEST_CASE(
   CHECK(find_problems(rccl).empty());
 }
 
+TEST_CASE(
+    "NCCL's lines: communicators of one thread, one behind the other, as old and new ones print "
+    "them") {
+  const auto largest = [](const std::string& text) {
+    const Evidence evidence = evidence_of(text);
+    REQUIRE(evidence.nccl.largest() != nullptr);
+    return std::pair(evidence.nccl.largest()->ranks, evidence.nccl.largest()->channels);
+  };
+  const std::string head = "h:1:2 [0] NCCL INFO ";
+  CHECK(largest(head + "2 coll channels, 2 p2p channels, 1 p2p channels per peer\n" + head +
+                "comm 0x1 rank 0 nranks 2 cudaDev 0 busId 1000 - Init COMPLETE\n" + head +
+                "12 coll channels, 16 p2p channels, 1 p2p channels per peer\n" + head +
+                "comm 0x2 rank 0 nranks 16 cudaDev 0 busId 1000 - Init COMPLETE\n") ==
+        std::pair(16, std::optional(12)));
+  const auto began = [&](int ranks, int channels) {
+    const std::string comm =
+        head + "ncclCommInitRank comm 0x1 rank 0 nranks " + std::to_string(ranks);
+    return comm + " commId 0x1 - Init START\n" + head + std::to_string(channels) +
+           " coll channels, 0 collnet channels, 0 nvls channels\n" + comm +
+           " commId 0x1 - Init COMPLETE\n";
+  };
+  CHECK(largest(began(16, 12) + began(16, 12) + began(2, 4)) == std::pair(16, std::optional(12)));
+  CHECK(largest(began(2, 4) + began(2, 4) + began(16, 12)) == std::pair(16, std::optional(12)));
+}
+
 TEST_CASE("NCCL's lines: drawings of rings and words about channels are no channels") {
   const Evidence evidence = evidence_of(
       "h:1:2 [0] NCCL INFO Channel 00/02 :    0   1   2   3\n"

@@ -2,6 +2,7 @@
 // torchrun say themselves that they found or set them.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,13 +26,21 @@ struct EnvironmentFacts {
   std::size_t listed = 0;  ///< lines KEY=VALUE among them: what is absent of a list was not set
   std::optional<int> ranks_per_node;  ///< as the launcher says (LOCAL_WORLD_SIZE, Open MPI, Slurm)
   std::optional<int> cores;  ///< processors of a node (`lscpu`), or those that Slurm gave the job
-  bool torchrun = false;     ///< which sets OMP_NUM_THREADS to 1 where nobody did
+  bool other_launcher =
+      false;  ///< Open MPI, MPICH or Slurm said how many ranks: threads are its user's choice
+  std::optional<int> allowed_cores;  ///< the fewest that a rank may run on (Cpus_allowed_list)
+  std::string allowed_place;
+  /// "torch=2.13.0": of torch, cuda, nccl, driver, python, kernel; the first read.
+  std::map<std::string, EnvironmentVariable, std::less<>> versions;
+  bool versions_of_another_python =
+      false;              ///< whoever collected them ran another than the job's, perhaps
+  bool torchrun = false;  ///< which sets OMP_NUM_THREADS to 1 where nobody did
 
   /// The first value read; absent where none was.
   const EnvironmentVariable* find(std::string_view name) const;
 };
 
-/// Takes KEY=VALUE ("export" in front is fine), "CPU(s): 64" of lscpu, what NCCL found ("NCCL_ALGO set by environment
+/// Takes KEY=VALUE ("export" in front is fine), "CPU(s): 64" of lscpu, "cores=64" and "Cpus_allowed_list=0-7", what NCCL found ("NCCL_ALGO set by environment
 /// to RING") and torchrun's words. False: the line is none of these.
 bool take_environment_line(std::string_view line, const std::string& place,
                            EnvironmentFacts& facts);

@@ -107,6 +107,7 @@ class NcclLineReader {
     std::optional<int> nodes, local_ranks;
     std::optional<int> channels, nvls, collnet;
     std::string place;
+    bool taken = false;  ///< its channels are a communicator's
   };
   void take_communicator(std::string_view line, const std::string& key, const std::string& place,
                          NcclFacts& facts);
