@@ -146,7 +146,7 @@ note_node() {
   fi
   if command -v lspci >/dev/null; then
     # The line of a device, and its links: serial numbers are nobody's business.
-    within 20 lspci -vv 2>/dev/null | grep -E '^[0-9a-f]|Lnk(Cap|Sta):|NUMA node:|ACSCtl:' |
+    within 20 lspci -vv 2>/dev/null | grep -E '^[0-9a-f]|Lnk(Cap|Sta):|NUMA node:|ACSCtl:|Downstream Port' |
       awk '/^[0-9a-f]/ { wanted = /VGA|3D controller|Ethernet|Infiniband|InfiniBand|Network controller|PCI bridge/ } wanted' >"$mine/lspci.txt" ||
       rm -f "$mine/lspci.txt"
   else
