@@ -57,7 +57,7 @@ EXAMPLES = {
     "diff": """
         >>> answer = ddpsim.diff("104ms", "116ms", batch=32)
         >>> answer.causes[0].class_, answer.rows[0].us
-        ('unknown', 12000)""",
+        ('unknown', 12000.0)""",
     "buckets": """
         >>> [bucket.bytes for bucket in ddpsim.buckets("resnet18", torch="1.7").buckets][:2]
         [2052000, 28852224]""",

@@ -1202,7 +1202,7 @@ def diff(
 
     >>> answer = ddpsim.diff("104ms", "116ms", batch=32)
     >>> answer.causes[0].class_, answer.rows[0].us
-    ('unknown', 12000)
+    ('unknown', 12000.0)
     """
     from ._answer import answer
     from ._results import DiffResult
