@@ -91,6 +91,7 @@ class Memory(Record):
     optimizer: str
     optimizer_assumed: bool
     master_weights: bool
+    host_bytes: int | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "parts": MemoryParts.from_document,

@@ -337,7 +337,7 @@ std::string result_text(const SimulationResult& result, const ReportContext& con
            after_blank(loss_table(times, context.confidence, style, speaks_of_buckets(context))));
   if (!speaks_of_buckets(context)) {
     page.add(Weight::answer, scheme_lines(result.step, digits, style));
-    page.add(Weight::answer, offload_lines(*context.scheme, times, digits, style));
+    page.add(Weight::answer, offload_lines(context, times, digits, style));
   }
   if (result.step.data) page.add(Weight::answer, data_lines(*result.step.data, digits, style));
   if (result.step.epoch) page.add(Weight::answer, epoch_lines(*result.step.epoch, digits, style));

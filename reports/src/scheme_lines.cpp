@@ -78,9 +78,9 @@ std::string scheme_lines(const StepResult& step, int digits, const TerminalStyle
       style.width, kIndent);
 }
 
-std::string offload_lines(const Scheme& scheme, const StepTimes& times, int digits,
+std::string offload_lines(const ReportContext& context, const StepTimes& times, int digits,
                           const TerminalStyle& style) {
-  const CpuOffload* offload = offload_of(scheme);
+  const CpuOffload* offload = context.scheme ? offload_of(*context.scheme) : nullptr;
   if (offload == nullptr) return "";
   std::string text;
   if (offload->optimizer) {
@@ -98,6 +98,9 @@ std::string offload_lines(const Scheme& scheme, const StepTimes& times, int digi
       "{}.",
       offload->pcie.value_or(kHostCopy).gigabytes_per_second(),
       time_text(times.loss[LossCause::offload], digits));
+  if (context.memory)
+    text += fmt::format(" A rank keeps {} in its host's memory.",
+                        rounded_size_text(context.memory->host));
   return wrapped(text, style.width, kIndent);
 }
 

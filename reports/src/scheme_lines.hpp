@@ -16,8 +16,9 @@ std::string scheme_text(const Scheme& scheme);
 /// What each kind of collective carries in a step, and what is exposed by phase. Empty where nothing is sent.
 std::string scheme_lines(const StepResult& step, int digits, const TerminalStyle& style);
 
-/// What the host does in the GPU's place, at which rates, and what the GPU waits for it. Empty where nothing stays there.
-std::string offload_lines(const Scheme& scheme, const StepTimes& times, int digits,
+/// What the host does in the GPU's place, at which rates, what the GPU waits for it, and what of a rank it holds. Empty where
+/// nothing stays there.
+std::string offload_lines(const ReportContext& context, const StepTimes& times, int digits,
                           const TerminalStyle& style);
 
 /// A row a collective, in the order of their launches; those of a long list in the middle are left out.

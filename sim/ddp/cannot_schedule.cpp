@@ -136,7 +136,7 @@ std::optional<std::string> cannot_offload(const Job& job) {
   const CpuOffload* offload = offload_of(job.options().scheme);
   if (offload == nullptr) return std::nullopt;
   if (KernelCosts(job).on_host())
-    return "offload: gradients and parameters live on the host already, by --gloo tensors=host";
+    return "offload: gradients and parameters live on the host already, by --gloo tensors:host";
   const Fsdp1* fsdp1 = std::get_if<Fsdp1>(&job.options().scheme);
   if (fsdp1 != nullptr && !fsdp1->no_sync && job.options().ddp.accumulate > 1)
     return "cpu_offload=true: FullyShardedDataParallel accumulates gradients that stay on the host "
