@@ -198,7 +198,7 @@ TABLES = {
         Row("FSDP, ZeRO, checkpointing: one over another of a group of published steps, one step given",
             "{k_n} pairs whose links are known; all {n}",
             "sign right in {k_signs} % of {k_signed} that differ by over 5 %; ratio: median {k_median} %, p90 {k_p90} %, worst {k_worst} %; all: "
-            "**{signs} %**, **{median}, {p90}**, {worst} % (what DeepSpeed takes the host is not known)",
+            "**{signs} %**, **{median}, {p90}**, {worst} % (what DeepSpeed takes the host is not known; half of them are whole runs, start and evaluation in them)",
             "the same as DDP: no sign, {k_same_median}, {k_same_p90}, {k_same_worst} %; bytes over bandwidth, in the open: {k_wire_signs} %, "
             "{k_wire_median}, {k_wire_p90} %, behind compute: {k_hidden_signs} %, {k_hidden_median}, {k_hidden_p90} %",
             schemes("ratios", "links known", "k_") + schemes("ratios", "all")),
@@ -209,7 +209,7 @@ TABLES = {
         Row("whole steps of all these, nothing given", "{k_n} rows whose links are known, some of which estimates learned from; all {n}",
             "median {k_median} %, p90 {k_p90} %, worst {k_worst} %; all: {median}, {p90}, {worst} %", "",
             schemes("steps", "links known", "k_") + schemes("steps", "all")),
-        Row("peak memory under FSDP", "{n} figures of Llama 7B and 8B", "median **{median} %**, worst **{worst} %** (what the allocator reserves "
+        Row("peak memory under FSDP", "{n} figures of Llama 7B and 8B", "median {median} %, worst {worst} % (what the allocator reserves "
             "beyond its tensors)", "", schemes("memory", "all")),
         Row("`compare`: which of two sizes of a job trains faster, by how much; of two machines, the first's one-GPU step alone given",
             "{s_n} and {m_n} pairs", "decided {s_decided}, {m_decided} %; of these ordered as published {s_right}, {m_right} %; 80 % intervals hold "
