@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <span>
 #include <system_error>
+#include <utility>
 
 #include "archive_calibration.hpp"
 #include "ddpsim/calibrate/measured_log.hpp"
@@ -111,6 +112,7 @@ class SideReader {
   ImportOptions options_;
   std::vector<EvidenceText> texts_;
   std::vector<std::string> kinds_;
+  bool is_stated_ = false;  ///< its step, as a time
   DiffSide side_;
 };
 
@@ -136,7 +138,14 @@ void SideReader::take_recording(Imported imported) {
   }
 }
 
+/// A time that stands on the command line is what is compared, whatever else a side holds.
 void SideReader::take_steps(MeasuredSteps measured) {
+  if (is_stated_) {
+    side_.warnings.push_back(
+        fmt::format("the stated time is compared, not the {} found beside it, {}",
+                    measured.steps.size() == 1 ? "one" : "times", measured.source));
+    return;
+  }
   side_.steps = std::move(measured.steps);
   kinds_.push_back(fmt::format("{} step times, {}", side_.steps.size(), measured.source));
 }
@@ -225,8 +234,11 @@ void SideReader::take_item(const std::string& item) {
   if (time.value) {
     if (*time.value <= Duration() || *time.value > kLongestStep)
       throw InputError({item, "", "no step takes so long", "Check its unit"});
+    if (!std::exchange(is_stated_, true)) {
+      side_.steps.clear();
+      kinds_.emplace_back("a step time");
+    }
     side_.steps.push_back(*time.value);
-    if (side_.steps.size() == 1) kinds_.emplace_back("a step time");
     return;
   }
   const std::size_t colon = item.rfind(':');
