@@ -261,7 +261,8 @@ std::vector<Key> keys_of(MegatronOptimizer& scheme) {
 }
 
 std::vector<Key> keys_of(ZeroRedundancy& scheme) {
-  return {flag("parameters_as_bucket_view", scheme.parameters_as_bucket_view)};
+  return {flag("parameters_as_bucket_view", scheme.parameters_as_bucket_view),
+          flag("overlap_with_ddp", scheme.overlap_with_ddp)};
 }
 
 /// Megabytes, of 10^6 bytes.

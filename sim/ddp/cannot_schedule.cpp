@@ -132,6 +132,21 @@ std::optional<std::string> cannot_serve(const Job& job, const ParameterServer& s
   return std::nullopt;
 }
 
+/// What hook_with_zero_step refuses itself, and what is not simulated with it.
+std::optional<std::string> cannot_overlap(const Job& job) {
+  const auto* scheme = std::get_if<ZeroRedundancy>(&job.options().scheme);
+  if (scheme == nullptr || !scheme->overlap_with_ddp) return std::nullopt;
+  const auto problem = [](const char* text) {
+    return std::string("--scheme zero_redundancy: overlap_with_ddp: ") + text;
+  };
+  if (std::holds_alternative<GlooModel>(job.model()))
+    return problem("hook_with_zero_step may hang over gloo and refuses it; leave one out");
+  if (job.options().ddp.comm_hook != CommHook::none || job.options().ddp.optimizer_in_backward)
+    return problem(
+        "buckets are stepped behind plain all-reduces alone here; leave out the other hook");
+  return std::nullopt;
+}
+
 std::optional<std::string> cannot_offload(const Job& job) {
   const CpuOffload* offload = offload_of(job.options().scheme);
   if (offload == nullptr) return std::nullopt;
@@ -169,6 +184,7 @@ std::optional<std::string> cannot_schedule(const Job& job) {
     if (auto problem = cannot_serve(job, *servers)) return problem;
   }
   if (auto problem = cannot_offload(job)) return problem;
+  if (auto problem = cannot_overlap(job)) return problem;
   if (auto problem = cannot_form_groups(job)) return problem;
   if (auto problem = cannot_compile(job)) return problem;
   if (job.network() != nullptr && job.network()->has_background() &&

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "optimizer_in_backward.hpp"
 
@@ -19,9 +20,10 @@ class CopiesOut {
         streams_(streams),
         map_done_(work.local_used_map) {}
 
-  /// Bucket by bucket: wait for its all-reduce, then copy its gradients out.
-  void write() {
+  /// Bucket by bucket: wait for its all-reduce, then copy its gradients out. What the optimizer took in between.
+  Duration write() {
     const double share = recorded_share();
+    const Duration stepped = step_.steps_by_bucket ? step_and_broadcast() : Duration();
     for (std::size_t b = 0; b < step_.buckets.size(); ++b) {
       if (step_.ddp().optimizer_in_backward) {  // gradients stay in their buckets
         if (!work_.stepped[b])
@@ -32,9 +34,44 @@ class CopiesOut {
       copy_out(b, share);
     }
     wait_for_map();
+    return stepped;
   }
 
  private:
+  /// hook_with_zero_step. Ranks are alike but for the buckets they step: those of others are stepped beside.
+  Duration step_and_broadcast() {
+    constexpr auto purpose = OperationKind::optimizer;
+    const auto ranks = static_cast<std::size_t>(step_.job.cluster().ranks());
+    const EventId written = streams_.record_on_compute(OperationKind::backward);
+    std::vector<RankStreams::Beside> others;
+    std::vector<EventId> done;
+    Duration own;
+    for (std::size_t b = 0; b < step_.buckets.size(); ++b) {
+      const Duration steps = share_of_optimizer(step_, recording_, b, streams_);
+      EventId stepped = 0;
+      if (b % ranks == 0) {
+        wait_for_hook(b);
+        streams_.compute(purpose, steps, static_cast<std::int32_t>(b));
+        own += steps;
+        stepped = streams_.record_on_compute(purpose);
+      } else {
+        if (others.size() < b % ranks) {
+          others.push_back(streams_.open());
+          streams_.follow_on(others.back(), purpose, written);
+        }
+        const RankStreams::Beside& stream = others[b % ranks - 1];
+        streams_.hold_on(stream, purpose, work_.buckets[b]);
+        streams_.work_on(stream, purpose, steps);
+        stepped = streams_.record_on(stream, purpose);
+      }
+      done.push_back(streams_.launch_on({}, OperationKind::broadcast, step_.parameter_broadcasts[b],
+                                        {stepped}, costs_.host_launch, -1));
+    }
+    for (std::size_t b = 0; b < done.size(); ++b)
+      streams_.hold_compute_for(OperationKind::broadcast, done[b], step_.parameter_broadcasts[b]);
+    return own;
+  }
+
   /// What a hook does behind its all-reduce runs on a stream of its own.
   void wait_for_hook(std::size_t b) {
     const HookStage& stage = step_.hooks[b].stages.back();
@@ -111,9 +148,9 @@ class CopiesOut {
 
 }  // namespace
 
-void finalize_backward(const StepPlan& step, const Recording& recording, const WorkInFlight& work,
-                       RankStreams& streams) {
-  CopiesOut(step, recording, work, streams).write();
+Duration finalize_backward(const StepPlan& step, const Recording& recording,
+                           const WorkInFlight& work, RankStreams& streams) {
+  return CopiesOut(step, recording, work, streams).write();
 }
 
 }  // namespace ddpsim

@@ -1,5 +1,5 @@
 // The end of backward (Reducer::finalize_backward): the compute stream waits for what is in flight and copies gradients
-// out of the buckets.
+// out of the buckets. Under overlap_with_ddp (zero_redundancy.hpp) buckets are stepped and broadcast in between.
 #pragma once
 
 #include "rank_streams.hpp"
@@ -15,7 +15,8 @@ struct WorkInFlight {
   std::vector<bool> stepped;  ///< by bucket: its optimizer has run in backward
 };
 
-void finalize_backward(const StepPlan& step, const Recording& recording, const WorkInFlight& work,
-                       RankStreams& streams);
+/// What the optimizer took in it, under overlap_with_ddp.
+Duration finalize_backward(const StepPlan& step, const Recording& recording,
+                           const WorkInFlight& work, RankStreams& streams);
 
 }  // namespace ddpsim

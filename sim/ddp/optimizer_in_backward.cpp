@@ -15,12 +15,12 @@ std::int64_t kernels_of_steps(const StepPlan& step, std::size_t bucket) {
          step_kernels(step.job.options().optimizer.kind);
 }
 
-Duration recorded_share(const StepPlan& step, const Recording& recording, std::size_t bucket,
-                        const RankStreams& streams) {
+}  // namespace
+
+Duration share_of_optimizer(const StepPlan& step, const Recording& recording, std::size_t bucket,
+                            const RankStreams& streams) {
   return streams.scaled(recording.optimizer().scaled(share_of(step, step.buckets[bucket].bytes)));
 }
-
-}  // namespace
 
 void step_bucket(const StepPlan& step, const Recording& recording, std::size_t bucket,
                  OperationKind purpose, const WorkInFlight& work, RankStreams& streams) {
@@ -31,7 +31,7 @@ void step_bucket(const StepPlan& step, const Recording& recording, std::size_t b
       step.job.options().costs.event_latency + step.collectives[all_reduce].to_device);
   streams.compute(purpose, step.kernels.copy(step.buckets[bucket].bytes),
                   label);  // divided in place
-  const Duration recorded = recorded_share(step, recording, bucket, streams);
+  const Duration recorded = share_of_optimizer(step, recording, bucket, streams);
   streams.compute(OperationKind::optimizer, recorded, label);
   const Duration single = step.kernels.kernels(kernels_of_steps(step, bucket), Bytes());
   streams.compute(purpose, std::max(single - recorded, Duration()), label);
@@ -43,7 +43,7 @@ void step_others(const StepPlan& step, const Recording& recording, const Launche
                            recording.waited_in_optimizer());
   Duration left = streams.scaled(recording.optimizer());
   for (std::size_t b = 0; b < step.buckets.size(); ++b)
-    left -= recorded_share(step, recording, b, streams);
+    left -= share_of_optimizer(step, recording, b, streams);
   streams.note_kernels(OperationKind::optimizer, launches.optimizer);
   streams.compute(OperationKind::optimizer, std::max(left, Duration()));
 }

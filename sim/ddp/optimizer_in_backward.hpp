@@ -19,6 +19,10 @@
 
 namespace ddpsim {
 
+/// What of the recorded optimizer is of a bucket, by bytes.
+Duration share_of_optimizer(const StepPlan& step, const Recording& recording, std::size_t bucket,
+                            const RankStreams& streams);
+
 /// On the compute stream, once the bucket has been reduced. `purpose` of what is not the recorded optimizer's.
 void step_bucket(const StepPlan& step, const Recording& recording, std::size_t bucket,
                  OperationKind purpose, const WorkInFlight& work, RankStreams& streams);

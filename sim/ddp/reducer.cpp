@@ -82,12 +82,16 @@ class StepScheduler {
       backward_then_launch();
     else
       backward_with_sync();
-    finalize_backward(step_, recording_, work_, streams_);
-    if (ddp_.optimizer_in_backward)
+    const Duration stepped = finalize_backward(step_, recording_, work_, streams_);
+    if (ddp_.optimizer_in_backward) {
       step_others(step_, recording_, launches_, streams_);
-    else
+    } else if (step_.steps_by_bucket) {
+      streams_.note_kernels(OperationKind::optimizer, launches_.optimizer);
+      written_.optimizer_left_out = scaled(recording_.optimizer()) - stepped;
+    } else {
       optimizer();
-    broadcast_parameters();
+      broadcast_parameters();
+    }
     if (const auto& averaging = step_.averaging)
       streams_.compute(OperationKind::model_averaging, averaging->of_a_step());
     written_.start = streams_.start();

@@ -60,7 +60,8 @@ void add_join(StepPlan& step) {
 void add_broadcasts(StepPlan& step) {
   const auto* scheme = std::get_if<ZeroRedundancy>(&step.job.options().scheme);
   if (scheme == nullptr) return;
-  SharedOptimizer shared = share_optimizer(step.job, *scheme);
+  SharedOptimizer shared = share_optimizer(step.job, *scheme, step.buckets);
+  step.steps_by_bucket = scheme->overlap_with_ddp;
   step.stepped_share = shared.largest_share;
   for (StepCollective& broadcast : shared.broadcasts)
     step.parameter_broadcasts.push_back(step.collectives.add(std::move(broadcast)));

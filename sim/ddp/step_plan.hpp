@@ -53,6 +53,7 @@ struct StepPlan {
   /// Of ZeroRedundancyOptimizer: of the optimizer, what a rank steps, and into collectives, what it sends then.
   double stepped_share = 1;
   std::vector<std::uint32_t> parameter_broadcasts;
+  bool steps_by_bucket = false;  ///< overlap_with_ddp: a broadcast a bucket
 
   const DdpOptions& ddp() const { return job.options().ddp; }
   bool broadcasts_buffers() const {

@@ -53,7 +53,7 @@ struct ComputeStream {
   std::vector<Interval> copies_out;
   std::vector<Interval> exposed;  ///< standing still for a bucket in the midst of backward
   std::vector<Interval> steps;    ///< of the optimizer
-  TimePoint optimizer_start;
+  TimePoint optimizer_start;      ///< or where waiting for what is shared out begins
 };
 
 ComputeStream walk(const PlannedStep& planned, const std::vector<OperationTime>& operations,
@@ -62,6 +62,7 @@ ComputeStream walk(const PlannedStep& planned, const std::vector<OperationTime>&
   ComputeStream stream;
   StepTimes& times = stream.times;
   TimePoint cursor;
+  bool shares = false;
   for (std::size_t i = 0; i < program.size(); ++i) {
     const OperationKind purpose = program[i].purpose;
     const bool works = program[i].action == Action::work;
@@ -89,6 +90,7 @@ ComputeStream walk(const PlannedStep& planned, const std::vector<OperationTime>&
         break;
       case Section::sharing:
         times.exposed_in_optimizer += passed;
+        shares = true;
         break;
       case Section::after:
         if (purpose == OperationKind::copy_out)
@@ -107,7 +109,7 @@ ComputeStream walk(const PlannedStep& planned, const std::vector<OperationTime>&
     }
     if (waits_for_launch(program[i])) times.launch_bound += busy;
     cursor = operations[i].end;
-    if (purpose != OperationKind::optimizer && section_of(purpose) < Section::averaging)
+    if (!shares && purpose != OperationKind::optimizer && section_of(purpose) < Section::averaging)
       stream.optimizer_start = cursor;
   }
   times.copies_in += planned.copies_in_stretches;
@@ -195,12 +197,16 @@ StepTimes attribute_times(const PlannedStep& planned, const Execution& execution
   if (times.communication > Duration()) times.overlap = 1 - exposed_transfers / times.communication;
 
   // Copies out that run while a later bucket is still on the wire cost nothing of their own.
-  for (const Interval& copy : stream.copies_out)
-    times.finalize +=
+  Duration copied;  // before the optimizer, or what is shared out behind it
+  for (const Interval& copy : stream.copies_out) {
+    const Duration own =
         (copy.end - copy.start) - length_within(collectives.resident, copy.start, copy.end);
+    times.finalize += own;
+    if (copy.start < stream.optimizer_start) copied += own;
+  }
 
   const Duration between = stream.optimizer_start - backward_end;
-  const Duration gaps = between - times.exposed_communication - times.finalize - stepped;
+  const Duration gaps = between - times.exposed_communication - copied - stepped;
   DDPSIM_ASSERT(TimePoint() + times.forward + times.backward + times.sync_batchnorm +
                         times.exposed_in_backward + times.optimizer_in_backward ==
                     backward_end,

@@ -29,7 +29,8 @@ std::vector<std::vector<std::size_t>> parameters_by_owner(const Workload& worklo
   return owners;
 }
 
-SharedOptimizer share_optimizer(const Job& job, const ZeroRedundancy& scheme) {
+SharedOptimizer share_optimizer(const Job& job, const ZeroRedundancy& scheme,
+                                const std::vector<Bucket>& buckets) {
   const Workload& workload = job.workload();
   SharedOptimizer shared;
   const auto broadcast = [&](Bytes bytes, std::string unit) {
@@ -39,6 +40,17 @@ SharedOptimizer share_optimizer(const Job& job, const ZeroRedundancy& scheme) {
     collective.phase = StepPhase::optimizer;
     shared.broadcasts.push_back(std::move(collective));
   };
+  if (scheme.overlap_with_ddp) {
+    Bytes all;
+    Bytes own;
+    for (std::size_t b = 0; b < buckets.size(); ++b) {
+      broadcast(buckets[b].bytes, fmt::format("bucket {}", b));
+      all += buckets[b].bytes;
+      if (b % static_cast<std::size_t>(job.cluster().ranks()) == 0) own += buckets[b].bytes;
+    }
+    shared.largest_share = share_of(own, all);
+    return shared;
+  }
   const auto owners = parameters_by_owner(workload, job.cluster().ranks());
   std::int64_t all = 0;
   std::int64_t largest = 0;

@@ -5,8 +5,12 @@
 //   communicator  rank by rank, each one's parameters in the order they were given to it: a broadcast each, or one of all of
 //                 them (parameters_as_bucket_view); all launched at once, none of them beside the next forward
 //
-// Ranks are simulated as the one that steps most: its broadcasts are what the others wait for. overlap_with_ddp, which
-// broadcasts in backward, is not here.
+// Ranks are simulated as the one that steps most: its broadcasts are what the others wait for.
+//
+// overlap_with_ddp, by hook_with_zero_step (ddp_zero_hook.py, 2.13): bucket b is rank b mod N's. The hook of the last bucket goes from
+// bucket to bucket, whose rank steps it behind its all-reduce, on the compute stream and so behind backward, and all
+// broadcast it, behind the all-reduces launched before; backward ends when all broadcasts have, and copies out follow. Other
+// ranks' steps run beside, on streams that stand for theirs.
 #pragma once
 
 #include <vector>
@@ -20,9 +24,10 @@ namespace ddpsim {
 std::vector<std::vector<std::size_t>> parameters_by_owner(const Workload& workload, int ranks);
 
 struct SharedOptimizer {
-  double largest_share = 1;  ///< of all elements, of one rank's
+  double largest_share = 1;  ///< of all elements, of one rank's; with overlap_with_ddp of rank 0's
   std::vector<StepCollective> broadcasts;
 };
-SharedOptimizer share_optimizer(const Job& job, const ZeroRedundancy& scheme);
+SharedOptimizer share_optimizer(const Job& job, const ZeroRedundancy& scheme,
+                                const std::vector<Bucket>& buckets);
 
 }  // namespace ddpsim

@@ -120,7 +120,9 @@ Options all_of(const MegatronOptimizer& scheme) {
 }
 
 Options all_of(const ZeroRedundancy& scheme) {
-  return {{"parameters_as_bucket_view", text_of(scheme.parameters_as_bucket_view)}};
+  Options options = {{"parameters_as_bucket_view", text_of(scheme.parameters_as_bucket_view)}};
+  if (scheme.overlap_with_ddp) options.emplace_back("overlap_with_ddp", "true");
+  return options;
 }
 
 /// Megabytes, exactly.

@@ -92,6 +92,17 @@ TEST_CASE("--scheme: every option goes where its library has it") {
                     .overlap_comm = false,
                     .stage3_prefetch_bucket_size = 0,
                     .stage3_param_persistence_threshold = 0}));
+  CHECK(parse_scheme("zero_redundancy:overlap_with_ddp=true") ==
+        Scheme(ZeroRedundancy{.overlap_with_ddp = true}));
+  CHECK(parse_scheme("fsdp1:cpu_offload=true,fused=true,cpu_rate=30,pcie=22.05") ==
+        Scheme(Fsdp1{.offload = {.optimizer = true,
+                                 .parameters = true,
+                                 .fused = true,
+                                 .cpu_rate = Bandwidth::gigabytes_per_second(30),
+                                 .cpu_rate_assumed = false,
+                                 .pcie = Bandwidth::gigabytes_per_second(22.05)}}));
+  CHECK(parse_scheme("zero2:offload_optimizer=cpu") ==
+        Scheme(Zero{.offload = {.optimizer = true, .fused = true, .cpu_rate = kShareOfHost}}));
   CHECK(parse_scheme("megatron:overlap_grad_reduce=true,bucket_size=40000000") ==
         Scheme(MegatronOptimizer{.overlap_grad_reduce = true, .bucket_size = 40'000'000}));
   CHECK(parse_scheme("data_parallel:input_mb=38.5,output_mb=0.256") ==
@@ -135,6 +146,9 @@ TEST_CASE("--scheme: what is in force is written as it is taken") {
         "zero2",
         "zero3",
         "zero1:overlap_comm=true,reduce_bucket_size=7",
+        "zero3:offload_optimizer=cpu,offload_param=cpu,cpu_rate=12.5",
+        "fsdp1:cpu_offload=true,pcie=3",
+        "zero_redundancy:overlap_with_ddp=true",
         "megatron:bucket_size=3",
         "zero_redundancy:parameters_as_bucket_view=true",
         "data_parallel:output_mb=0.3",

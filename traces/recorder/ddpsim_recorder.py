@@ -989,7 +989,7 @@ class Recorder:
 
 def watch_loaders(step_now):
     """Until what is returned is called, batches note in the step that runs how long it waited for them."""
-    iterator = getattr(getattr(torch.utils.data, "dataloader", None), "_BaseDataLoaderIter", None)
+    iterator = getattr(sys.modules.get("torch.utils.data.dataloader"), "_BaseDataLoaderIter", None)
     original = getattr(iterator, "__next__", None)
     if original is None:
         return lambda: None

@@ -141,6 +141,8 @@ struct MegatronOptimizer {
 /// DDP with torch.distributed.optim.ZeroRedundancyOptimizer.
 struct ZeroRedundancy {
   bool parameters_as_bucket_view = false;
+  /// With hook_with_zero_step: each bucket of DDP's is one rank's, which steps it when it has been reduced and broadcasts it.
+  bool overlap_with_ddp = false;
   bool operator==(const ZeroRedundancy&) const = default;
 };
 
