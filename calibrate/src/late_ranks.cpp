@@ -114,7 +114,7 @@ void Lateness::find_work() {
   for (std::size_t r = 0; r < workload_.ranks.size(); ++r) {
     std::optional<StepBreakdown> one = step_breakdown(workload_, r);
     if (!one || !one->parts_known) return;
-    own.push_back(std::move(*one));
+    own.push_back(*one);
   }
   struct Kind {
     StepPart part;

@@ -120,7 +120,7 @@ Key wrap(WrapPolicy& into) {
           }};
 }
 
-Key rate(const std::string& name, std::function<void(Bandwidth)> take) {
+Key rate(const std::string& name, const std::function<void(Bandwidth)>& take) {
   return {name, [name, take](const std::string& value) {
             const auto exact = parse_number<double>(value);
             if (!exact || !(*exact >= 0.001 && *exact <= 1e6))

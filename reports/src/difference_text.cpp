@@ -175,7 +175,7 @@ void DifferenceText::waterfall() {
   if (points) columns.push_back({"points", Align::right, 1});
   if (expected) columns.push_back({"expected", Align::right, 1});
   Table table(columns);
-  const auto signed_number = [](std::string number) {
+  const auto signed_number = [](const std::string& number) {
     return number.starts_with('-') ? number : "+" + number;
   };
   const auto line = [&](const std::string& label, Duration before, Duration now, std::string change,

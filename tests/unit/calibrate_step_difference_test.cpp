@@ -1,5 +1,6 @@
 // Parts of measured steps and their differences, by hand and over random recordings.
 #include <doctest/doctest.h>
+#include <algorithm>
 
 #include <cstdint>
 #include <string>
@@ -303,6 +304,13 @@ TEST_CASE("a difference: of any two recordings rows sum, and nothing breaks") {
     }
     CHECK(sum == answer.change);
     CHECK(answer.change == answer.after.step - answer.before.step);
+    // Of the kernels as both sides tell them.
+    const auto kernels = std::ranges::find(answer.rows, StepPart::kernels, &DifferenceRow::part);
+    if (kernels != answer.rows.end())
+      CHECK(points == doctest::Approx(100 * (kernels->after / answer.after.step -
+                                             kernels->before / answer.before.step))
+                          .epsilon(1e-6)
+                          .scale(100));
     ++compared;
   }
   CHECK(compared > 1000);
