@@ -1,7 +1,7 @@
 // Parts of measured steps and their differences, by hand and over random recordings.
 #include <doctest/doctest.h>
-#include <algorithm>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
