@@ -329,7 +329,8 @@ std::vector<Scenario> scenarios(const Job& job) {
         with_unexplained(options, most));
   }
   add_launch_cost(job, all);
-  if (const CpuOffload* offload = offload_of(options.scheme); offload && offload->optimizer && offload->cpu_rate_assumed)
+  if (const CpuOffload* offload = offload_of(options.scheme);
+      offload && offload->optimizer && offload->cpu_rate_assumed)
     add(ErrorSource::host_work, with_host_rate(options, kHostRateMost),
         with_host_rate(options, kHostRateLeast));
   if (options.compute_scale_range) {
