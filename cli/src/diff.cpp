@@ -17,6 +17,7 @@
 #include "number_between.hpp"
 #include "terminal.hpp"
 #include "typed_line.hpp"
+#include "without_percent_sign.hpp"
 
 namespace ddpsim {
 namespace {
@@ -31,18 +32,6 @@ struct DiffArguments {
   ExpectedArguments expected;
   OutputArguments output;
 };
-
-/// "3%" and "3 %" for 3.
-CLI::Validator percent_or_number() {
-  const auto strip = [](std::string& text) {
-    if (text.ends_with('%')) {
-      text.pop_back();
-      if (text.ends_with(' ')) text.pop_back();
-    }
-    return std::string();
-  };
-  return {strip, "", "percent"};
-}
 
 /// The largest all-reduce both logs timed: where the wire decides, not the latency.
 std::optional<Bytes> largest_common(const DiffSide& before, const DiffSide& after) {
@@ -266,7 +255,7 @@ void add_diff(CLI::App& app, std::function<int()>& action) {
       ->add_option(
           "--max-slowdown", arguments->max_slowdown,
           "percent (3 or 3%); exit code 4 when the step got longer by more, naming the row")
-      ->transform(percent_or_number())
+      ->transform(without_percent_sign())
       ->check(number_between(0, 1e9));
   command
       ->add_option("--pairs", arguments->pairs,

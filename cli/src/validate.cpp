@@ -12,6 +12,7 @@
 #include "number_between.hpp"
 #include "terminal.hpp"
 #include "typed_line.hpp"
+#include "without_percent_sign.hpp"
 #include "word_option.hpp"
 
 namespace ddpsim {
@@ -25,18 +26,6 @@ struct ValidateArguments {
   std::vector<std::string> only;
   OutputArguments output;
 };
-
-/// "5%" and "5 %" for 5, as every output writes it.
-CLI::Validator without_percent_sign() {
-  const auto strip = [](std::string& text) {
-    if (text.ends_with('%')) {
-      text.pop_back();
-      if (text.ends_with(' ')) text.pop_back();
-    }
-    return std::string();
-  };
-  return {strip, "", "percent"};
-}
 
 std::optional<ErrorLimit> limit_of(const ValidateArguments& arguments) {
   if (!arguments.max_error) return std::nullopt;

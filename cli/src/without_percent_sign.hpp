@@ -1,0 +1,20 @@
+// For options in percent: "5%" and "5 %" are 5, as every output writes it.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace ddpsim {
+
+inline CLI::Validator without_percent_sign() {
+  const auto strip = [](std::string& text) {
+    if (text.ends_with('%')) {
+      text.pop_back();
+      if (text.ends_with(' ')) text.pop_back();
+    }
+    return std::string();
+  };
+  return {strip, "", "percent"};
+}
+
+}  // namespace ddpsim
