@@ -30,8 +30,8 @@ UNITS = {"us": 1, "ms": 1e3, "s": 1e6}
 MOST_BYTES = 256 << 20  # of one file, as the reader allows
 
 
-# Where logs and documents name a host: "HOST:pid:thread [0] NCCL INFO", "Pid 12 on HOST device 0 [0x10]", "master_addr": "HOST".
-OF_NCCL = re.compile(r"^([\w.-]+):\d+:\d+ (?:\[\d+\] )?NCCL ", re.MULTILINE)
+# Where logs and documents name a host: "HOST:pid:thread [0] NCCL INFO", also behind what mpirun, srun -l and torchrun put before it, "Pid 12 on HOST device 0 [0x10]", "master_addr": "HOST".
+OF_NCCL = re.compile(r"(?<![\w.-])([\w.-]+):\d+:\d+ (?:\[\d+\] )?NCCL ")
 OF_OTHERS = re.compile(r"\bPid\s+\d+\s+on\s+(\S+)\s+device\b|\"(?:host_?name|node_?name|master_addr)\"\s*:\s*\"([\w.-]+)\"", re.IGNORECASE)
 
 

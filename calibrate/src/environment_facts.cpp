@@ -117,7 +117,7 @@ bool take_noted(std::string_view line, const std::string& place, EnvironmentFact
     return allowed.has_value();
   }
   if (name == "seen_by") {
-    facts.versions_of_another_python = true;
+    facts.versions_of_another_python = facts.versions_of_another_python || value != "job";
     return true;
   }
   constexpr std::array<std::string_view, 6> kVersions = {"torch",  "cuda",   "nccl",

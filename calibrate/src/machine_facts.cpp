@@ -326,7 +326,6 @@ bool MachineLineReader::take_smi(std::string_view line, const std::string& place
   if (indent == 0) {
     if (key == "Driver Version") facts.driver = legible(value, 40);
     if (key == "CUDA Version") facts.cuda = legible(value, 40);
-    if (key == "Attached GPUs") facts.attached_gpus = leading_number<int>(value);
     return true;
   }
   if (!facts.gpus.empty()) take_smi_value(section, key, value, facts.gpus.back());

@@ -433,11 +433,15 @@ Scheme parse_scheme(const std::string& text) {
   };
   if (is_given("hierarchy") && is_given("period"))
     fail("local_sgd: hierarchy has periods of its own; leave out period");
-  const char* offloads =
-      std::holds_alternative<Zero>(scheme) ? "offload_optimizer=cpu" : "cpu_offload=true";
-  for (const char* key : {"cpu_rate", "pcie", "fused"})
-    if (is_given(key) && offload_of(scheme) == nullptr)
-      fail(fmt::format("{}: nothing stays on the host without {}", key, offloads));
+  const CpuOffload* offload = offload_of(scheme);
+  const Zero* zero = std::get_if<Zero>(&scheme);
+  const char* steps_there = zero != nullptr ? "offload_optimizer=cpu" : "cpu_offload=true";
+  if (is_given("pcie") && offload == nullptr)
+    fail(fmt::format("pcie: nothing stays on the host without {}{}", steps_there,
+                     zero != nullptr && zero->stage == 3 ? " or offload_param=cpu" : ""));
+  for (const char* key : {"cpu_rate", "fused"})
+    if (is_given(key) && (offload == nullptr || !offload->optimizer))
+      fail(fmt::format("{}: the optimizer does not run on the host without {}", key, steps_there));
   return scheme;
 }
 

@@ -104,6 +104,8 @@ class SideReader {
   void take_archive(const std::string& path);
   void take_item(const std::string& item);
   void take_text(const std::string& item, const std::string& file);
+  void take_unprofiled(Duration step);
+  bool is_stated(std::string_view found, std::string_view source);
   void take_steps(MeasuredSteps measured);
   void take_logs(const std::vector<MeasuredLog>& logs);
 
@@ -132,20 +134,25 @@ void SideReader::take_recording(Imported imported) {
   if (workload.batch_per_gpu)
     side_.shown.samples_per_step_per_gpu =
         static_cast<double>(*workload.batch_per_gpu) * workload.recorded_with.accumulate;
-  if (imported.unprofiled_step) {
-    side_.steps = {*imported.unprofiled_step};
-    kinds_.emplace_back("its step without a profiler");
-  }
+  if (imported.unprofiled_step) take_unprofiled(*imported.unprofiled_step);
+}
+
+void SideReader::take_unprofiled(Duration step) {
+  if (is_stated("one", "its step without a profiler")) return;
+  side_.steps = {step};
+  kinds_.emplace_back("its step without a profiler");
 }
 
 /// A time that stands on the command line is what is compared, whatever else a side holds.
-void SideReader::take_steps(MeasuredSteps measured) {
-  if (is_stated_) {
+bool SideReader::is_stated(std::string_view found, std::string_view source) {
+  if (is_stated_)
     side_.warnings.push_back(
-        fmt::format("the stated time is compared, not the {} found beside it, {}",
-                    measured.steps.size() == 1 ? "one" : "times", measured.source));
-    return;
-  }
+        fmt::format("the stated time is compared, not the {} found beside it, {}", found, source));
+  return is_stated_;
+}
+
+void SideReader::take_steps(MeasuredSteps measured) {
+  if (is_stated(measured.steps.size() == 1 ? "one" : "times", measured.source)) return;
   side_.steps = std::move(measured.steps);
   kinds_.push_back(fmt::format("{} step times, {}", side_.steps.size(), measured.source));
 }
@@ -198,8 +205,8 @@ void SideReader::take_archive(const std::string& path) {
   const auto times = archive.of(ArchiveKind::step_times);
   if (!times.empty())
     take_steps(parse_step_times(times.front()->bytes, archive.name_of(*times.front()), ""));
-  else if (archive.step)
-    side_.steps = {*archive.step};
+  else if (archive.step && side_.steps.empty())
+    take_unprofiled(*archive.step);
   if (archive.batch_size && !side_.shown.samples_per_step_per_gpu)
     side_.shown.samples_per_step_per_gpu = *archive.batch_size;
   if (!side_.workload && side_.steps.empty()) take_logs(logs_in(archive));

@@ -84,7 +84,8 @@ std::vector<TarMember> members_of(::archive* reader, const std::string& file) {
     if (++entries > kMostMembers)
       refuse(file, "", fmt::format("holds more than {} files", kMostMembers), kUnpackBySelf);
     const char* name = archive_entry_pathname(entry);
-    const std::string path = name == nullptr ? "" : name;
+    std::string path = name == nullptr ? "" : name;
+    if (path.starts_with("./")) path.erase(0, 2);  // tar czf FILE ./FOLDER
     require_inside(path, file);
     if (archive_entry_hardlink(entry) != nullptr || archive_entry_symlink(entry) != nullptr)
       refuse(file, path, "is a link, which scripts/collect.sh never packs", kUnpackBySelf);

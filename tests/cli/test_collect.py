@@ -249,6 +249,9 @@ class Collects(unittest.TestCase):
     def test_hosts_that_only_a_log_names(self):
         """Collected on one node, of a job of two, one of which never ran collect.sh."""
         log = "".join(f"{HOST}{node}:12:34 [{gpu}] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via NET/Socket/0\n" for node in ("", "-b") for gpu in (0, 1))
+        for before in ("[1,0]<stdout>:", "[default1]:", "0: "):  # mpirun --tag-output, torchrun --tee, srun -l
+            log += f"{before}{HOST}:12:34 [0] NCCL INFO Bootstrap : Using eth0\n"
+            log += f"{before}{HOST}-e:12:34 [0] NCCL INFO Bootstrap : Using eth0\n"
         (self.folder / "job.out").write_text(log)
         (self.folder / "perf.txt").write_text((INPUTS / "n1.txt").read_text().replace("node0", f"{HOST}-c"))
         (self.folder / "ddp.json").write_text(json.dumps({"master_addr": f"{HOST}-d.example.org", "bucket_cap_bytes": 1}))
@@ -257,7 +260,7 @@ class Collects(unittest.TestCase):
             self.assertNotIn(HOST, text, name)
             self.assertNotIn("example.org", text, name)
         self.assertIn("node1:12:34 [0] NCCL INFO", files["nccl/rank0.txt"])
-        self.assertEqual(json.loads(files["manifest.json"])["nodes"], 2)
+        self.assertEqual(json.loads(files["manifest.json"])["nodes"], 3)
 
     def test_what_is_missing_is_said_once(self):
         said, files = self.archive("--step-time", "104ms")

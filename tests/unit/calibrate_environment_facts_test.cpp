@@ -152,6 +152,7 @@ TEST_CASE("environment: versions, and a value that was hidden") {
   // Of the Python that collected them the job may know nothing; the kernel is everybody's.
   CHECK(
       changed("torch=2.12.0\nseen_by=collect.sh\n", "torch=2.13.0\nseen_by=collect.sh\n").empty());
+  CHECK(changed("torch=2.12.0\nseen_by=job\n", "torch=2.13.0\nseen_by=job\n").size() == 1);
   CHECK(changed("seen_by=collect.sh\nkernel=5.15\n", "seen_by=collect.sh\nkernel=6.1\n").size() ==
         1);
   CHECK(said_of("NCCL_P2P_DISABLE=<hidden>\n").empty());

@@ -53,7 +53,6 @@ struct MachineFacts {
   std::string node;  ///< as the evidence names it
   std::string driver, cuda;
   std::string place;  ///< of the first line read
-  std::optional<int> attached_gpus;
   std::vector<GpuState> gpus;
   std::map<std::string, PcieDevice> devices;
   std::map<std::string, NicPort> ports;                    ///< "mlx5_0/1"
