@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <set>
 #include <utility>
 
@@ -29,6 +30,7 @@ class Lateness {
   void count();
   void find_work();
   void find_pattern();
+  bool are_one_of_several(const std::set<int>& late, const std::function<int(int)>& group_of) const;
   std::set<int> late_with(std::size_t most) const;
 
   const Workload& workload_;
@@ -161,6 +163,16 @@ std::set<int> Lateness::late_with(std::size_t most) const {
   return late;
 }
 
+/// Whether these are all ranks of one group, and other groups have ranks.
+bool Lateness::are_one_of_several(const std::set<int>& late,
+                                  const std::function<int(int)>& group_of) const {
+  const int group = group_of(*late.begin());
+  const auto is_as_late = [&](const LateRank& rank) {
+    return (group_of(rank.rank) == group) == late.contains(rank.rank);
+  };
+  return late.size() < result_.ranks.size() && std::ranges::all_of(result_.ranks, is_as_late);
+}
+
 void Lateness::find_pattern() {
   std::vector<std::size_t> order(result_.ranks.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -194,14 +206,11 @@ void Lateness::find_pattern() {
   } else if (!lasting(steps_last) || late.size() == result_.ranks.size()) {
     result_.pattern = LatePattern::wandering;
   } else if (gpus_per_node_ && *gpus_per_node_ > 1) {
-    std::set<int> nodes, slots;
-    for (const int rank : late) {
-      nodes.insert(rank / *gpus_per_node_);
-      slots.insert(rank % *gpus_per_node_);
-    }
-    result_.pattern = nodes.size() == 1   ? LatePattern::node
-                      : slots.size() == 1 ? LatePattern::slot
-                                          : LatePattern::several;
+    const auto node_of = [&](int rank) { return rank / *gpus_per_node_; };
+    const auto slot_of = [&](int rank) { return rank % *gpus_per_node_; };
+    result_.pattern = are_one_of_several(late, node_of)   ? LatePattern::node
+                      : are_one_of_several(late, slot_of) ? LatePattern::slot
+                                                          : LatePattern::several;
   } else {
     result_.pattern = LatePattern::several;
   }

@@ -212,9 +212,10 @@ class Ranking {
   std::string row_words(const DifferenceRow& row) const {
     return fmt::format("{}: {}, {:.0f} % of what got {}{}", name_of(row.part), in_words(row.change),
                        100 * grown(row) / all_, sign_ > 0 ? "longer" : "shorter",
-                       row.bound == Bound::upper   ? " (an upper bound)"
-                       : row.bound == Bound::lower ? " (a lower bound)"
-                                                   : "");
+                       row.bound_of_change == Bound::upper   ? " (an upper bound)"
+                       : row.bound_of_change == Bound::lower ? " (a lower bound)"
+                       : row.bound != Bound::none            ? " (of bounds alone)"
+                                                             : "");
   }
   void add(std::string_view what, double weight, std::string evidence, std::string_view decide_by) {
     auto cause = std::ranges::find(causes_, what, &SlowdownCause::what);

@@ -75,6 +75,13 @@ void leave_out_pause(StepBreakdown& breakdown) {
   breakdown.pause = {};
 }
 
+/// Of after - before.
+Bound bound_of_change(Bound before, Bound after) {
+  const bool upper = after == Bound::upper || before == Bound::lower;
+  const bool lower = after == Bound::lower || before == Bound::upper;
+  return upper == lower ? Bound::none : upper ? Bound::upper : Bound::lower;
+}
+
 DifferenceRow row_of(StepPart part, const StepBreakdown& before, const StepBreakdown& after) {
   const PartTime& old = before[part];
   const PartTime& now = after[part];
@@ -85,7 +92,8 @@ DifferenceRow row_of(StepPart part, const StepBreakdown& before, const StepBreak
                     .low = {},
                     .high = {},
                     .expected = {},
-                    .bound = now.bound != Bound::none ? now.bound : old.bound};
+                    .bound = now.bound != Bound::none ? now.bound : old.bound,
+                    .bound_of_change = bound_of_change(old.bound, now.bound)};
   row.low = row.change - together(now.time - now.low, old.high - old.time);
   row.high = row.change + together(now.high - now.time, old.time - old.low);
   const double kernels = before[StepPart::kernels].time.microseconds();

@@ -116,9 +116,14 @@ void DifferenceText::verdict() {
     const bool told =
         most != nullptr && !all_reduce && most->part != part_of(LossCause::unexplained);
     if (told)
-      first +=
-          fmt::format("; most of it {}: {}{}", label_of(most->part, difference_.after),
-                      most->bound == Bound::upper ? "at most " : "", signed_time(most->change));
+      first += fmt::format("; most of it {}: {}{}{}", label_of(most->part, difference_.after),
+                           most->bound_of_change == Bound::upper   ? "at most "
+                           : most->bound_of_change == Bound::lower ? "at least "
+                                                                   : "",
+                           signed_time(most->change),
+                           most->bound != Bound::none && most->bound_of_change == Bound::none
+                               ? ", of bounds alone"
+                               : "");
     else if (!all_reduce)
       first += "; where, these two do not tell";
     first += '.';
@@ -295,8 +300,9 @@ void DifferenceText::late() {
     }
     case LatePattern::several:
       first = fmt::format(
-          "Who is late: ranks {}, in nearly every step; whether they share a node or a slot shows "
-          "with --gpus-per-node",
+          "Who is late: ranks {}, in nearly every step, which are not known to be one node of "
+          "several "
+          "or one slot (--gpus-per-node tells which ranks share one)",
           ranks);
       break;
     case LatePattern::node:

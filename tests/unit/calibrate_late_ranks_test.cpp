@@ -76,8 +76,12 @@ TEST_CASE("who is late: alternating ranks show node or slot") {
   const Steps of_node = {{2}, {3}, {2}, {3}, {2}, {3}, {2}, {3}};
   CHECK(late_ranks(job_of(4, of_node), 2).value().pattern == LatePattern::node);
   CHECK(late_ranks(job_of(4, of_node)).value().pattern == LatePattern::several);
+  // Two of the only node, or of a node whose third is on time, are not the node.
+  CHECK(late_ranks(job_of(4, of_node), 4).value().pattern == LatePattern::several);
+  CHECK(late_ranks(job_of(6, of_node), 3).value().pattern == LatePattern::several);
   const Steps of_slot = {{1}, {3}, {1}, {3}, {1}, {3}, {1}, {3}};
   CHECK(late_ranks(job_of(4, of_slot), 2).value().pattern == LatePattern::slot);
+  CHECK(late_ranks(job_of(6, of_slot), 2).value().pattern == LatePattern::several);
 }
 
 TEST_CASE("who is late: of few steps nobody can tell, and nobody is late where all are alike") {

@@ -96,6 +96,19 @@ TEST_CASE("a measured step's parts: the other rank tells the wait from the trans
   CHECK(of(late, LossCause::slowest_gpu) == Duration());
 }
 
+TEST_CASE("a difference: what bounds one side bounds the change, in its direction") {
+  const StepBreakdown one = step_breakdown(alone()).value();
+  const StepBreakdown both = step_breakdown(two_ranks()).value();
+  const auto of_transfer = [](const StepBreakdown& before, const StepBreakdown& after) {
+    const StepDifference told = difference(before, after);
+    return std::ranges::find(told.rows, StepPart::all_reduce_transfer, &DifferenceRow::part)
+        ->bound_of_change;
+  };
+  CHECK(of_transfer(both, one) == Bound::upper);
+  CHECK(of_transfer(one, both) == Bound::lower);
+  CHECK(of_transfer(one, one) == Bound::none);
+}
+
 TEST_CASE("a measured step's parts: a wait behind backward delays what follows it") {
   Workload workload = two_ranks();
   // Rank 1 comes 8 ms late to the first; both all-reduces follow one another and end after backward.
