@@ -19,14 +19,13 @@ namespace ddpsim {
 namespace {
 
 /// By parameter: all of them, or of ZeroRedundancyOptimizer those of the rank that steps most.
-std::vector<bool> stepped_by_one_rank(const Job& job) {
+std::vector<bool> stepped_by_one_rank(const Job& job, const std::vector<Bucket>& buckets) {
   const std::size_t parameters = job.workload().parameters.size();
-  if (!std::holds_alternative<ZeroRedundancy>(job.options().scheme))
-    return std::vector<bool>(parameters, true);
+  const auto* scheme = std::get_if<ZeroRedundancy>(&job.options().scheme);
+  if (scheme == nullptr) return std::vector<bool>(parameters, true);
   std::vector<bool> most(parameters);
   Bytes of_most;
-  for (const std::vector<std::size_t>& own :
-       parameters_by_owner(job.workload(), job.cluster().ranks())) {
+  for (const std::vector<std::size_t>& own : parameters_by_owner(job, *scheme, buckets)) {
     Bytes bytes;
     for (const std::size_t parameter : own) bytes += job.gradients()[parameter];
     if (bytes <= of_most) continue;
@@ -49,7 +48,7 @@ class Memory {
         buckets_(buckets_of(job)),
         allocator_(on_host(job)),
         bucket_of_(workload_.parameters.size(), kNone) {
-    const std::vector<bool> steps = stepped_by_one_rank(job);
+    const std::vector<bool> steps = stepped_by_one_rank(job, buckets_);
     for (std::size_t p = 0; p < workload_.parameters.size(); ++p)
       add_parameter(workload_.parameters[p], steps[p]);
     for (const BufferGroup& group : workload_.buffers) always_.buffers += group.bytes;

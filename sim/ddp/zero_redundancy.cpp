@@ -12,12 +12,22 @@
 
 namespace ddpsim {
 
-std::vector<std::vector<std::size_t>> parameters_by_owner(const Workload& workload, int ranks) {
+std::vector<std::vector<std::size_t>> parameters_by_owner(const Job& job,
+                                                          const ZeroRedundancy& scheme,
+                                                          const std::vector<Bucket>& buckets) {
+  const Workload& workload = job.workload();
+  std::vector<std::vector<std::size_t>> owners(static_cast<std::size_t>(job.cluster().ranks()));
+  if (scheme.overlap_with_ddp) {
+    for (std::size_t b = 0; b < buckets.size(); ++b) {
+      std::vector<std::size_t>& owner = owners[b % owners.size()];
+      owner.insert(owner.end(), buckets[b].parameters.begin(), buckets[b].parameters.end());
+    }
+    return owners;
+  }
   std::vector<std::size_t> order = parameters_as_defined(workload);
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
     return elements_of(workload.parameters[a]) > elements_of(workload.parameters[b]);
   });
-  std::vector<std::vector<std::size_t>> owners(static_cast<std::size_t>(ranks));
   std::set<std::pair<std::int64_t, std::size_t>> loads;
   for (std::size_t rank = 0; rank < owners.size(); ++rank) loads.insert({0, rank});
   for (const std::size_t parameter : order) {
@@ -51,7 +61,7 @@ SharedOptimizer share_optimizer(const Job& job, const ZeroRedundancy& scheme,
     shared.largest_share = share_of(own, all);
     return shared;
   }
-  const auto owners = parameters_by_owner(workload, job.cluster().ranks());
+  const auto owners = parameters_by_owner(job, scheme, buckets);
   std::int64_t all = 0;
   std::int64_t largest = 0;
   for (std::size_t rank = 0; rank < owners.size(); ++rank) {

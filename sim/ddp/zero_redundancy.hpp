@@ -20,8 +20,10 @@
 
 namespace ddpsim {
 
-/// By rank: its parameters, in the order they were given to it.
-std::vector<std::vector<std::size_t>> parameters_by_owner(const Workload& workload, int ranks);
+/// By rank: the parameters it steps, in the order they were given to it; with overlap_with_ddp its buckets'.
+std::vector<std::vector<std::size_t>> parameters_by_owner(const Job& job,
+                                                          const ZeroRedundancy& scheme,
+                                                          const std::vector<Bucket>& buckets);
 
 struct SharedOptimizer {
   double largest_share = 1;  ///< of all elements, of one rank's; with overlap_with_ddp of rank 0's

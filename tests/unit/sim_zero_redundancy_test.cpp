@@ -8,6 +8,7 @@
 // embed, layers.1 and head are rank 0's, layers.0 and layers.2 rank 1's: three fifths are stepped, 12 us of 20.
 #include "zero_redundancy.hpp"
 
+#include "ddpsim/sim/memory.hpp"
 #include "ddpsim/sim/step.hpp"
 
 #include "numbered_model.hpp"
@@ -92,6 +93,27 @@ TEST_CASE(
   CHECK(run_reducer(options(overlapped), 1).times.optimizer == 20_us);
 }
 
+TEST_CASE("ZeroRedundancyOptimizer: overlapped, a rank holds the state of the buckets it steps") {
+  SimulationOptions all = options(ZeroRedundancy{});
+  all.optimizer.kind = Optimizer::adam;
+  const auto state = [&](const ZeroRedundancy& scheme, int ranks) {
+    all.scheme = scheme;
+    return peak_memory(Job(layered(), small::node(ranks), all, FreeModel{})).parts.optimizer;
+  };
+  // Adam keeps twice the parameters: three fifths of 20 MB by owner, four by bucket.
+  CHECK(state({}, 2) == Bytes(24'000'000));
+  CHECK(state({.overlap_with_ddp = true}, 2) == Bytes(32'000'000));
+  CHECK(state({.overlap_with_ddp = true}, 1) == Bytes(40'000'000));
+}
+
+TEST_CASE("ZeroRedundancyOptimizer: overlapped, it has no views of a bucket a rank") {
+  const SimulationOptions all =
+      options(ZeroRedundancy{.parameters_as_bucket_view = true, .overlap_with_ddp = true});
+  const auto problem = cannot_simulate(Job(layered(), small::node(2), all, FreeModel{}));
+  REQUIRE(problem);
+  CHECK(problem->find("ignores parameters_as_bucket_view") != std::string::npos);
+}
+
 TEST_CASE("ZeroRedundancyOptimizer: largest first to the least loaded, the first of those alike") {
   Workload step;
   for (const std::int64_t elements : {3, 9, 5, 9, 1, 4})
@@ -100,9 +122,11 @@ TEST_CASE("ZeroRedundancyOptimizer: largest first to the least loaded, the first
   for (std::size_t p = 0; p < 6; ++p)
     step.backward->ready.push_back({.parameter = p, .at = 1_us, .copied_at = {}});
   // 9 (index 1), 9 (3), 5, 4, 3, 1: rank 2 gets 5, 4; all three hold 9; 3 goes to rank 0, 1 to rank 1.
-  CHECK(parameters_by_owner(step, 3) ==
-        std::vector<std::vector<std::size_t>>{{1, 0}, {3, 4}, {2, 5}});
-  CHECK(parameters_by_owner(step, 8)[7].empty());
+  const auto among = [&](int ranks) {
+    return parameters_by_owner(Job(step, small::node(ranks), {}, FreeModel{}), {}, {});
+  };
+  CHECK(among(3) == std::vector<std::vector<std::size_t>>{{1, 0}, {3, 4}, {2, 5}});
+  CHECK(among(8)[7].empty());
 }
 
 TEST_CASE("ZeroRedundancyOptimizer: one rank owns all, ranks beyond the parameters nothing") {
