@@ -79,12 +79,12 @@ std::string scheme_lines(const StepResult& step, int digits, const TerminalStyle
 }
 
 std::string offload_lines(const ReportContext& context, const StepTimes& times, int digits,
-                          const TerminalStyle& style) {
+                          const TerminalStyle& style, const std::string& whose) {
   const CpuOffload* offload = context.scheme ? offload_of(*context.scheme) : nullptr;
   if (offload == nullptr) return "";
-  std::string text;
+  std::string text = whose;
   if (offload->optimizer) {
-    text = fmt::format(
+    text += fmt::format(
         "The host steps in {} of it, reading and writing {:.3g} GB/s{}",
         time_text(times.optimizer, digits), offload->cpu_rate.gigabytes_per_second(),
         offload->cpu_rate_assumed ? ": assumed, and worth measuring (cpu_rate=GB/s)" : "");

@@ -17,9 +17,9 @@ std::string scheme_text(const Scheme& scheme);
 std::string scheme_lines(const StepResult& step, int digits, const TerminalStyle& style);
 
 /// What the host does in the GPU's place, at which rates, what the GPU waits for it, and what of a rank it holds. Empty where
-/// nothing stays there.
+/// nothing stays there. `whose`: stands in front, where several jobs do.
 std::string offload_lines(const ReportContext& context, const StepTimes& times, int digits,
-                          const TerminalStyle& style);
+                          const TerminalStyle& style, const std::string& whose = "");
 
 /// A row a collective, in the order of their launches; those of a long list in the middle are left out.
 std::string collective_table(const StepResult& step, Backend backend, int digits,
