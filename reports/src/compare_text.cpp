@@ -99,9 +99,8 @@ std::string compare_text(const CompareReport& report, const TerminalStyle& style
   page.add(Weight::evidence, wrapped(table_legend(report, table), style.width, kIndent));
   for (std::size_t i = 0; i < contexts.size(); ++i) {
     const ComparedJob& job = comparison.jobs[i];
-    page.add(Weight::answer,
-             offload_lines(contexts[i], job.times, digits_of(job.confidence.grade), style,
-                           "Of " + printable(contexts[i].cluster) + ": "));
+    page.add(Weight::answer, offload_lines(contexts[i], job.times, digits_of(job.confidence.grade),
+                                           style, "Of " + printable(contexts[i].cluster) + ": "));
   }
   page.add(Weight::detail, tornado(report, style));
   page.add(Weight::trust, calibrated_line(contexts, style));

@@ -85,7 +85,7 @@ std::string offload_lines(const ReportContext& context, const StepTimes& times, 
   std::string text = whose;
   if (offload->optimizer) {
     text += fmt::format(
-        "The host steps in {} of it, reading and writing {:.3g} GB/s{}",
+        "The optimizer takes the host {}, reading and writing {:.3g} GB/s{}",
         time_text(times.optimizer, digits), offload->cpu_rate.gigabytes_per_second(),
         offload->cpu_rate_assumed ? ": assumed, and worth measuring (cpu_rate=GB/s)" : "");
     if (offload->cpu_rate_assumed && offload->cpu_rate == kOneThreadOfHost)
