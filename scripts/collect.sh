@@ -184,8 +184,7 @@ run_command() {
       looked=true
       note_gpus  # while they work: idle GPUs slow their links down
     fi
-    wanted=$ranks
-    [[ $ranks != 1 ]] || wanted=$(cat "$parts"/world 2>/dev/null || echo 1)
+    wanted=$(cat "$parts"/world 2>/dev/null || echo "$ranks")  # a launcher may start several ranks
     ((recorded < wanted)) || break
     sleep 0.3
   done

@@ -128,7 +128,7 @@ class Collected:
                 if (folder / name).is_file():
                     self.add(Member(path.format(rank), kind, (folder / name).read_bytes(), rank, node))
             for name, (kind, path) in OF_NODE.items():
-                if (folder / name).is_file():
+                if (folder / name).is_file() and all(member.path != path.format(node) for member in self.members):
                     self.add(Member(path.format(node), kind, (folder / name).read_bytes(), None, node))
             if (folder / "missing.txt").is_file():
                 for line in (folder / "missing.txt").read_text(encoding="utf-8").splitlines():
@@ -200,6 +200,10 @@ def collect(arguments):
     for rank in range(arguments.ranks):
         if rank not in collected.identities:
             collected.lack("versions", f"rank {rank} left nothing in the folder: do all nodes share it?", rank)
+    if collected.has("trace"):
+        for rank in range(ranks):
+            if not collected.has("trace", rank):
+                collected.lack("trace", f"none of rank {rank}", rank)
     collected.missing = [gap for gap in collected.missing if not (gap["kind"] in ALWAYS and collected.has(gap["kind"], gap.get("rank"))
                                                                   and (collected.nodes == 1 or "rank" in gap))]
     for kind in ALWAYS:

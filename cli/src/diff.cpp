@@ -197,10 +197,17 @@ DifferenceReport compare_sides(const DiffSide& before, const DiffSide& after,
   report.findings = evidence.now;
   for (const Finding& change : evidence.changes)
     if (std::ranges::count(report.findings, change) == 0) report.findings.push_back(change);
-  if (before.workload && arguments.expected.cluster && report.timed)
-    expect(arguments.expected, before, after, report);
-  else if (arguments.expected.cluster)
-    report.warnings.emplace_back("--cluster: OLD is no recording, so there is nothing to simulate");
+  if (arguments.expected.cluster) {
+    if (!before.workload)
+      report.warnings.emplace_back(
+          "--cluster: OLD is no recording, so there is nothing to simulate");
+    else if (!report.timed)
+      report.warnings.emplace_back(
+          "--cluster: one of the two has no step time, so there is nothing to hold a model "
+          "against");
+    else
+      expect(arguments.expected, before, after, report);
+  }
   report.causes =
       report.timed ? slowdown_causes(report.difference, evidence) : causes_of_findings(evidence);
   if (!report.timed) {

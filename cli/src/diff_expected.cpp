@@ -67,6 +67,21 @@ Loss simulated(const ExpectedArguments& arguments, const DiffSide& before, const
   return times.loss;
 }
 
+/// What neither side tells of the job that is simulated.
+void add_assumptions(const Workload& settings, Backend backend, std::string_view whose,
+                     std::vector<std::string>& warnings) {
+  const TorchInForce torch = torch_in_force(std::nullopt, settings.torch);
+  if (!torch.known)
+    warnings.push_back(fmt::format("--cluster: {} does not say its PyTorch; {} is assumed", whose,
+                                   to_string(torch.version)));
+  if (backend == Backend::nccl && !settings.recorded_with.nccl)
+    warnings.push_back(
+        fmt::format("--cluster: {} does not say its NCCL; the cluster's is assumed", whose));
+  if (settings.recorded_with.collectives.empty())
+    warnings.push_back(fmt::format(
+        "--cluster: {} recorded no all-reduces; PyTorch's default buckets are assumed", whose));
+}
+
 }  // namespace
 
 void add_expected_options(CLI::App& command, ExpectedArguments& arguments) {
@@ -104,6 +119,8 @@ void expect(const ExpectedArguments& arguments, const DiffSide& before, const Di
                                    new_cluster == old_cluster ? "" : "on " + new_cluster + " ",
                                    after.workload ? "with NEW's versions, options and buckets"
                                                   : "as it was: NEW does not say how it ran");
+  add_assumptions(settings, arguments.backend.backend, after.workload ? "NEW" : "OLD",
+                  report.warnings);
   const auto of = [&](StepPart part) -> std::optional<Duration> {
     if (part == StepPart::kernels) return (new_step - now.total()) - (old_step - old.total());
     if (part == StepPart::all_reduce_transfer)

@@ -246,6 +246,23 @@ class Collects(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertIn("rank 1 left nothing in the folder", run.stdout)
 
+    def test_ranks_of_a_host_whose_place_on_it_nobody_says(self):
+        """Each takes itself for the first and leaves what is known of the node, which is in the archive once."""
+        self.machine()
+        for rank in (1, 0):
+            run = self.collect("--step-time", "104ms", RANK=str(rank), WORLD_SIZE="2", SLURM_JOB_ID="9")
+            self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(answer("topo", self.folder / "ddpsim-collect.tar.gz")["cluster"]["nodes"], 1)
+
+    def test_what_findings_read_is_collected(self):
+        rules = (ROOT / "calibrate" / "src" / "environment_problems.cpp").read_text(encoding="utf-8")
+        read = set(re.findall(r'Rule\{"([A-Z0-9_]+)"', rules))
+        self.assertGreater(len(read), 20)
+        listed = subprocess.run([ROOT / "scripts" / "job_archive.py", "environment"], env={**os.environ, **dict.fromkeys(read, "1")},
+                                capture_output=True, text=True, check=True).stdout
+        packed = {line.split("=")[0] for line in listed.splitlines()}
+        self.assertEqual(read - packed, set())
+
     def test_hosts_that_only_a_log_names(self):
         """Collected on one node, of a job of two, one of which never ran collect.sh."""
         log = "".join(f"{HOST}{node}:12:34 [{gpu}] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via NET/Socket/0\n" for node in ("", "-b") for gpu in (0, 1))
