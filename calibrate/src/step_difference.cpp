@@ -1,7 +1,11 @@
 #include "ddpsim/calibrate/step_difference.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "ddpsim/sim/assert.hpp"
 
@@ -59,6 +63,25 @@ void make_comparable(StepBreakdown& one, StepBreakdown& other) {
       move_to_holder(other, part);
     }
   }
+}
+
+/// Parts that one side counts by themselves and the other within its kernels: of those the sides' efficiencies differ.
+std::optional<std::string> counted_as_kernels(const StepBreakdown& before,
+                                              const StepBreakdown& after) {
+  if (!before.parts_known || !after.parts_known) return std::nullopt;
+  std::vector<std::string_view> names;
+  for (const StepPart part : all_step_parts()) {
+    if (part == StepPart::kernels || holder_of(part) != StepPart::kernels) continue;
+    const StepBreakdown& has = before[part].known ? before : after;
+    if (before[part].known != after[part].known && has[part].time != Duration())
+      names.push_back(name_of(part));
+  }
+  if (names.empty()) return std::nullopt;
+  return fmt::format(
+      "{}: known of one of the two alone, so counted to the kernels of both; efficiency as rows "
+      "add "
+      "it up is of such kernels, not as each side has it; record both alike",
+      fmt::join(names, ", "));
 }
 
 /// From the first kernel to the optimizer's end, as the other side is known.
@@ -121,6 +144,8 @@ StepDifference difference(const StepBreakdown& before, const StepBreakdown& afte
   StepBreakdown old = result.before;
   StepBreakdown now = result.after;
   make_comparable(old, now);
+  if (std::optional<std::string> counted = counted_as_kernels(result.before, result.after))
+    result.missing.push_back(*std::move(counted));
   for (const StepPart part : all_step_parts())
     if (old[part].known || now[part].known) result.rows.push_back(row_of(part, old, now));
   Duration sum;

@@ -202,13 +202,11 @@ void DifferenceText::waterfall() {
          fmt::format("{} to {}", signed_number(shown(row.low)), signed_number(shown(row.high))),
          fmt::format("{:+.1f}", row.points), row.expected);
   }
-  const auto old_efficiency = efficiency_percent(difference_.before);
-  const auto new_efficiency = efficiency_percent(difference_.after);
+  double sum = 0;
+  for (const DifferenceRow& row : rows) sum += row.points;
   line("step", difference_.before.step, difference_.after.step,
        signed_number(fixed(in_unit(difference_.change, unit_), decimals)),
-       fmt::format("noise {}", shown(difference_.noise)),
-       old_efficiency && new_efficiency ? fmt::format("{:+.1f}", *new_efficiency - *old_efficiency)
-                                        : "",
+       fmt::format("noise {}", shown(difference_.noise)), fmt::format("{:+.1f}", sum),
        report_.expected_change);
   text_ += '\n' + table.text(style_);
   if (points) {

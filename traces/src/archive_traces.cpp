@@ -150,9 +150,10 @@ Imported import_archive(const Archive& archive, const ImportOptions& options) {
                   archive.nodes == 1 ? "" : "s"));
   std::vector<std::string> warnings = archive.warnings;
   if (!traces.empty() && traces.size() < static_cast<std::size_t>(archive.ranks))
-    warnings.push_back(fmt::format(
-        "{} holds no trace of rank {}: who waited for whom cannot be told of {}", archive.file,
-        ranks_without_trace(archive, traces), static_cast<std::size_t>(archive.ranks) - traces.size() == 1 ? "it" : "them"));
+    warnings.push_back(
+        fmt::format("{} holds no trace of rank {}: who waited for whom cannot be told of {}",
+                    archive.file, ranks_without_trace(archive, traces),
+                    static_cast<std::size_t>(archive.ranks) - traces.size() == 1 ? "it" : "them"));
   imported.unprofiled_step = archive.step;
   imported.warnings.insert(imported.warnings.begin(), warnings.begin(), warnings.end());
   return imported;

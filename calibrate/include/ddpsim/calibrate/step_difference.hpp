@@ -22,7 +22,7 @@ struct DifferenceRow {
   Bound bound = Bound::none;         ///< of `before` or `after`
   /// Of `change`: an upper bound of `before` bounds it from below, one of both in neither direction.
   Bound bound_of_change = Bound::none;
-  /// Of efficiency (kernels k of a step s), in per cent; they sum to its change. Of another row that grew by d it is
+  /// Of efficiency (kernels k of a step s), in per cent; they sum to its change, of kernels as both sides tell them. Of another row that grew by d it is
   /// -k d / (s s'), of kernels d (s - k) / (s s'): a slower denominator makes a step look more efficient.
   double points = 0;
 };
