@@ -50,6 +50,8 @@ parts=$out/parts-$(tr -cd 'A-Za-z0-9' <<<"${run_name:-ranks}")
 mkdir -p "$parts"
 parts=$(cd "$parts" && pwd)
 mine=$parts/rank$rank
+# What a launcher starts has ranks of its own, which leave folders of their own: those of this number may be on another node.
+[[ -z $command ]] || mine=$parts/launcher$rank
 mkdir -p "$mine"
 
 note() { [[ $rank != 0 ]] || echo "collect: $*"; }
@@ -99,8 +101,8 @@ list_devices() {
   show "$sysfs"/class/infiniband/*/device/{current_link_speed,current_link_width,max_link_speed,max_link_width,numa_node}
   for device in "$sysfs"/class/net/*; do
     name=${device##*/}
-    # Names that kernels give; what an administrator made up is not shown.
-    [[ -e $device/device && $name =~ ^(eth|en[opsx]|ib|hsn|bond|ens|eno|enp)[0-9a-f.spnd]*$ ]] || continue
+    # Names that kernels give; what an administrator made up is not shown, nor enx and a card's address.
+    [[ -e $device/device && $name =~ ^(eth|en[ops]|ib|hsn|bond|ens|eno|enp)[0-9a-f.spnd]*$ ]] || continue
     show "$device"/{mtu,speed,operstate} "$device"/device/{current_link_speed,current_link_width,max_link_speed,max_link_width}
   done
   show "$sysfs"/devices/system/node/node*/cpulist
@@ -202,12 +204,14 @@ run_command() {
 }
 
 name_nccl_logs() {  # "host:pid:tid [device] NCCL INFO … rank 3 nranks 8": which rank's it is
-  local file number
+  local file number folder
   for file in "$parts"/nccl-*.txt; do
     [[ -s $file ]] || continue
     number=$(sed -n 's/.*comm 0x[0-9a-f]* rank \([0-9]*\) nranks .*/\1/p; s/.*ncclCommInitRank.* rank \([0-9]*\) nranks .*/\1/p' "$file" | head -1)
     number=${number:-$rank}
-    [[ ! -d $parts/rank$number ]] || mv "$file" "$parts/rank$number/nccl.txt"
+    for folder in "$parts/rank$number" "$parts/launcher$number"; do
+      [[ ! -d $folder ]] || { mv "$file" "$folder/nccl.txt"; break; }
+    done
   done
 }
 

@@ -1,7 +1,8 @@
 """What the ranks left for scripts/collect.sh, and what its options name → members of one archive.
 
 Each rank leaves a folder rankN in PARTS: who it is (`host`: host names, user, folders; never packed), files by name (table
-below), and `missing.txt`, lines of "kind<TAB>why"."""
+below), and `missing.txt`, lines of "kind<TAB>why". So does each collect.sh that runs a command, launcherN: it knows its node, and is
+rank N only where it started that rank alone, on its own host."""
 
 import glob
 import gzip
@@ -32,27 +33,43 @@ MOST_BYTES = 256 << 20  # of one file, as the reader allows
 
 # Where logs and documents name a host: "HOST:pid:thread [0] NCCL INFO", also behind what mpirun, srun -l and torchrun put before it, "Pid 12 on HOST device 0 [0x10]", "master_addr": "HOST".
 OF_NCCL = re.compile(r"(?<![\w.-])([\w.-]+):\d+:\d+ (?:\[\d+\] )?NCCL ")
-OF_OTHERS = re.compile(r"\bPid\s+\d+\s+on\s+(\S+)\s+device\b|\"(?:host_?name|node_?name|master_addr)\"\s*:\s*\"([\w.-]+)\"", re.IGNORECASE)
+OF_OTHERS = re.compile(r"\bPid\s+\d+\s+on\s+(\S+)\s+device\b|(?:\"(?:host_?name|node_?name|master_addr)\"\s*:\s*\"|\b(?:master_addr|rdzv_endpoint)=)([\w.-]+)", re.IGNORECASE)
 
 
 def fail(message):
     sys.exit(f"collect: {message}")
 
 
-def rank_of_folder(folder):
-    return int(folder.name.removeprefix("rank"))
+def numbered(parts, name):
+    """{number: folder}, in order."""
+    folders = (folder for folder in parts.glob(f"{name}*") if folder.name.removeprefix(name).isdigit())
+    return dict(sorted((int(folder.name.removeprefix(name)), folder) for folder in folders))
 
 
 class Collected:
-    def __init__(self, parts):
-        self.folders = sorted((folder for folder in parts.glob("rank*") if folder.name[4:].isdigit()), key=rank_of_folder)
-        if not self.folders:
+    def __init__(self, parts, size):
+        """`size`: of how many ranks the job is."""
+        ranks, launchers = (numbered(parts, name) for name in ("rank", "launcher"))
+        if not ranks and not launchers:
             fail(f"no rank left anything in {parts}")
-        self.identities = {rank_of_folder(folder): self.identity(folder) for folder in self.folders}
-        hosts = list(dict.fromkeys(who["host"] for who in self.identities.values()))
-        self.node_of = {rank: hosts.index(who["host"]) for rank, who in self.identities.items()}
-        self.nodes = len(hosts)
+        self.who = {folder: self.identity(folder) for folder in [*ranks.values(), *launchers.values()]}
+        sources = {rank: [folder] for rank, folder in ranks.items()}  # what one lacks the next may have
+        if not ranks or len(launchers) == size:
+            for rank, folder in launchers.items():
+                of_rank = sources.setdefault(rank, [])
+                if not of_rank or self.host(of_rank[0]) == self.host(folder):
+                    of_rank.append(folder)
+        self.sources = dict(sorted(sources.items()))
+        self.hosts = list(dict.fromkeys(self.host(folders[0]) for folders in self.sources.values()))
+        if len(ranks) < size:  # those of ranks that left nothing
+            self.hosts = list(dict.fromkeys([*self.hosts, *map(self.host, launchers.values())]))
+        self.node_of = {rank: self.hosts.index(self.host(folders[0])) for rank, folders in self.sources.items()}
+        self.nodes = len(self.hosts)
+        self.folders = list(dict.fromkeys([*itertools.chain(*self.sources.values()), *launchers.values()]))
         self.members, self.missing, self.left_out = [], [], []
+
+    def host(self, folder):
+        return self.who[folder]["host"]
 
     @staticmethod
     def identity(folder):
@@ -63,7 +80,7 @@ class Collected:
 
     def redactor(self, arguments):
         """Every name a host of the job has becomes the node's."""
-        names = list(dict.fromkeys(who["host"] for who in self.identities.values()))
+        names = list(dict.fromkeys([*self.hosts, *(who["host"] for who in self.who.values())]))
         named = {"nccl": [], "others": []}
         for member in self.members:
             if member.kind in ("nccl_log", "all_reduce_log", "trace", "ddp_log"):
@@ -76,16 +93,16 @@ class Collected:
         short = {name.split(".")[0] for name in names}
         names += [name for name in dict.fromkeys([*named["nccl"], *named["others"]])
                   if name.split(".")[0] not in short and not re.fullmatch(r"node\d+|localhost|[\d.]+", name)]
-        if len(self.identities) == 1:  # collected on one node of a job that its log says more of
+        if len(self.sources) == 1:  # collected on one node of a job that its log says more of
             self.nodes = max(self.nodes, len({name.split(".")[0] for name in named["nccl"]}))
-        hidden = [who["user"] for who in self.identities.values()] + job_archive.users()
-        paths = [path for who in self.identities.values() for path in who["paths"]]
+        hidden = [who["user"] for who in self.who.values()] + job_archive.users()
+        paths = [path for who in self.who.values() for path in who["paths"]]
         given = [*arguments.trace, *arguments.ddp_log, *arguments.nccl_log, *arguments.topology, *arguments.all_reduce,
                  arguments.step_time]
         of_files = job_archive.folders([*paths, *(text for text in given if not re.fullmatch(r"[\d.]*\w{1,2}", text))])
         redactor = job_archive.Redactor(names, hidden + sorted(of_files))
         redactor.folders = frozenset(of_files) - set(names) - set(hidden)
-        for who in self.identities.values():
+        for who in self.who.values():
             shown = f"node{names.index(who['host'])}"
             redactor.also(who["fqdn"], shown)
         return redactor
@@ -121,19 +138,25 @@ class Collected:
         return any(member.kind == kind and rank in (None, member.rank) for member in self.members)
 
     def read_parts(self):
-        for folder in self.folders:
-            rank = rank_of_folder(folder)
-            node = self.node_of[rank]
+        for rank, folders in self.sources.items():
             for name, (kind, path) in OF_RANK.items():
-                if (folder / name).is_file():
-                    self.add(Member(path.format(rank), kind, (folder / name).read_bytes(), rank, node))
+                for folder in folders:
+                    if (folder / name).is_file():
+                        self.add(Member(path.format(rank), kind, (folder / name).read_bytes(), rank, self.node_of[rank]))
+                        break
+        rank_of = {folder: rank for rank, folders in self.sources.items() for folder in folders}
+        for folder in self.folders:
+            if self.host(folder) not in self.hosts:
+                self.lack("gpus", "collect.sh ran on a host of no rank: start it on the nodes of the job")
+                continue
+            node = self.hosts.index(self.host(folder))
             for name, (kind, path) in OF_NODE.items():
                 if (folder / name).is_file() and all(member.path != path.format(node) for member in self.members):
                     self.add(Member(path.format(node), kind, (folder / name).read_bytes(), None, node))
             if (folder / "missing.txt").is_file():
                 for line in (folder / "missing.txt").read_text(encoding="utf-8").splitlines():
                     kind, _, why = line.partition("\t")
-                    self.lack(kind, why, rank if kind in dict(OF_RANK.values()) else None, node)
+                    self.lack(kind, why, rank_of.get(folder) if kind in dict(OF_RANK.values()) else None, node)
 
     def add_given(self, patterns, kind, path, of_rank):
         """Files that options name; what they are of by their content, their names, else their order."""
@@ -160,7 +183,8 @@ class Collected:
         if text:
             if not pathlib.Path(text).is_file():
                 fail(f"--step-time {text}: neither a time such as 104ms nor a file")
-            suffix = pathlib.Path(text).suffix or ".txt"
+            suffix = pathlib.Path(text).suffix
+            suffix = suffix if suffix in (".csv", ".json", ".tsv") else ".txt"  # it may be a name
             self.add(Member(f"step_times/stated{suffix}", "step_times", pathlib.Path(text).read_bytes()))
         return None
 
@@ -188,7 +212,7 @@ def measured_step(collected):
 
 
 def collect(arguments):
-    collected = Collected(arguments.parts)
+    collected = Collected(arguments.parts, arguments.ranks)
     collected.read_parts()
     collected.add_given(arguments.trace, "trace", "traces/rank{}.json.gz", True)
     collected.add_given(arguments.ddp_log, "ddp_log", "ddp/rank{}.json", True)
@@ -198,7 +222,7 @@ def collect(arguments):
     step = collected.add_step_time(arguments.step_time) or measured_step(collected)
     ranks = max([arguments.ranks, *(member.rank + 1 for member in collected.members if member.rank is not None)])
     for rank in range(arguments.ranks):
-        if rank not in collected.identities:
+        if rank not in collected.sources:
             collected.lack("versions", f"rank {rank} left nothing in the folder: do all nodes share it?", rank)
     if collected.has("trace"):
         for rank in range(ranks):

@@ -73,6 +73,7 @@ class Watch:
         import torch.distributed as dist
         self.folder = pathlib.Path(os.environ["DDPSIM_COLLECT_PARTS"]) / f"rank{dist.get_rank()}"
         self.folder.mkdir(parents=True, exist_ok=True)
+        self.write_host()
         (self.folder.parent / "world").write_text(str(dist.get_world_size()))
         (self.folder / "step_times.csv").write_text("step_time_ms\n" + "".join(f"{one:.4f}\n" for one in self.times))
         sys.path.insert(0, str(SCRIPTS.parent / "traces" / "recorder"))
@@ -99,6 +100,10 @@ class Watch:
         log = self.ddp._get_ddp_logging_data()
         (self.folder / "ddp.json").write_text(json.dumps(log, indent=1) + "\n", encoding="utf-8")
 
+    def write_host(self):
+        host = {"host": socket.gethostname(), "user": os.environ.get("USER", ""), "home": os.path.expanduser("~"), "cwd": os.getcwd()}
+        (self.folder / "host").write_text("".join(f"{key}={value}\n" for key, value in host.items()), encoding="utf-8")
+
     def write_rank(self):
         import torch
         nccl = torch.cuda.nccl.version() if torch.cuda.is_available() else None
@@ -113,9 +118,6 @@ class Watch:
         shown = subprocess.run([sys.executable, str(SCRIPTS / "job_archive.py"), "environment"], env=without_this(os.environ),
                                capture_output=True, text=True, check=True).stdout
         (self.folder / "environment.txt").write_text(shown)
-        host = {"host": socket.gethostname(), "user": os.environ.get("USER", ""), "home": str(pathlib.Path.home()), "cwd": os.getcwd()}
-        if not (self.folder / "host").exists():
-            (self.folder / "host").write_text("".join(f"{key}={value}\n" for key, value in host.items()), encoding="utf-8")
 
 
 def without_this(environment):

@@ -16,7 +16,7 @@ import textwrap
 import unittest
 
 from command import ROOT, answer, ddpsim
-from torch_python import ENVIRONMENT, under_every_torch
+from torch_python import ENVIRONMENT, python_with_torch, under_every_torch
 
 COLLECT = ROOT / "scripts" / "collect.sh"
 INPUTS = ROOT / "tests" / "golden" / "inputs"
@@ -37,6 +37,21 @@ LSPCI = f"""3b:00.0 3D controller: NVIDIA Corporation GV100 (rev a1)
 \tCapabilities: [150] Device Serial Number aa-bb-cc-dd-ee-0f-11-22
 5e:00.0 SATA controller: {USER}
 \tLnkSta:\tSpeed 5GT/s, Width x1
+"""
+
+TRAINING = """\
+import torch
+torch.distributed.init_process_group("gloo")
+torch.manual_seed(0)
+model = torch.nn.Sequential(*[torch.nn.Linear(64, 64) for _ in range(6)])
+model = torch.nn.parallel.DistributedDataParallel(model)
+optimizer = torch.optim.Adam(model.parameters())
+rate = torch.optim.lr_scheduler.StepLR(optimizer, 10)
+for _ in range(100000):
+    optimizer.zero_grad()
+    model(torch.randn(8, 64)).sum().backward()
+    optimizer.step()
+    rate.step()
 """
 
 
@@ -347,23 +362,76 @@ class Collects(unittest.TestCase):
                 self.assertIn(message, run.err)
                 self.assertEqual(len(run.err.strip().splitlines()), 1, run.err)
 
+    def packed(self, ranks, folders):
+        """Of {folder: {file: text}}, as ranks and launchers leave them."""
+        for name, files in folders.items():
+            (self.folder / "parts" / name).mkdir(parents=True)
+            for file, text in files.items():
+                (self.folder / "parts" / name / file).write_text(text)
+        run = subprocess.run([ROOT / "scripts" / "job_archive.py", "collect", "parts", "out.tar.gz", "--ranks", str(ranks)], cwd=self.folder,
+                             capture_output=True, text=True, check=False)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        files = unpacked(self.folder / "out.tar.gz")
+        return json.loads(files["manifest.json"]), files
+
+    def test_a_launcher_on_a_host_of_no_rank(self):
+        manifest, files = self.packed(2, {
+            "launcher0": {"host": f"host={HOST}-login\n", "devices.txt": "/sys/class/net/ens3/mtu: 1500\n", "environment.txt": "NCCL_ALGO=Tree\n"},
+            "rank0": {"host": f"host={HOST}-a\n", "environment.txt": "NCCL_ALGO=Ring\n", "nccl.txt": f"{HOST}-login met {HOST}-b\n"},
+            "rank1": {"host": f"host={HOST}-b\n", "environment.txt": "NCCL_ALGO=Ring\n"}})
+        self.assertEqual(manifest["nodes"], 2)
+        self.assertNotIn("hardware/node0-devices.txt", files)
+        self.assertEqual(files["nccl/rank0.txt"], "node2 met node1\n")
+        self.assertIn("on a host of no rank", "".join(gap["why"] for gap in manifest["missing"] if gap["kind"] == "gpus"))
+
+    def test_a_rank_that_was_not_recorded_is_what_its_launcher_saw(self):
+        manifest, files = self.packed(2, {
+            "launcher0": {"host": f"host={HOST}-a\n", "environment.txt": "NCCL_ALGO=Tree\n", "pinning.txt": "cores=4\n"},
+            "launcher1": {"host": f"host={HOST}-b\n", "environment.txt": "NCCL_ALGO=Tree\n"},
+            "rank0": {"host": f"host={HOST}-a\n", "environment.txt": "NCCL_ALGO=Ring\n"}})
+        self.assertEqual(manifest["nodes"], 2)
+        self.assertEqual([files[f"environment/rank{rank}.txt"] for rank in (0, 1)], ["NCCL_ALGO=Ring\n", "NCCL_ALGO=Tree\n"])
+        self.assertEqual(files["pinning/rank0.txt"], "cores=4\n")
+
+    def test_a_launcher_on_each_node(self):
+        """That of node 0 starts rank 1, that of node 1 rank 0: what a rank leaves is of the node it ran on."""
+        python = python_with_torch()
+        if python is None:
+            self.skipTest("no python3 here has PyTorch (scripts/setup.sh --torch)")
+        script = self.folder / "train.py"
+        script.write_text("import os, socket\nsocket.gethostname = lambda: os.environ['HOST_OF_RANK']\n" + TRAINING)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        running = []
+        for launcher in (1, 0):
+            host, rank = f"{HOST}{launcher}", 1 - launcher
+            programs, sysfs = self.folder / f"programs{launcher}", self.folder / f"sysfs{launcher}"
+            shutil.copytree(self.programs, programs, symlinks=True)
+            program(programs, "hostname", f"echo {host}\n")
+            (sysfs / "class/net/ens3/device").mkdir(parents=True)
+            (sysfs / "class/net/ens3/mtu").write_text(f"900{launcher}\n")
+            line = f"RANK={rank} WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT={port} HOST_OF_RANK={host} {python} -W ignore train.py"
+            running.append(subprocess.Popen([str(COLLECT), "--run", line, "--seconds", "100"], cwd=self.folder, text=True, stdout=subprocess.PIPE,
+                                            stderr=subprocess.STDOUT, env={
+                **{key: value for key, value in ENVIRONMENT.items() if not key.startswith(LAUNCHERS)}, "PATH": str(programs),
+                "DDPSIM_SYSFS": str(sysfs), "SLURM_PROCID": str(launcher), "SLURM_NTASKS": "2", "SLURM_LOCALID": "0", "SLURM_JOB_ID": "10"}))
+        for process in running:
+            said, _ = process.communicate(timeout=170)
+            self.assertEqual(process.returncode, 0, said)
+        files = unpacked(self.folder / "ddpsim-collect.tar.gz")
+        manifest = json.loads(files["manifest.json"])
+        self.assertEqual((manifest["ranks"], manifest["nodes"]), (2, 2))
+        node_of = {member["path"]: member["node"] for member in manifest["members"]}
+        for rank in (0, 1):  # nodes are numbered in the order of their ranks
+            for path in (f"traces/rank{rank}.json.gz", f"pinning/rank{rank}.txt", f"environment/rank{rank}.txt"):
+                self.assertEqual(node_of[path], rank)
+            self.assertIn(f"mtu: 900{1 - rank}\n", files[f"hardware/node{rank}-devices.txt"])
+
     @under_every_torch
     def test_a_training_is_recorded(self, version, python, folder):
         script = folder / "train.py"
-        script.write_text(textwrap.dedent("""\
-            import torch
-            torch.distributed.init_process_group("gloo")
-            torch.manual_seed(0)
-            model = torch.nn.Sequential(*[torch.nn.Linear(64, 64) for _ in range(6)])
-            model = torch.nn.parallel.DistributedDataParallel(model)
-            optimizer = torch.optim.Adam(model.parameters())
-            rate = torch.optim.lr_scheduler.StepLR(optimizer, 10)
-            for _ in range(100000):
-                optimizer.zero_grad()
-                model(torch.randn(8, 64)).sum().backward()
-                optimizer.step()
-                rate.step()
-            """))
+        script.write_text(TRAINING)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
