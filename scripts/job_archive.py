@@ -33,8 +33,8 @@ VALIDATION = {"topology.txt": "note", "environment.txt": "note", "all_reduce_per
 
 NUMBER = r"-?\d+[KMGkmg]?(i?B)?"
 NUMBERS = rf"{NUMBER}(,{NUMBER})*"
-# Prefixes that kernels and drivers give; what an administrator made up is not shown.
-INTERFACE = r"(eth|en[opsx]|eno|ens|enp|ib|lo|docker|bond|hsn|br|veth|mlx\d+_|bnxt_re|cxi|efa|rdmap|irdma|hfi1_)[0-9a-f.spnfd]*(:\d+)?"
+# Prefixes that kernels and drivers give; what an administrator made up is not shown, nor enx and a card's address.
+INTERFACE = r"(eth|en[ops]|eno|ens|enp|ib|lo|docker|bond|hsn|br|veth|mlx\d+_|bnxt_re|cxi|efa|rdmap|irdma|hfi1_)[0-9a-f.spnfd]*(:\d+)?"
 INTERFACES = rf"[\^=]*{INTERFACE}(,{INTERFACE})*"
 
 
@@ -80,6 +80,10 @@ VARIABLES = {
     "OMP_WAIT_POLICY": words("ACTIVE", "PASSIVE"), "GLOO_SOCKET_IFNAME": INTERFACES, "TP_SOCKET_IFNAME": INTERFACES,
     "PYTORCH_CUDA_ALLOC_CONF": r"[a-z_]+:[\w.\[\]>:]+(,[a-z_]+:[\w.\[\]>:]+)*",
     "GOMP_CPU_AFFINITY": r"[\d\s,:-]+",
+    # Of launchers: how many ranks and cores a node has, and that it was torchrun; a run's name is its owner's.
+    **dict.fromkeys(("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "WORLD_SIZE", "SLURM_NTASKS_PER_NODE",
+                     "SLURM_CPUS_ON_NODE", "SLURM_CPUS_PER_TASK"), r"\d+(\(x\d+\))?(,\d+(\(x\d+\))?)*"),
+    "TORCHELASTIC_RUN_ID": "",
     "FI_PROVIDER": words("efa", "tcp", "sockets", "verbs", "cxi", "shm", "psm2", "psm3"),
     "FI_EFA_USE_DEVICE_RDMA": NUMBER, "FI_EFA_FORK_SAFE": NUMBER,
     "UCX_TLS": words("rc", "rc_x", "ud", "dc", "dc_x", "tcp", "self", "sm", "cuda", "cuda_copy", "cuda_ipc", "gdr_copy", "all"),
@@ -95,16 +99,26 @@ OWN_WORDS = set("""root user node host localhost rank ranks group device float h
     external annotation runtime driver python function profiler aten torch autograd distributed backend nodes ranks schema parameters
     parameter shape dtype ready recorded recording collect collected given parts hardware topology versions environment pinning matrix
     job jobs train training ddp nvidia tesla ring tree info version channel via net socket ib p2p shm debug graph step_times optimizer
-    shared memory grid block blocks warps occupancy registers stall overhead fwdbwd loss loader batch json xml csv txt gz user home run lab""".split())
-PATH = re.compile(r"""(?:(?<=^)|(?<=[\s"'=:,(\[`<]))(?!(?<=<)/[\w:.-]+>)(?:~[\w.-]*/|\.{0,2}/)(?![>\s])[^\s"'<>,;:)\]`]+""", re.MULTILINE)
-QUOTED_PATH = re.compile(r"'[^'\n]*/[^'\n]*'")
+    shared memory grid block blocks warps occupancy registers stall overhead fwdbwd loss loader batch json xml csv txt gz user home run lab
+    fsdp deepspeed megatron horovod""".split())
+PATH = r"""(?:(?<=^)|(?<=[\s"'=:,(\[`<]))(?!(?<=<)/[\w:.-]+>)(?:~[\w.-]*/|\.{0,2}/)(?![>\s])"""
+OF_PATH = r"""[^\s"'<>,;:)\]`]"""
+QUOTED_PATH = re.compile(r"""'[^'\n]*/[^'\n]*'|(?<=")(?:~[\w.-]*/|\.{0,2}/)(?![>\s])[^"\n]*(?=")""")
+WHOLE_PATH = re.compile(r"^(?:~[\w.-]*|\.{0,2})/\S[^\n]*", re.MULTILINE)
+# Where a function stands, as a profiler writes it: "FILE(12): function". A name with blanks has no other end.
+FRAME = re.compile(r"^[^\n]*(?=\(\d+\): )", re.MULTILINE)
+PYTHON_FILE = re.compile(r"""(?:^|(?<="))[^"\n\r]*\.py(?=\(\d+\))|(?<![^\s"'(\[<=,;])[^\s"'(\[<=,;]+\.py(?!\w)""", re.MULTILINE)
+# By these a reader knows who communicates (traces/src/scheme_names.cpp): shown as here, whatever stood around them.
+FILES_OF_SCHEMES = ("deepspeed/runtime/engine.py", "megatron/core/distributed/_.py", "horovod/torch/_.py")
+MAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@(?:[\w-]+\.)+[A-Za-z]{2,}(?![\w-])")
 IPV4 = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])")
-MAC = re.compile(r"(?<![\w:])(?:[0-9A-Fa-f]{2}[:-]){5,7}[0-9A-Fa-f]{2}(?![\w:])")  # or a serial number, as lspci has it
+MAC = re.compile(r"(?<![\w:])(?:[0-9A-Fa-f]{2}[:-]){5,7}[0-9A-Fa-f]{2}(?![\w:])|(?<=\benx)[0-9a-f]{12}\b")  # or a serial number, as lspci has it
 HEX = "[0-9A-Fa-f]{1,4}"
 # Of four groups or more, or shortened: what has fewer is a time of day or a bus.
 IPV6 = re.compile(rf"(?<![\w:.])(?:(?:{HEX}:){{3,7}}{HEX}|(?:{HEX}(?::{HEX})*)?::(?:{HEX}(?::{HEX})*)|{HEX}(?::{HEX})*::)(?![\w:])")
 IDENTITY = re.compile(r'\b(host_hash|guid)="([^"]*)"')
 MOST_REMEMBERED = 1 << 17  # texts of a trace
+SCHEMA_NAME = re.compile(r"ddpsim\.[a-z_]+/\d+")
 JSON_TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"(\s*:)?')
 
 
@@ -146,6 +160,8 @@ class Redactor:
     def know(self):
         known = sorted(self.names, key=len, reverse=True)
         self.known = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(map(re.escape, known))})(?![A-Za-z0-9])") if known else None
+        within = [re.escape(name) for name in known if not re.fullmatch(f"{OF_PATH}+", name)]  # a path goes on behind the blank of one
+        self.path = re.compile(PATH + f"(?:{'|'.join([*within, OF_PATH])})+", re.MULTILINE)
 
     def put(self, pattern, text, shown):
         def replace(match):
@@ -156,8 +172,12 @@ class Redactor:
 
     def plain(self, text, but=frozenset()):
         """`but`: names that are left as they are."""
-        text = self.put(QUOTED_PATH, text, "'<path>'")
-        text = self.put(PATH, text, "<path>")
+        if ".py" in text:
+            text = self.put(PYTHON_FILE, text, self.python_file)
+        text = self.put(QUOTED_PATH, text, lambda found: "'<path>'" if found[0][0] == "'" else "<path>")
+        text = self.put(self.path, text, "<path>")
+        if "@" in text:
+            text = self.put(MAIL, text, "<address>")
         text = self.put(IPV4, text, "<address>")
         text = self.put(MAC, text, "<address>")
         text = self.put(IPV6, text, "<address>")
@@ -165,6 +185,12 @@ class Redactor:
         if not self.known:
             return text
         return self.put(self.known, text, lambda found: found[0] if found[0] in but else self.names[found[0]])
+
+    @staticmethod
+    def python_file(found):
+        if found[0] == "ddpsim_recorder.py":  # what recorded it
+            return found[0]
+        return next((file for file in FILES_OF_SCHEMES if file.removesuffix("_.py") in found[0]), "<path>")
 
     def identity(self, value):
         """Which are the same stays to be seen, as NCCL writes them."""
@@ -184,6 +210,34 @@ class Redactor:
             shown.append("<path>" if file else part)
         return self.plain(" ".join(shown))
 
+    def json_text(self, written, but=frozenset()):
+        """What stands between the quotes."""
+        text = written
+        if "\\" in written:
+            try:
+                text = json.loads(f'"{written}"', strict=False)
+            except ValueError:
+                self.count += 1
+                return "<hidden>"
+        shown = text
+        if "): " in text:
+            shown = self.put(FRAME, text, self.python_file)
+        if "/" in shown:
+            shown = self.put(WHOLE_PATH, shown, "<path>")
+        shown = self.plain(shown, but)
+        return written if shown == text else shown if text is written else json.dumps(shown)[1:-1]
+
+    def remembered(self, written, but=frozenset()):
+        """As json_text: traces repeat themselves."""
+        before, known = self.count, self.shown_before.get((written, but))
+        if known is None:
+            shown = self.json_text(written, but)
+            if len(self.shown_before) < MOST_REMEMBERED:
+                self.shown_before[written, but] = (shown, self.count - before)
+            return shown
+        self.count += known[1]
+        return known[0]
+
     def json(self, text):
         """The layout stays."""
         key = ""
@@ -191,20 +245,12 @@ class Redactor:
             nonlocal key
             if match[2]:
                 key = match[1]
-                return '"' + self.plain(key, self.folders) + '"' + match[2] if len(key) > 1 else match[0]
-            if key == "schema":
+                return '"' + self.remembered(key, self.folders) + '"' + match[2] if len(key) > 1 else match[0]
+            if key == "schema" and SCHEMA_NAME.fullmatch(match[1]):
                 return match[0]
             if key == "command":
                 return json.dumps(self.command(json.loads(match[0])))
-            before = self.count
-            if match[1] in self.shown_before:  # traces repeat themselves
-                shown, replaced = self.shown_before[match[1]]
-                self.count += replaced
-            else:
-                shown = self.plain(match[1])
-                if len(self.shown_before) < MOST_REMEMBERED:
-                    self.shown_before[match[1]] = (shown, self.count - before)
-            return '"' + shown + '"'
+            return '"' + self.remembered(match[1]) + '"'
         return JSON_TEXT.sub(value, text)
 
     def devices(self, text):

@@ -23,7 +23,9 @@ INPUTS = ROOT / "tests" / "golden" / "inputs"
 FIXTURES = ROOT / "tests" / "fixtures"
 USER, HOST, FOLDER = "quillfeather", "marmaladehost", "periwinkle lair"
 ADDRESSES = ["10.77.66.55", "fe80::1ff:fe23:4567:890a", "aa:bb:cc:dd:ee:0f"]
-SECRETS = [USER, HOST, "example.org", "periwinkle", "lair", "topsecret", "tokenofthejob", *ADDRESSES, "bb:cc:dd", "bb-cc-dd", "deadbeef77", "friends"]
+SECRETS = [USER, HOST, "example.org", "periwinkle", "lair", "topsecret", "tokenofthejob", *ADDRESSES, "bb:cc:dd", "bb-cc-dd", "deadbeef77", "friends",
+           "acme", "jane", "my proj", "001122aabbcc"]
+PROGRAM = "acme_train.py"
 SAID = f"seen by {USER} on {HOST}.example.org at /home/{USER}/topsecret/x, '/data/{USER} and friends/x', {' '.join(ADDRESSES)} aa-bb-cc-dd-ee-0f-11-22"
 LAUNCHERS = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "OMPI_", "PMI", "SLURM_", "MASTER_", "TORCHELASTIC_", "NCCL_", "CUDA_", "DDPSIM_COLLECT")
 
@@ -125,7 +127,7 @@ class Collects(unittest.TestCase):
                 "class/infiniband/mlx5_0/ports/1/link_layer": "InfiniBand", "class/infiniband/mlx5_0/node_guid": "aabb:ccdd:dead:beef",
                 "class/infiniband/mlx5_2/ports/1/rate": "100 Gb/sec (4X EDR)", "class/infiniband/mlx5_2/ports/1/state": "4: ACTIVE",
                 "class/infiniband/mlx5_2/ports/1/link_layer": "InfiniBand",
-                "class/net/ens3/mtu": "9000", "class/net/ens3/device/x": "", f"class/net/{USER}0/mtu": "1500", f"class/net/{USER}0/device/x": "",
+                "class/net/enx001122aabbcc/mtu": "1500", "class/net/enx001122aabbcc/device/x": "", "class/net/ens3/mtu": "9000", "class/net/ens3/device/x": "", f"class/net/{USER}0/mtu": "1500", f"class/net/{USER}0/device/x": "",
         }.items():
             place = self.sysfs / path
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -141,10 +143,19 @@ class Collects(unittest.TestCase):
             trace["traceEvents"].append({"ph": "M", "name": "process_labels", "ts": 0, "pid": 7, "tid": 0, "args": {"labels": SAID}})
             trace["traceEvents"].append({"ph": "X", "cat": "python_function", "name": f"/home/{USER}/train.py(12): step", "pid": 7, "tid": 3,
                                          "ts": 1712195495500010, "dur": 1, "args": {f"{USER}": 1}})
+            for name in (f"{PROGRAM}(12): <module>", "acmepkg/models/x.py(34): forward", "/home/jane doe/my proj/train.py(3): main",
+                         "/home/jane doe/my proj/run(3): main", "/opt/jane doe/my proj/x.so", f"python {PROGRAM}", "by jane@corp.example.org",
+                         f"{PROGRAM}(12): a;acmepkg/y.py(7): b", 'File "/home/jane doe/x", line 3', "nn.Module: Linear_0",
+                         "/opt/jane/megatron/core/distributed/acme.py(5): f", "deepspeed/runtime/engine.py(7): forward"):
+                trace["traceEvents"].append({"ph": "X", "cat": "python_function", "name": name, "pid": 7, "tid": 3, "ts": 1712195495500010, "dur": 1,
+                                             "args": {"said": f"here\n{name}", "schema": f"/home/{USER}"}})
             (given / f"rank{rank}-of-{USER}.json").write_text(json.dumps(trace))
             (given / f"log{rank}.txt").write_text(f"{HOST}:12:34 [{rank}] NCCL INFO Bootstrap : Using eth0:{ADDRESSES[0]}<0>\n"
                                                   f"{HOST}:12:34 [{rank}] NCCL INFO NCCL_NET_PLUGIN set by environment to {SAID}\n"
-                                                  f"{HOST}:12:34 [{rank}] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/IPC\n")
+                                                  f"{HOST}:12:34 [{rank}] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/IPC\n"
+                                                  f"{HOST}:12:34 [{rank}] NCCL INFO NET/Socket : Using enx001122aabbcc:{ADDRESSES[0]}<0>\n"
+                                                  f"{PROGRAM}:12: UserWarning\n  File \"/opt/jane doe/my proj/x.py\", line 4\n"
+                                                  f"at {self.folder}/deep/x\n")
         log = json.loads((FIXTURES / "ddp-log-resnet18.json").read_text())
         (given / "ddp.json").write_text(json.dumps({**log, "master_addr": f"{HOST}.example.org", "module_name": SAID}))
         (given / "steps.csv").write_text("step_time_ms\n" + "104.5\n" * 20)
@@ -155,7 +166,7 @@ class Collects(unittest.TestCase):
         (self.folder / "topology.xml").write_text(
             (FIXTURES / "topologies" / "two-v100.xml").read_text().replace('guid="0x1f"', 'guid="0xdeadbeef77"').replace("</system>", f"<!-- {SAID} --></system>"))
         said, files = self.archive(*self.evidence(), "--topology", "topology.xml", "--step-time", "given/steps.csv", "--batch-size", 32, NCCL_ALGO="Ring",
-                                   NCCL_TOPO_FILE=f"/home/{USER}/x", DDPSIM_JOB_TOKEN="tokenofthejob", NCCL_SOCKET_IFNAME=HOST, LD_PRELOAD="")
+                                   NCCL_TOPO_FILE=f"/home/{USER}/x", NCCL_IB_HCA="enx001122aabbcc", DDPSIM_JOB_TOKEN="tokenofthejob", NCCL_SOCKET_IFNAME=HOST, LD_PRELOAD="")
         for name, text in files.items():
             for secret in SECRETS:
                 self.assertNotIn(secret, name)
@@ -181,6 +192,11 @@ class Collects(unittest.TestCase):
         self.assertIn("/sys/class/net/ens3/mtu: 9000\n", devices)
         self.assertNotIn("0000:5e", devices)
         self.assertIn("node0:12:34 [1] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/IPC", files["nccl/rank1.txt"])
+        names = {event.get("name") for event in json.loads(files["traces/rank0.json.gz"])["traceEvents"]}
+        for name in ("<path>(12): <module>", "<path>(34): forward", "<path>(3): main", "nn.Module: Linear_0",
+                     "megatron/core/distributed/_.py(5): f", "deepspeed/runtime/engine.py(7): forward"):  # by which a scheme is known
+            self.assertIn(name, names)
+        self.assertIn("<path>:12: UserWarning\n  File \"<path>\", line 4\nat <path>\n", files["nccl/rank0.txt"])
         self.assertRegex(files["pinning/rank0.txt"], r"cores=\d+\nCpus_allowed_list=\d")
         self.assertRegex(files["versions/rank0.txt"], r"python=3\.")
 
@@ -277,6 +293,16 @@ class Collects(unittest.TestCase):
                                 capture_output=True, text=True, check=True).stdout
         packed = {line.split("=")[0] for line in listed.splitlines()}
         self.assertEqual(read - packed, set())
+
+    def test_how_many_ranks_a_node_has_is_collected(self):
+        facts = (ROOT / "calibrate" / "src" / "environment_facts.cpp").read_text(encoding="utf-8")
+        of_launchers = re.findall(r'"([A-Z_]+)"', facts[facts.index("kLaunchers"):facts.index("};", facts.index("kLaunchers"))])
+        self.assertIn("LOCAL_WORLD_SIZE", of_launchers)
+        said = {**dict.fromkeys(of_launchers, "8"), "SLURM_NTASKS_PER_NODE": "8(x2)", "TORCHELASTIC_RUN_ID": f"{USER}-run"}
+        listed = subprocess.run([ROOT / "scripts" / "job_archive.py", "environment"], env={**os.environ, **said},
+                                capture_output=True, text=True, check=True).stdout.splitlines()
+        for name, value in said.items():
+            self.assertIn(f"{name}={'<hidden>' if USER in value else value}", listed)
 
     def test_hosts_that_only_a_log_names(self):
         """Collected on one node, of a job of two, one of which never ran collect.sh."""
