@@ -131,7 +131,7 @@ constexpr std::array kOptions = {
            "other bytes travel, and other kernels run around each all-reduce"},
     Option{"static_graph", FindingClass::data_parallel_changed,
            "it decides whether each step looks for unused parameters"},
-    Option{"has_sync_bn", FindingClass::data_parallel_changed,
+    Option{"has_sync_bn", FindingClass::sync_batchnorm,
            "SyncBatchNorm exchanges statistics in each of its layers"},
     Option{"backend_name", FindingClass::data_parallel_changed, "another library sends"},
     Option{"world_size", FindingClass::data_parallel_changed,

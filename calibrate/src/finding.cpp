@@ -6,7 +6,7 @@ namespace ddpsim {
 namespace {
 
 /// By enumerator.
-constexpr std::array<std::string_view, 47> kNames = {
+constexpr std::array<std::string_view, 49> kNames = {
     "socket_instead_of_ib",
     "plugin_missing",
     "gpudirect_one_side",
@@ -35,6 +35,8 @@ constexpr std::array<std::string_view, 47> kNames = {
     "bucket_views_off",
     "gradient_strides",
     "comm_hook",
+    "no_sync_misplaced",
+    "sync_batchnorm",
     "data_parallel_changed",
     "blocking_launches",
     "blocking_wait",

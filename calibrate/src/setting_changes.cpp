@@ -51,6 +51,34 @@ std::set<std::string> options_in(std::string_view text) {
   return options;
 }
 
+/// Of a rank that both sides recorded with its threads.
+struct RankThreads {
+  static constexpr double kLeast = 0.01;  ///< of a step
+
+  int rank = 0;
+  Duration step;
+  HostThreads before, now;
+
+  Duration waiting() const { return now.waiting - before.waiting; }
+  Duration running() const { return now.running - before.running; }
+  bool waits_longer() const { return waiting() >= step.scaled(kLeast); }
+  bool runs_longer() const { return running() >= step.scaled(kLeast); }
+};
+
+std::vector<RankThreads> threads_of_both(const Workload& before, const Workload& now) {
+  std::vector<RankThreads> all;
+  const auto take = [&](int rank, const Recorded& was, const Recorded& is) {
+    if (was.threads && is.threads)
+      all.push_back({rank, is.iteration.value_or(Duration()), *was.threads, *is.threads});
+  };
+  if (before.ranks.empty() || now.ranks.empty()) take(0, before, now);
+  for (const RankRecording& is : now.ranks)
+    if (const auto was = std::ranges::find(before.ranks, is.rank, &RankRecording::rank);
+        was != before.ranks.end())
+      take(is.rank, *was, is);
+  return all;
+}
+
 class Changes {
  public:
   Changes(const Workload& before, const Workload& now) : before_(before), now_(now) {}
@@ -60,6 +88,8 @@ class Changes {
     machine();
     buckets();
     options();
+    accumulation();
+    threads();
     return std::move(changes_);
   }
 
@@ -78,6 +108,8 @@ class Changes {
   void machine();
   void buckets();
   void options();
+  void accumulation();
+  void threads();
 
   const Workload& before_;
   const Workload& now_;
@@ -107,9 +139,6 @@ void Changes::machine() {
     add("ranks_changed", fmt::format("{} ranks before, {} now", old.world_size, with.world_size),
         {StepPart::all_reduce_transfer, part_of(slowest_gpu), part_of(copies), part_of(hooks),
          part_of(buffer_broadcast), part_of(sync_batchnorm)});
-  if (old.accumulate != with.accumulate)
-    add("accumulation_changed",
-        fmt::format("{} micro-batches a step before, {} now", old.accumulate, with.accumulate), {});
   if (old.ddp_hooks && with.ddp_hooks && old.reduced_by != with.reduced_by)
     add(std::string(name_of(FindingClass::data_parallel_changed)),
         fmt::format("gradients were all-reduced by the {} before, by the {} now",
@@ -121,6 +150,11 @@ void Changes::machine() {
                     old.wire ? name_of(*old.wire) : "the gradients' type",
                     with.wire ? name_of(*with.wire) : "the gradients' type"),
         {StepPart::all_reduce_transfer, part_of(copies), part_of(hooks)});
+  if (old.sync_batchnorm != with.sync_batchnorm && old.ddp_hooks && with.ddp_hooks)
+    add(std::string(name_of(FindingClass::sync_batchnorm)),
+        with.sync_batchnorm ? "SyncBatchNorm exchanges statistics now, and did not before"
+                            : "SyncBatchNorm exchanged statistics before, and does not now",
+        lengthened_by(FindingClass::sync_batchnorm));
 }
 
 void Changes::buckets() {
@@ -155,6 +189,15 @@ void Changes::options() {
   const std::string old = of_provenance(before_, "ddp_options");
   const std::string now = of_provenance(now_, "ddp_options");
   if (old.empty() || now.empty()) return;
+  const std::string hook_before = of_provenance(before_, "comm_hook");
+  const std::string hook_now = of_provenance(now_, "comm_hook");
+  if (hook_before != hook_now) {
+    const auto or_none = [](const std::string& hook) { return hook.empty() ? "none" : hook; };
+    add(std::string(name_of(FindingClass::comm_hook)),
+        fmt::format("communication hook {} before, {} now", or_none(hook_before),
+                    or_none(hook_now)),
+        lengthened_by(FindingClass::comm_hook));
+  }
   const std::set<std::string> had = options_in(old);
   const std::set<std::string> has = options_in(now);
   const auto take = [&](const std::string& option, bool added) {
@@ -182,7 +225,56 @@ void Changes::options() {
     if (!has.contains(option)) take(option, false);
 }
 
+void Changes::accumulation() {
+  const int count_before = micro_batches(before_);
+  const int count_now = micro_batches(now_);
+  if (count_before != count_now)
+    add("accumulation_changed",
+        fmt::format("{} micro-batches a step before, {} now", count_before, count_now), {});
+  const auto reduced = [](const Workload& of) { return of.earlier ? of.earlier->all_reduced : 0; };
+  if (reduced(now_) <= reduced(before_)) return;
+  add(std::string(name_of(FindingClass::no_sync_misplaced)),
+      fmt::format("{} of {} micro-batches a step all-reduce, {} of {} before: DDP asks for "
+                  "no_sync() in forward, so it has to hold forward and backward",
+                  reduced(now_) + 1, count_now, reduced(before_) + 1, count_before),
+      lengthened_by(FindingClass::no_sync_misplaced));
+}
+
+/// Training threads alone: that others wait may cost nothing.
+void Changes::threads() {
+  std::optional<RankThreads> waits, runs;
+  for (const RankThreads& one : threads_of_both(before_, now_)) {
+    if (one.waits_longer() && (!waits || one.waiting() > waits->waiting())) waits = one;
+    if (one.runs_longer() && (!runs || one.running() > runs->running())) runs = one;
+  }
+  const auto ms = [](Duration time) { return fmt::format("{:.2f} ms", time.milliseconds()); };
+  if (waits) {
+    const HostThreads& now = waits->now;
+    std::string says = fmt::format(
+        "the thread that trains on rank {} could have run but waited for a core for {} a step, {} "
+        "before, beside {} that it ran",
+        waits->rank, ms(now.waiting), ms(waits->before.waiting), ms(now.running));
+    if (now.cores)
+      says += fmt::format("; its process has {} core{}, of which all its threads take {:.2f}",
+                          *now.cores, *now.cores == 1 ? "" : "s",
+                          now.all_running / std::max(waits->step, Duration::picoseconds(1)));
+    add(std::string(name_of(FindingClass::host_threads)), std::move(says),
+        lengthened_by(FindingClass::host_threads));
+    changes_.back().at_most = waits->waiting();
+  }
+  // On a CPU it is the model that runs.
+  if (runs && now_.gpu != "CPU")
+    add("host_overhead",
+        fmt::format("the thread that trains on rank {} ran for {} a step, {} before", runs->rank,
+                    ms(runs->now.running), ms(runs->before.running)),
+        {part_of(launch_bound)});
+}
+
 }  // namespace
+
+bool threads_known(const Workload& before, const Workload& now) {
+  return !threads_of_both(before, now).empty();
+}
 
 std::vector<SettingChange> setting_changes(const Workload& before, const Workload& now) {
   return Changes(before, now).run();

@@ -54,11 +54,14 @@ constexpr std::array<Possible, 4> kOfKernels = {{
      "one step under no_sync(): kernels as short as before there are slowed by NCCL beside them"},
     {"host_threads", "the same step with OMP_NUM_THREADS=1, and nothing else on the cores"},
 }};
-constexpr std::array<Possible, 3> kOfKernelsOnHost = {{
+constexpr std::array<Possible, 4> kOfKernelsOnHost = {{
     {"host_threads",
      "the load of each core while it trains (top, then 1), and the same step with fewer threads a "
      "rank: as fast as before, the cores were shared"},
     {"kernels_changed", "the operators' own times of both (torch.profiler, CPU): others, or all"},
+    {"host_overhead",
+     "py-spy, or torch.profiler's CPU side, of both: whether operators take longer, or what lies "
+     "between them"},
     {"clocks_held_down", "the cores' clocks under load"},
 }};
 constexpr std::array<Possible, 4> kOfLaunches = {{
@@ -73,8 +76,8 @@ constexpr std::array<Possible, 4> kOfLaunches = {{
 }};
 constexpr std::array<Possible, 2> kOfWaits = {{
     {"slow_rank",
-     "the late rank's process on another GPU: lateness that goes with it is its data's or its "
-     "process's, lateness that stays the GPU's or the node's"},
+     "the late rank's process on another GPU, or another core: lateness that goes with it is its "
+     "data's or its process's, lateness that stays the GPU's, the core's or the node's"},
     {"uneven_data",
      "the same step with one batch for all ranks: without waits, the data is uneven"},
 }};
@@ -229,6 +232,10 @@ class Ranking {
     cause->weight = weight;
     if (!decide_by.empty()) cause->decide_by = decide_by;
   }
+  /// By what was recorded, which then stands among the settings. The next candidates of the row are no likelier for that.
+  bool refuted(std::string_view what, StepPart part) const {
+    return what == name_of(FindingClass::host_threads) && part != kInput && evidence_.threads_known;
+  }
   bool was_there(const Finding& finding) const {
     return std::ranges::count(evidence_.before, finding.what, &Finding::what) > 0;
   }
@@ -265,8 +272,9 @@ void Ranking::add_findings() {
 
 void Ranking::add_settings() {
   for (const SettingChange& setting : evidence_.settings) {
-    const double of_rows =
-        share(setting.lengthens) + (setting.lengthens.empty() ? 0 : unexplained());
+    double of_rows = share(setting.lengthens) + (setting.lengthens.empty() ? 0 : unexplained());
+    if (setting.at_most && all_ > 0)
+      of_rows = std::min(of_rows, setting.at_most->microseconds() / all_);
     add(setting.what, std::max(of_rows * (setting.version ? kVersion : kSetting), kBeside),
         setting.says, "");
   }
@@ -281,7 +289,8 @@ void Ranking::add_rows() {
                                         row.bound == Bound::upper && !evidence_.all_reduce_only)) {
       const bool waits_apart =
           one.what == "slow_rank" && row.part == kTransfer && row.bound == Bound::none;
-      if (!waits_apart) add(one.what, own * strength, row_words(row), one.decide_by);
+      if (!waits_apart && !refuted(one.what, row.part))
+        add(one.what, own * strength, row_words(row), one.decide_by);
       strength *= kNextOfRow;
     }
   }
@@ -317,7 +326,7 @@ void Ranking::add_late_rank() {
   const auto why = [&](StepPart part, double of_waits) {
     double strength = kFirstOfRow;
     for (const Possible& one : possible(part, evidence_.on_cpu, false)) {
-      add(one.what, of_waits * strength, says, one.decide_by);
+      if (!refuted(one.what, part)) add(one.what, of_waits * strength, says, one.decide_by);
       strength *= kNextOfRow;
     }
   };
@@ -396,6 +405,10 @@ std::vector<StepPart> lengthened_by(FindingClass what) {
       return {kKernels};
     case comm_hook:
       return {kCopies, kTransfer, kHooks};
+    case no_sync_misplaced:
+      return {kTransfer, kWaits, kCopies, kHooks, kBroadcast};
+    case sync_batchnorm:  // without a GPU's busy times the exchange is in what holds it
+      return {kSyncBatchNorm, kKernels, kLaunches};
     case data_parallel_changed:
       return {kCopies, kTransfer, kHooks, kBroadcast, kUsedMap};
     case blocking_launches:
@@ -408,7 +421,7 @@ std::vector<StepPart> lengthened_by(FindingClass what) {
     case allocator_uncached:
       return {kLaunches, kKernels};
     case host_threads:
-      return {kLaunches, kInput, kHooks, kKernels};
+      return {kLaunches, kInput, kHooks, kKernels, kCopies};
     case clocks_held_down:
     case power_limit_lowered:
       return {kKernels, kWaits};

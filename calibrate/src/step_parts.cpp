@@ -154,6 +154,7 @@ class Breakdown {
   void fill_tail();
   void fill_windows();
   void fill_between();
+  void fill_earlier(const EarlierMicroBatches& earlier);
   void fill_bounds();
   Duration share(Duration part, Duration window, Duration of) const {
     return window <= Duration() ? Duration() : part.scaled(of / window);
@@ -196,6 +197,7 @@ std::optional<StepBreakdown> Breakdown::take() {
     result_.error = error_of_mean(periods);
     fill_between();
   }
+  if (recorded_.earlier) fill_earlier(*recorded_.earlier);
   // Windows without their parts are one GPU's kernels, so a table or an estimate knows its parts, too.
   result_.parts_known = recorded_.backward.has_value();
   if (!result_.parts_known) {
@@ -385,6 +387,18 @@ void Breakdown::fill_between() {
   set_error(part_of(LossCause::input), result_.error);
   set(result_.pause.rest_is, result_.pause.rest);
   result_[LossCause::unexplained].known = true;
+}
+
+/// Micro-batches before the recorded one: what they waited for all-reduces may be transfers.
+void Breakdown::fill_earlier(const EarlierMicroBatches& earlier) {
+  result_.step += earlier.compute + earlier.exposed;
+  set(StepPart::kernels, earlier.compute);
+  const double forward = forward_ / std::max(forward_ + backward_, Duration::picoseconds(1));
+  result_.kernels.forward += earlier.compute.scaled(forward);
+  result_.kernels.backward += earlier.compute - earlier.compute.scaled(forward);
+  if (earlier.exposed == Duration()) return;
+  set(StepPart::all_reduce_transfer, earlier.exposed);
+  result_[StepPart::all_reduce_transfer].bound = Bound::upper;
 }
 
 void Breakdown::fill_bounds() {

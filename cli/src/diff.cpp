@@ -192,8 +192,10 @@ DifferenceReport compare_sides(const DiffSide& before, const DiffSide& after,
   evidence.now = find_problems(after.evidence);
   // A change is of two sides: where the old one has no evidence, nothing is known to be new.
   if (!before.evidence.empty()) evidence.changes = find_changes(before.evidence, after.evidence);
-  if (before.workload && after.workload)
+  if (before.workload && after.workload) {
     evidence.settings = setting_changes(*before.workload, *after.workload);
+    evidence.threads_known = threads_known(*before.workload, *after.workload);
+  }
   report.findings = evidence.now;
   for (const Finding& change : evidence.changes)
     if (std::ranges::count(report.findings, change) == 0) report.findings.push_back(change);

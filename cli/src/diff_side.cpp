@@ -133,7 +133,7 @@ void SideReader::take_recording(Imported imported) {
                                    : std::string("a recording of one rank"));
   if (workload.batch_per_gpu)
     side_.shown.samples_per_step_per_gpu =
-        static_cast<double>(*workload.batch_per_gpu) * workload.recorded_with.accumulate;
+        static_cast<double>(*workload.batch_per_gpu) * micro_batches(workload);
   if (imported.unprofiled_step) take_unprofiled(*imported.unprofiled_step);
 }
 

@@ -82,6 +82,35 @@ std::vector<std::string> sync_batchnorm_warnings(const Job& job) {
       "published trainings, their GPUs not named, lost 1.7 times as much in the median"};
 }
 
+/// What stood in the way of the job while it was recorded, and so is in its times.
+std::vector<std::string> recording_warnings(const Workload& workload, const DdpOptions& ddp) {
+  constexpr double kMuch = 0.05;  // of a step
+  std::vector<std::string> warnings;
+  if (workload.earlier && workload.earlier->all_reduced > 0)
+    warnings.push_back(fmt::format(
+        "{} of {} micro-batches a step all-reduced when this was recorded: no_sync() has to hold "
+        "forward, too; {}",
+        workload.earlier->all_reduced + 1, micro_batches(workload),
+        ddp.accumulate > 1
+            ? std::string("simulated with it so")
+            : fmt::format("simulated is one of them, --accumulate {} simulates a step as it should "
+                          "be",
+                          micro_batches(workload))));
+  const auto take = [&](std::string_view whose, const Recorded& recorded) {
+    if (!recorded.threads || !recorded.iteration) return;
+    const Duration waiting = recorded.threads->waiting;
+    if (waiting < recorded.iteration->scaled(kMuch)) return;
+    warnings.push_back(fmt::format(
+        "while this was recorded, the thread that trains{} waited {:.3g} ms a step for a core that "
+        "others used ({:.0f} % of the step): recorded times hold that",
+        whose, waiting.milliseconds(), 100 * (waiting / *recorded.iteration)));
+  };
+  if (workload.ranks.empty()) take("", workload);
+  for (const RankRecording& rank : workload.ranks)
+    take(fmt::format(" on rank {}", rank.rank), rank);
+  return warnings;
+}
+
 /// Of DDP's options, beside what was recorded and what sends.
 std::vector<std::string> option_warnings(const Job& job, Backend backend) {
   std::vector<std::string> warnings;
@@ -98,6 +127,8 @@ std::vector<std::string> option_warnings(const Job& job, Backend backend) {
                     ddp.accumulate == recorded
                         ? "simulated as recorded (--accumulate)"
                         : fmt::format("simulated with --accumulate {}", ddp.accumulate)));
+  for (std::string& warning : recording_warnings(job.workload(), ddp))
+    warnings.push_back(std::move(warning));
   if (backend == Backend::gloo && ddp.comm_hook == CommHook::bf16_compress)
     warnings.emplace_back(
         "gloo refuses bfloat16 in PyTorch 1.13 and many versions after (\"Invalid scalar type\"); "

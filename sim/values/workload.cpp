@@ -82,6 +82,10 @@ const Recorded& recorded_by(const Workload& workload, int rank) {
   return workload;
 }
 
+int micro_batches(const Recorded& recorded) {
+  return recorded.earlier ? recorded.earlier->count + 1 : recorded.recorded_with.accumulate;
+}
+
 std::optional<Duration> stall(const Recorded& recorded) {
   if (!recorded.iteration) return std::nullopt;
   Duration span;

@@ -91,4 +91,5 @@ def main():
                           "order": [int(index) for index in order.replace(",", " ").split()], "log": taken}), flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

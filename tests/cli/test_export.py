@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 from command import ROOT, answer, ddpsim
-from torch_python import ENVIRONMENT, python_with_torch, pythons_with_torch, under_every_torch
+from torch_python import python_with_torch, pythons_with_torch, run_ranks, under_every_torch
 
 sys.path.insert(0, str(ROOT / "scripts"))
 
@@ -42,16 +42,7 @@ def exported(folder, name, *options, job=(LAYERS, "dgx1v@2")):
 
 def run(python, folder, *arguments, ranks=1, **environment):
     """Standard output of rank 0."""
-    processes = []
-    for rank in range(ranks):
-        with open(folder / f"told-{rank}", "w") as told, open(folder / f"said-{rank}", "w") as said:
-            processes.append(subprocess.Popen(
-                [python, "-W", "ignore", str(TRAININGS), str(folder), str(rank), str(ranks), *arguments], stdout=told,
-                stderr=said, env={**ENVIRONMENT, **environment}))
-    codes = [process.wait(timeout=300) for process in processes]
-    said = "".join((folder / f"said-{rank}").read_text()[-2000:] for rank in range(ranks))
-    assert codes == [0] * ranks, said
-    return (folder / "told-0").read_text()
+    return run_ranks(python, TRAININGS, folder, ranks, ranks, *arguments, **environment)[0]
 
 
 def documents(text):

@@ -5,9 +5,11 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROBE = """
@@ -52,13 +54,29 @@ def under_every_torch(test):
     return each
 
 
-def trained_together(python, script, folder, ranks, *more):
-    """The JSON lines of rank 0 of `script FOLDER RANK MORE…`, run once a rank beside each other."""
+def run_ranks(python, script, folder, ranks, *more, expected=None, seconds=300, **environment):
+    """What `script FOLDER RANK MORE…`, run once a rank beside each other, printed on each. Where one ends otherwise than `expected`
+    (exit codes by rank, 0 each), or time is over, all end, and the error has what each said and where it was."""
+    expected = expected or [0] * ranks
     running = []
     for rank in range(ranks):
         with open(folder / f"said-{rank}", "w") as said, open(folder / f"told-{rank}", "w") as told:
-            running.append(subprocess.Popen([python, "-W", "ignore", str(script), str(folder), str(rank), *map(str, more)], env=ENVIRONMENT,
-                                            stdout=told, stderr=said))
-    codes = [process.wait(timeout=600) for process in running]
-    assert not any(codes), f"exit codes {codes}: {(folder / 'said-0').read_text()[-2000:]}"
-    return list(map(json.loads, (folder / "told-0").read_text().splitlines()))
+            running.append(subprocess.Popen([python, "-W", "ignore", "-X", "faulthandler", str(script), str(folder), str(rank),
+                                             *map(str, more)], env={**ENVIRONMENT, **environment}, stdout=told, stderr=said))
+    until = time.monotonic() + seconds
+    while any(process.poll() is None for process in running) and time.monotonic() < until and \
+            all(process.poll() in (None, code) for process, code in zip(running, expected)):
+        time.sleep(0.05)
+    for process in running:
+        if process.poll() is None:
+            process.send_signal(signal.SIGABRT)  # upon which faulthandler says where it is
+    codes = [process.wait() for process in running]
+    told = [(folder / f"told-{rank}").read_text() for rank in range(ranks)]
+    assert codes == list(expected), f"exit codes {codes}:\n" + "\n".join(
+        f"rank {rank}, behind {told[rank][-200:].strip()!r}: {(folder / f'said-{rank}').read_text()[-2000:]}" for rank in range(ranks))
+    return told
+
+
+def trained_together(python, script, folder, ranks, *more):
+    """The JSON lines of rank 0 of `script FOLDER RANK MORE…`, run once a rank beside each other."""
+    return list(map(json.loads, run_ranks(python, script, folder, ranks, *more, seconds=600)[0].splitlines()))

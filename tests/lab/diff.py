@@ -26,8 +26,21 @@ from torch_python import pythons_with_torch  # noqa: E402
 RANKS = 2
 BASE = {"name": "base", "gradients": [262144] * 16, "forward_us": 20000, "backward_us": 40000, "cap_mb": 4, "steps": 10}
 MANY = {**BASE, "name": "many", "gradients": [4096] * 120, "cap_mb": 0.5}
+SMALL = {**MANY, "name": "small", "gradients": [256] * 120, "forward_us": 2000, "backward_us": 4000, "cap_mb": 25, "steps": 20}
+CORES = {**BASE, "name": "cores", "cores": True, "gradients": [65536] * 16, "cap_mb": 1}  # backward covers its all-reduces
+NORMS = {**CORES, "name": "norms", "norms": 8}
+STEPS_OF_FOUR = {**BASE, "name": "accumulated", "micro_batches": 4}
+HOOKLESS = {**BASE, "name": "hookless", "collectives": False}  # the recorder's own hook stands in the way of another
 BYTES = 4 * sum(BASE["gradients"])
 GOODPUT = 1448 / 1514  # of what the shaper counts
+
+
+
+def stretched(before, after):
+    """How much longer rank 1's compute took, as it timed itself."""
+    was, is_now = (json.loads((folder / "stretch-rank1.json").read_text()) for folder in (before, after))
+    return (is_now - was) * (CORES["forward_us"] + CORES["backward_us"])
+
 
 # name -> base, what changes of it, of the links and of the PyTorch; what names it: the class, the row, and its length in us
 # where it is known beforehand
@@ -44,6 +57,15 @@ CASES = {
     # Rank 0 sends its buffers while the others wait for them; then it waits for the others.
     "buffers": (BASE, {"buffers": [2_000_000]}, {}, None, "buffers_broadcast", "slowest_gpu",
                 2_000_000 * 4 * 8 / GOODPUT / 1000),
+    "find_unused_parameters of a short step": (SMALL, {"arguments": {"find_unused_parameters": True}}, {}, None, "find_unused_parameters",
+                                      None, None),
+    "slow core": (CORES, {"burner": 1}, {}, None, "slow_rank", "slowest_gpu", stretched),
+    "host threads": (CORES, {"threads": 4}, {}, None, "host_threads", "kernels", None),
+    "host overhead": (CORES, {"overhead_us": 1000}, {}, None, "kernels_changed", "kernels", 16 * 1000),
+    "sync batchnorm": (NORMS, {"sync_batchnorm": True}, {}, None, "sync_batchnorm", "kernels", None),
+    "blocking hook": (HOOKLESS, {"comm_hook": "blocking"}, {}, None, "comm_hook", "copies", BYTES * 8 / GOODPUT / 1000),
+    # Three more all-reduces of all gradients, of which backward covers what it covers of the last.
+    "no_sync around backward": (STEPS_OF_FOUR, {"no_sync": "backward"}, {}, None, "no_sync_misplaced", "all_reduce_transfer", None),
     "another version": (BASE, {}, {}, "1.13", "version_changed", None, None),
 }
 
@@ -59,9 +81,12 @@ def record(python, case, folder, rate="1gbit", queue=None):
         for rank in range(RANKS if queue else 0):
             lab.do("ip", "netns", "exec", "switch", "tc", "qdisc", "add", "dev", f"port{rank}", "root", "tbf", "rate",
                    "950mbit", "burst", "32kb", "limit", queue)
-        lab.launch([python, "-W", "ignore", str(job), "--case", str(folder / "case.json")], RANKS, folder, 100)
+        lab.launch([python, "-W", "ignore", str(job), "--case", str(folder / "case.json")], RANKS, folder, 100,
+                   [] if case.get("cores") else None)  # real-time priority would keep from a core what is to share it
     finally:
         lab.remove_network(RANKS)
+    if not case.get("collectives", True):  # nothing joins its ranks
+        return str(folder / "step-rank0.json")
     return ",".join(str(folder / f"step-rank{rank}.json") for rank in range(RANKS))
 
 
@@ -94,7 +119,10 @@ def main():
                 continue
             if base["name"] not in bases:
                 bases[base["name"]] = record(python, base, root / base["name"])
-            after = record(found[torch] if torch else python, {**base, **changes}, root / name.replace(" ", "-"), **links)
+            place = root / name.replace(" ", "-")
+            after = record(found[torch] if torch else python, {**base, **changes}, place, **links)
+            if callable(done_us):
+                done_us = done_us(root / base["name"], place)
             answer = diff(arguments.program, bases[base["name"]], after)
             change_us, rows = answer["change_us"], {one["cause"]: one["us"] for one in answer["rows"]}
             first = answer["causes"][0]["class"] if answer["causes"] else None

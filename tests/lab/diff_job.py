@@ -4,11 +4,19 @@
 
 Compute is a wait as long as the case says; buckets, hooks, copies, launches and the network are real. A case: "gradients"
 (sizes in elements, in the order of definition), "forward_us", "backward_us", "slow" ({rank: factor} of compute), "cap_mb",
-"arguments" (of DDP), "buffers" (elements each), "loader_us" (a batch's time in the data set), "steps"."""
+"arguments" (of DDP), "buffers" (elements each), "loader_us" (a batch's time in the data set), "steps", "collectives" (false: the
+recorder leaves DDP's hook alone), "comm_hook" ("blocking"), "micro_batches" and "no_sync" (what it holds: "both", "backward"),
+"overhead_us" (of Python in each layer's forward), "norms" (batch norms beside the layers) and "sync_batchnorm" (they exchange).
+
+"cores": each rank on a core of its own, and compute is work in place of a wait: so much time of the core, however long it takes to
+get it. There "burner" is a rank whose core runs something else, too, and "threads" how many of each rank share that work."""
 
 import argparse
+import contextlib
 import json
+import os
 import pathlib
+import subprocess
 import sys
 import time
 
@@ -20,6 +28,56 @@ import torch.distributed as dist  # noqa: E402
 from ddpsim_recorder import Recorder  # noqa: E402
 from levers_job import Waits  # noqa: E402
 from rank_of_job import begin_rank  # noqa: E402
+
+
+CHANNELS = 64
+
+
+class Work:
+    """Multiplies matrices for so long on a core, however long it takes to get it; several threads as many as one would."""
+
+    def __init__(self, threads):
+        self.taken_s = self.worked_s = 0.0
+        self.factor, self.threads = torch.rand(128, 128), threads
+        begin = time.thread_time()
+        for _ in range(500):
+            self.factor @ self.factor
+        self.each_s = (time.thread_time() - begin) / 500
+        torch.set_num_threads(threads)
+
+    def begin(self):
+        pass
+
+    def compute(self, microseconds):
+        begin, until = time.perf_counter(), time.thread_time() + microseconds / 1e6
+        if self.threads == 1:
+            while time.thread_time() < until:
+                self.factor @ self.factor
+        else:
+            for _ in range(round(microseconds / 1e6 / self.each_s)):
+                self.factor @ self.factor
+        self.taken_s += time.perf_counter() - begin
+        self.worked_s += microseconds / 1e6
+
+
+def blocking_hook(group, bucket):
+    """All-reduces where it is called, and waits there."""
+    buffer = bucket.buffer().div_(dist.get_world_size())
+    dist.all_reduce(buffer, group=group)
+    done = torch.futures.Future()
+    done.set_result(buffer)
+    return done
+
+
+def synced(norm):
+    """By PyTorch's own function: its module, and DDP of one, refuse a CPU's tensors (sync_batchnorm_trainings)."""
+    from sync_batchnorm_trainings import SyncBatchNorm as Function
+
+    class SyncBatchNorm(torch.nn.BatchNorm2d):
+        def forward(self, images):
+            return Function.apply(images, self.weight, self.bias, None, None, self.eps, self.momentum, dist.group.WORLD,
+                                  dist.get_world_size())
+    return SyncBatchNorm(norm.num_features)
 
 
 class Layer(torch.autograd.Function):
@@ -39,12 +97,16 @@ class Layer(torch.autograd.Function):
 class Model(torch.nn.Module):
     def __init__(self, case, factor):
         super().__init__()
-        self.clock = Waits()
+        self.clock = Work(case.get("threads", 1)) if case.get("cores") else Waits()
         sizes = case["gradients"]
         self.weights = torch.nn.ParameterList([torch.nn.Parameter(torch.zeros(size)) for size in sizes])
         self.ones = {size: torch.ones(size) for size in sizes}
         for index, size in enumerate(case.get("buffers", [])):
             self.register_buffer(f"buffer{index}", torch.ones(size))
+        self.norms = torch.nn.ModuleList(torch.nn.BatchNorm2d(CHANNELS) for _ in range(case.get("norms", 0)))
+        if case.get("sync_batchnorm"):
+            self.norms = torch.nn.ModuleList(map(synced, self.norms))
+        self.overhead_us = case.get("overhead_us", 0)
         self.forward_us = case["forward_us"] * factor
         self.backward_us = case["backward_us"] * factor / len(sizes)
 
@@ -52,8 +114,13 @@ class Model(torch.nn.Module):
         self.clock.compute(self.forward_us)
         value = torch.zeros((), requires_grad=True)
         for weight in self.weights:
+            if self.overhead_us:
+                self.clock.compute(self.overhead_us)
             value = Layer.apply(value, weight, self, self.backward_us)
-        return value
+        images = torch.ones(4, CHANNELS, 8, 8)
+        for norm in self.norms:
+            images = norm(images)
+        return value + images.sum()
 
 
 class Batches(torch.utils.data.Dataset):
@@ -73,26 +140,50 @@ def main():
     parser.add_argument("--case", required=True, help="JSON")
     parser.add_argument("-o", "--output", required=True)
     arguments = parser.parse_args()
-    begin_rank()
     case = json.loads(pathlib.Path(arguments.case).read_text(encoding="utf-8"))
+    rank, beside = int(os.environ["RANK"]), None
+    begin_rank()
+    if case.get("cores"):  # gloo's threads, which begin above, go where they like
+        core = sorted(os.sched_getaffinity(0))[rank]
+        os.sched_setaffinity(0, {core})
+        if case.get("burner") == rank:
+            beside = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        train(case, arguments)
+    finally:
+        if beside is not None:
+            beside.kill()
+
+
+def train(case, arguments):
     folder = pathlib.Path(arguments.output)
     model = Model(case, case.get("slow", {}).get(str(dist.get_rank()), 1))
     options = dict(case.get("arguments", {}))
     if "cap_mb" in case:
         options["bucket_cap_mb"] = case["cap_mb"]
     ddp = torch.nn.parallel.DistributedDataParallel(model, **options)
+    if case.get("comm_hook") == "blocking":
+        ddp.register_comm_hook(None, blocking_hook)
+    count, holds = case.get("micro_batches", 1), case.get("no_sync", "both")
     loader = torch.utils.data.DataLoader(Batches(case.get("loader_us", 0), 100 + 2 * case["steps"]), batch_size=1)
-    recorder = Recorder(ddp, folder / "step.json", warmup=4, steps=case["steps"], name=case["name"], collectives=True)
+    recorder = Recorder(ddp, folder / "step.json", warmup=4, steps=case["steps"], name=case["name"],
+                        collectives=case.get("collectives", True))
     for batch in loader:
         model.clock.begin()
         for weight in model.weights:
             weight.grad = None
-        ddp(batch).backward()
+        for micro_batch in range(count):
+            with ddp.no_sync() if micro_batch + 1 < count and holds == "both" else contextlib.nullcontext():
+                loss = ddp(batch)
+                with ddp.no_sync() if micro_batch + 1 < count else contextlib.nullcontext():
+                    loss.backward()
         recorder.step()
         if recorder.finished:
             break
     if recorder.problem:
         sys.exit(recorder.problem)
+    if case.get("cores"):  # how much longer than its work it took
+        (folder / f"stretch-rank{dist.get_rank()}.json").write_text(json.dumps(model.clock.taken_s / model.clock.worked_s))
     if dist.get_rank() == 0:
         (folder / "measurement.json").write_text(json.dumps({"torch": torch.__version__}), encoding="utf-8")
     dist.barrier()

@@ -22,6 +22,7 @@ from ddpsim import _autotune, _proposal, _wrapper
 from ddpsim._wrapper import Setting
 
 HALF = Setting(bucket_cap_mb=0.03)  # MiB: several buckets of this model
+LONG = 10**7  # steps to come: a machine that tests may be as busy as it likes, and still has time to try
 
 
 def network():
@@ -81,8 +82,7 @@ def run(job, most=400, after=10, **options):
     """Trains until the tuner has finished, and `after` steps more. Returns it, and how many steps there were."""
     lines = []
     model, job.ddp = job.ddp, None  # held by this function alone
-    # A machine that tests may be as busy as it likes.
-    tuner = ddpsim.autotune(model, record=4, log=lines.append, **{"horizon": 10**7, **options})
+    tuner = ddpsim.autotune(model, record=4, log=lines.append, **{"horizon": LONG, **options})
     while not tuner.finished:
         job.step(model)
         model = tuner.step()
@@ -251,9 +251,10 @@ def case_closed(rank, folder):
                        ("trying", lambda tuner, _: _wrapper.setting_of(tuner.model) != Setting())):
         job, lines = Job(rank), []
         model, job.ddp = job.ddp, None
-        tuner = ddpsim.autotune(model, record=4, log=lines.append)
+        tuner = ddpsim.autotune(model, record=4, log=lines.append, horizon=LONG)
         patched = False
         while not ends(tuner, job.done):
+            assert not tuner.finished, f"it ended before it was {name}: {tuner.outcome.said}"
             job.step(model)
             model = tuner.step()
             patched |= hasattr(torch.autograd.backward, "__wrapped__")

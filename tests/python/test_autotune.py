@@ -3,30 +3,20 @@
 import functools
 import json
 import pathlib
-import subprocess
 import sys
 import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
-from torch_python import ENVIRONMENT, pythons_with_torch, under_every_torch  # noqa: E402
+from torch_python import pythons_with_torch, run_ranks, under_every_torch  # noqa: E402
 
 SCRIPT = pathlib.Path(__file__).resolve().with_name("autotune_trainings.py")
 
 
-def trained(python, folder, cases, expected=(0, 0)):
+def trained(python, folder, cases, expected=None):
     """What each rank told, by case."""
-    running, told = [], []
-    for rank in range(2):
-        with open(folder / f"said-{rank}", "w") as errors:
-            running.append(subprocess.Popen([python, "-W", "ignore", str(SCRIPT), str(folder), str(rank), *cases], env=ENVIRONMENT,
-                                            stdout=subprocess.PIPE, stderr=errors, text=True))
-    for rank, process in enumerate(running):
-        out, _ = process.communicate(timeout=300)
-        assert process.returncode == expected[rank], \
-            f"rank {rank}: exit {process.returncode}: {out[-300:]} {(folder / f'said-{rank}').read_text()[-3000:]}"
-        told.append({name: facts for line in out.splitlines() for name, facts in json.loads(line).items()})
-    return told
+    return [{name: facts for line in text.splitlines() for name, facts in json.loads(line).items()}
+            for text in run_ranks(python, SCRIPT, folder, 2, *cases, expected=expected)]
 
 
 CASES = []
@@ -38,7 +28,7 @@ def all_trained(python):
     try:
         with tempfile.TemporaryDirectory() as folder:
             return trained(python, pathlib.Path(folder), CASES), None
-    except (AssertionError, subprocess.TimeoutExpired) as error:
+    except AssertionError as error:
         return [], error
 
 

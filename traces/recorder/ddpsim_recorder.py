@@ -34,7 +34,9 @@ What is measured
              buffers, each storage once; and how many lie there while gradients come, with those of activations on
              their way from node to node. Looked at once while warming up, by a hook on each node.
   data_loading  What the steps waited for their batches in a torch.utils.data.DataLoader, where one feeds them.
-  accumulation: the last forward and backward of a step are recorded; the others are taken out of the iteration.
+  accumulation  The last forward and backward of a step are recorded; the others are taken out of the iteration, and what they
+             took told beside it, and how many of them all-reduced, which no_sync() is there to keep them from.
+  host       On Linux, for how long a step the process's threads ran, and for how long they could have but waited for a core.
   collectives  With Recorder(…, collectives=True), under DDP with several ranks: the all-reduce of each bucket, from its call
              (on a GPU from when its stream reaches it) to its end, waits for the other ranks included. ddpsim import takes
              the files of all ranks together and tells waits from transfers. They are seen by a communication hook that
@@ -54,6 +56,7 @@ import importlib
 import json
 import os
 import sys
+import threading
 import time
 
 try:
@@ -133,6 +136,7 @@ class Pass:
         self.module = None    # DDP calls the module inside
         self.backward = None  # the first node of backward runs
         self.end = None       # backward() returns
+        self.reduces = False  # DDP's, as it decides when its forward is called
         self.written = []     # (parameter, mark, host ns) when its gradient was written, in the order of the hooks
         self.copied = []      # the same when it was copied into its bucket, DDP only
         self.collectives = []  # [bytes, host ns at the call, mark where it may start, mark of its end or None]
@@ -206,6 +210,7 @@ class Model:
             if dtype not in DTYPES:
                 raise Problem(f"{name} is of dtype {dtype}, which DDP does not reduce")
         self.buffers = [(name, buffer) for name, buffer in self.inside.named_buffers() if name not in ignored]
+        self.sync_batchnorms = sum("SyncBatchNorm" in class_names(module) for module in self.inside.modules())
 
     @staticmethod
     def _find_ddp(model):
@@ -741,6 +746,7 @@ class Recorder:
         self._in_backward = False
         self._hooks, self._patched = [], None
         self._loader = None  # takes the watch on DataLoader out again
+        self._scheduled = None  # of this process's threads, when the first measured step began
         atexit.register(self.close)
         self._safely(lambda: Model(model).device())  # a refusal should not wait for the first step
 
@@ -810,6 +816,7 @@ class Recorder:
         elif self._calls >= self._warmup:
             if self._loader is None:
                 self._loader = watch_loaders(lambda: self._step)
+                self._scheduled = scheduled_threads()
             step = Step(recorded=len(self._measured) % 2 == 1)
             if step.recorded:
                 self._put_in_hooks()
@@ -818,7 +825,7 @@ class Recorder:
 
     def _finish(self):
         self._clock.anchor()
-        report = Report(self._job, self._measured)
+        report = Report(self._job, self._measured, scheduled_between(self._scheduled, scheduled_threads(), len(self._measured)))
         self.document = report.document()
         if self._job.path is not None:
             write_document(self._job.path, self.document)
@@ -959,6 +966,7 @@ class Recorder:
         if self._pass is None or self._pass.backward is not None:
             self._new_pass()
         if self._pass.forward is None:
+            self._pass.reduces = bool(getattr(self._job.model.ddp, "require_backward_grad_sync", False))
             self._pass.forward = self._clock.mark()
 
     def _module_begins(self, *_):
@@ -1012,6 +1020,47 @@ def watch_loaders(step_now):
     return take_out
 
 
+def scheduled_threads():
+    """{thread: (it trains, nanoseconds it ran, nanoseconds it could have but waited for a core)} of this process; None where the
+    kernel keeps no account (/proc/PID/task/TID/schedstat, Linux). The caller trains, and in turn with it autograd's threads, of
+    which each GPU has one."""
+    try:
+        own, seen = threading.get_native_id(), {}
+        for thread in map(int, os.listdir("/proc/self/task")):
+            try:
+                with open(f"/proc/self/task/{thread}/schedstat", encoding="ascii") as file:
+                    ran, waited, _ = map(int, file.read().split())
+                with open(f"/proc/self/task/{thread}/comm", encoding="utf-8", errors="replace") as file:
+                    trains = thread == own or file.read().startswith("pt_autograd")
+            except FileNotFoundError:  # it has ended
+                continue
+            seen[thread] = (trains, ran, waited)
+        return seen
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+def scheduled_between(first, last, steps):
+    """Microseconds a step: of threads that train, and of all; None where not known."""
+    if not first or not last or not steps:
+        return None
+    spent = []
+    for thread, (trains, ran, waited) in last.items():
+        _, ran_before, waited_before = first.get(thread, (trains, 0, 0))
+        spent.append((trains, ran - ran_before, waited - waited_before))
+    if not any(ran for _, ran, _ in spent):
+        return None
+
+    def each(some):
+        return [sum(one[k] for one in some) / steps / 1000 for k in (1, 2)]
+
+    facts = dict(zip(("running_us", "waiting_us", "all_running_us", "all_waiting_us"),
+                     each([one for one in spent if one[0]]) + each(spent)))
+    if hasattr(os, "sched_getaffinity"):
+        facts = {"cores": len(os.sched_getaffinity(0)), **facts}
+    return facts
+
+
 def say(job, text):
     rank = f" (rank {job.rank})" if job is not None and job.world > 1 else ""
     try:
@@ -1059,6 +1108,8 @@ class Times:
         self.optimizer = us(last.end, step.end)
         self.passes = len(passes)
         self.other_passes = sum(us(one.forward or one.backward, one.end) for one in passes[:-1])
+        self.other_tails = sum(tail_of(clock, one) for one in passes[:-1])
+        self.others_reduced = sum(one.reduces for one in passes[:-1])
         self.step = us(step.begin, step.end)
         self.collectives, free = [], None  # in launch order; a stream of NCCL's runs them one after the other
         for size, called_ns, mark, done in last.collectives if all(one[3] is not None for one in last.collectives) else []:
@@ -1068,6 +1119,14 @@ class Times:
             free = max(end, start)
             self.collectives.append({"bytes": size, "launch_us": clock.host_us(zero, called_ns), "start_us": start,
                                      "duration_us": free - start})
+
+
+def tail_of(clock, one):
+    """What backward() took beyond the last copy into a bucket: DDP waits for its all-reduces, and copies out."""
+    if not one.copied:
+        return 0.0
+    begin = one.backward
+    return max(0.0, clock.us(begin, one.end) - max(clock.us(begin, mark) for _, mark, _ in one.copied))
 
 
 def seen_whole(step):
@@ -1081,8 +1140,8 @@ def lower_median(values, key=None):
 class Report:
     """The recorded step to write, of all measured ones: the lower median by backward."""
 
-    def __init__(self, job, measured):
-        self.job, self.model, self.ddp = job, job.model, job.model.ddp
+    def __init__(self, job, measured, scheduled):
+        self.job, self.model, self.ddp, self.scheduled = job, job.model, job.model.ddp, scheduled
         recorded = [step for step in measured if step.recorded]
         self.all = [Times(job.clock, step, k + 1) for k, step in enumerate(recorded) if seen_whole(step)]
         if not self.all:
@@ -1130,7 +1189,7 @@ class Report:
             yield "--compute-scale RATIO"  # how much faster the GPU of the cluster is
         if self.ddp is not None:
             yield from ddp_options(self.ddp)
-        if self.times.passes > 1:
+        if self.times.passes > 1 and not self.times.others_reduced:
             yield f"--accumulate {self.times.passes}"
         if self.job.world > 1:  # today's step on today's cluster
             yield f"--measured-step {self.step / 1000:.4g}ms"
@@ -1140,6 +1199,9 @@ class Report:
         if job.has_compiled_backward():
             yield ("the backward is compiled: gradients of one graph are seen together when it ends, so ready times are no "
                    "finer than that and no bucket cap can be recommended from them")
+        if times.others_reduced and self.ddp is not None and job.world > 1:
+            yield (f"{times.others_reduced + 1} of {times.passes} micro-batches a step all-reduced: DDP asks for no_sync() in forward, "
+                   "so it has to hold forward and backward of every micro-batch but the last")
         if times.written_again:
             by = "by reentrant checkpoints" if "CheckpointFunctionBackward" in job.nodes else "within a backward"
             yield f"{times.written_again} gradients were written again {by}; the last writing counts"
@@ -1197,6 +1259,11 @@ class Report:
             document["activations"] = {"bytes": job.kept, "from": "recording", **held}
         if self.loader_waits:
             document["data_loading"] = self.data_loading()
+        if self.scheduled is not None:
+            document["threads"] = self.scheduled
+        if times.passes > 1:
+            document["earlier_micro_batches"] = {"count": times.passes - 1, "all_reduced": times.others_reduced,
+                                                 **self.of_earlier_passes()}
         document["recorded_with"] = self.recorded_with()
         document["steps"] = self.steps()
         document["provenance"] = self.provenance()
@@ -1210,6 +1277,11 @@ class Report:
         """A step without its other passes: their share of the step they were recorded in, which may have been a slow one."""
         others = self.times.other_passes
         return step * (1 - others / self.times.step) if others else step
+
+    def of_earlier_passes(self):
+        """Their compute and their waits for all-reduces, as much of a plain step as of a recorded one."""
+        scale = self.step / self.times.step
+        return {"compute_us": scale * (self.times.other_passes - self.times.other_tails), "exposed_us": scale * self.times.other_tails}
 
     def steps(self):
         """How steps vary: periods of those without the recorder, windows of those with it."""
@@ -1236,6 +1308,10 @@ class Report:
     def recorded_with(self):
         job, ddp, times = self.job, self.ddp, self.times
         facts = {"ddp_hooks": ddp is not None, "world_size": job.world, **nccl_version(job), "nccl_kernels": 0}
+        if times.passes > 1 and not times.others_reduced:
+            facts["accumulate"] = times.passes
+        if self.model.sync_batchnorms and job.world > 1:
+            facts["sync_batchnorm"] = True
         if job.has_compiled_backward():  # which of them is not seen: any makes ddpsim recommend no cap
             facts["compiled_gradients"] = len(times.order)
         if ddp is None:
@@ -1270,6 +1346,9 @@ class Report:
         facts.update(self.model.provenance())
         if self.ddp is not None:
             facts["ddp_options"] = " ".join(ddp_options(self.ddp)) or "defaults"
+            hook = ddp_log(self.ddp).get("comm_hook")
+            if hook and job.all_reduces is None:  # not the one that times
+                facts["comm_hook"] = str(hook)
             buckets = ddp_buckets(self.ddp)
             if buckets:
                 facts["bucket_bytes"] = " ".join(map(str, buckets))
@@ -1303,13 +1382,20 @@ def ddp_options(ddp):
             yield option
 
 
+def ddp_log(ddp):
+    try:
+        return ddp._get_ddp_logging_data()
+    except Exception:  # noqa: BLE001  (a private interface)
+        return {}
+
+
 def ddp_buckets(ddp):
     """Bytes of the buckets in launch order, from DDP's own log."""
+    log = ddp_log(ddp)
     try:
-        log = ddp._get_ddp_logging_data()
         sizes = log.get("rebuilt_bucket_sizes") or log.get("bucket_sizes") or ""
         return [int(size) for size in sizes.replace(",", " ").split()]
-    except Exception:  # noqa: BLE001  (a private interface)
+    except (ValueError, AttributeError):
         return []
 
 

@@ -72,6 +72,8 @@ MicroBatches micro_batches(const std::vector<PassEvidence>& passes) {
           "accumulated without no_sync(); what is simulated is one micro-batch with its "
           "all-reduces",
           between.front());
+      result.last = optimized;
+      result.all_reduced = limited(between.front());
       return result;
     }
     result.last = optimized;

@@ -17,7 +17,9 @@ struct PassEvidence {
 struct MicroBatches {
   std::vector<bool>
       last;  ///< of its step, by evidence: the one that all-reduces; all true without accumulation
-  int count = 1;           ///< of a step
+  int count = 1;  ///< of a step
+  int all_reduced =
+      0;  ///< of a step, where each of them all-reduces though the optimizer runs in the last alone; `count` is 1 then
   std::string recognised;  ///< for the user; may be empty
   std::string warning;     ///< may be empty
 };

@@ -107,6 +107,7 @@ Imported TraceImport::interpret(const TraceHeader& header, bool mended) {
   result_.recognised = std::move(chosen.recognised);
   result_.warnings = std::move(chosen.warnings);
   result_.workload.recorded_with.accumulate = chosen.accumulate;
+  result_.workload.earlier = chosen.earlier;
   describe(header);
   if (mended) {
     result_.warnings.push_back(

@@ -41,6 +41,8 @@ class RecordingReader {
   PartTimes read_launch_cost(const Cursor& cursor);
   PartTimes read_parts(const Cursor& cursor);
   std::optional<DataLoading> read_data_loading(const Cursor& cursor);
+  HostThreads read_threads(const Cursor& cursor);
+  EarlierMicroBatches read_earlier(const Cursor& cursor, const RecordedWith& with);
   /// `what` each part of the step does so long: none does it for longer than it lasts.
   PartTimes read_parts_of(const Cursor& cursor, const Recorded& recorded, std::string_view what);
   void read_steps(const Cursor& list, Recorded& recorded);
@@ -65,9 +67,12 @@ void RecordingReader::read(const Object& object, Recorded& recorded) {
     recorded.busy = read_parts_of(*busy, recorded, "busy");
   if (const auto loading = object.optional("data_loading"))
     recorded.data_loading = read_data_loading(*loading);
+  if (const auto threads = object.optional("threads")) recorded.threads = read_threads(*threads);
   if (const auto with = object.optional("recorded_with")) {
     read_recorded_with(*with, recorded.recorded_with);
   }
+  if (const auto earlier = object.optional("earlier_micro_batches"))
+    recorded.earlier = read_earlier(*earlier, recorded.recorded_with);
   if (const auto steps = object.optional("steps")) {
     read_steps(*steps, recorded);
     check_iteration(*steps, recorded);
@@ -95,6 +100,40 @@ std::optional<DataLoading> RecordingReader::read_data_loading(const Cursor& curs
                      "It is of workers, which load beside the step");
   }
   return loading;
+}
+
+HostThreads RecordingReader::read_threads(const Cursor& cursor) {
+  const Object object =
+      cursor.object({"cores", "running_us", "waiting_us", "all_running_us", "all_waiting_us"});
+  HostThreads threads;
+  if (const auto cores = object.optional("cores"))
+    threads.cores = static_cast<int>(cores->integer(1, 1'000'000));
+  const auto take = [&](std::string_view key, Duration& time) {
+    if (const auto value = fields_.need(object, key)) time = fields_.time(*value);
+  };
+  take("running_us", threads.running);
+  take("waiting_us", threads.waiting);
+  take("all_running_us", threads.all_running);
+  take("all_waiting_us", threads.all_waiting);
+  return threads;
+}
+
+EarlierMicroBatches RecordingReader::read_earlier(const Cursor& cursor, const RecordedWith& with) {
+  const Object object = cursor.object({"count", "all_reduced", "compute_us", "exposed_us"});
+  EarlierMicroBatches earlier;
+  if (const auto count = fields_.need(object, "count")) {
+    earlier.count = static_cast<int>(count->integer(1, kMostMicroBatches));
+    if (with.accumulate > 1 && earlier.count != with.accumulate - 1)
+      count->fail(
+          fmt::format("{} micro-batches before the last of {}", earlier.count, with.accumulate),
+          "recorded_with.accumulate counts them all");
+  }
+  if (const auto reduced = object.optional("all_reduced"))
+    earlier.all_reduced = static_cast<int>(reduced->integer(0, earlier.count));
+  if (const auto compute = fields_.need(object, "compute_us"))
+    earlier.compute = fields_.time(*compute);
+  if (const auto exposed = object.optional("exposed_us")) earlier.exposed = fields_.time(*exposed);
+  return earlier;
 }
 
 void RecordingReader::check_iteration(const Cursor& steps, const Recorded& recorded) {

@@ -124,6 +124,29 @@ void note_parts(const TraceRecords& records, ChosenStep& result) {
                   divided->parts));
 }
 
+/// Those of a step beside its last: as many as it has, each as the mean of those recorded.
+std::optional<EarlierMicroBatches> earlier_micro_batches(const std::vector<Candidate>& candidates,
+                                                         const MicroBatches& accumulation) {
+  EarlierMicroBatches earlier{.count = std::max(accumulation.count, accumulation.all_reduced) - 1,
+                              .all_reduced = std::max(accumulation.all_reduced - 1, 0),
+                              .compute = {},
+                              .exposed = {}};
+  std::int64_t seen = 0;
+  for (const Candidate& one : candidates) {
+    if (one.last || !one.sample.backward) continue;
+    const Duration compute = one.sample.forward.value_or(Duration()) + *one.sample.backward;
+    const Duration rest = std::max(one.sample.iteration.value_or(compute) - compute, Duration());
+    earlier.compute += compute + (earlier.all_reduced > 0 ? Duration() : rest);
+    if (earlier.all_reduced > 0) earlier.exposed += rest;
+    ++seen;
+  }
+  if (earlier.count < 1 || seen == 0) return std::nullopt;
+  const double each = static_cast<double>(earlier.count) / static_cast<double>(seen);
+  earlier.compute = earlier.compute.scaled(each);
+  earlier.exposed = earlier.exposed.scaled(each);
+  return earlier;
+}
+
 }  // namespace
 
 ChosenStep choose_step(const TraceRecords& records, const ImportOptions& options,
@@ -138,6 +161,7 @@ ChosenStep choose_step(const TraceRecords& records, const ImportOptions& options
   MicroBatches accumulation = micro_batches(passes);
   for (std::size_t i = 0; i < complete.size(); ++i) complete[i].last = accumulation.last[i];
   result.accumulate = accumulation.count;
+  result.earlier = earlier_micro_batches(complete, accumulation);
   if (!accumulation.recognised.empty())
     result.recognised.push_back(std::move(accumulation.recognised));
   if (!accumulation.warning.empty()) result.warnings.push_back(std::move(accumulation.warning));

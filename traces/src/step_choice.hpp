@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct ChosenStep {
   RecordedStep step;
   std::vector<StepSample> complete;  ///< every complete step, this one among them
   int accumulate = 1;  ///< micro-batches of a step; the one chosen is the last of them
+  std::optional<EarlierMicroBatches> earlier;  ///< of its step
   std::vector<std::string> recognised;
   std::vector<std::string> warnings;
 };

@@ -54,14 +54,31 @@ class WorkloadReader {
 
 Workload WorkloadReader::read(const Cursor& root) {
   check_schema(root);
-  const Object object = root.object({"schema",        "name",           "gpu",
-                                     "precision",     "batch_per_gpu",  "samples_per_step",
-                                     "torch",         "torch_at_least", "parameter_order",
-                                     "parameters",    "forward",        "backward",
-                                     "optimizer",     "iteration",      "host",
-                                     "gpu_busy",      "buffers",        "activations",
-                                     "recorded_with", "steps",          "ranks",
-                                     "provenance",    "data_loading"});
+  const Object object = root.object({"schema",
+                                     "name",
+                                     "gpu",
+                                     "precision",
+                                     "batch_per_gpu",
+                                     "samples_per_step",
+                                     "torch",
+                                     "torch_at_least",
+                                     "parameter_order",
+                                     "parameters",
+                                     "forward",
+                                     "backward",
+                                     "optimizer",
+                                     "iteration",
+                                     "host",
+                                     "gpu_busy",
+                                     "buffers",
+                                     "activations",
+                                     "recorded_with",
+                                     "steps",
+                                     "ranks",
+                                     "provenance",
+                                     "data_loading",
+                                     "threads",
+                                     "earlier_micro_batches"});
   if (const auto name = object.optional("name")) workload_.name = name->string();
   if (const auto gpu = object.optional("gpu")) workload_.gpu = gpu->string();
   if (const auto precision = object.optional("precision"))
@@ -280,9 +297,9 @@ void WorkloadReader::read_ranks(const Cursor& list) {
   }
   bool whole = true;
   for (const Cursor& entry : entries) {
-    const Object object =
-        entry.object({"rank", "offset_us", "forward", "backward", "optimizer", "iteration", "host",
-                      "gpu_busy", "recorded_with", "steps", "data_loading"});
+    const Object object = entry.object({"rank", "offset_us", "forward", "backward", "optimizer",
+                                        "iteration", "host", "gpu_busy", "recorded_with", "steps",
+                                        "data_loading", "threads", "earlier_micro_batches"});
     RankRecording recording;
     const auto rank = fields_.need(object, "rank");
     if (rank) recording.rank = static_cast<int>(rank->integer(0, 1'000'000'000));

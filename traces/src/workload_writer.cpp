@@ -205,6 +205,23 @@ void write_phases(JsonWriter& json, const Recorded& recorded, const StatedCosts&
     write_time(json, "interval_us", loading->interval);
     json.end_object();
   }
+  if (const auto& threads = recorded.threads) {
+    json.key("threads").begin_object(Layout::line);
+    if (threads->cores) json.key("cores").integer(*threads->cores);
+    json.key("running_us").time(threads->running);
+    json.key("waiting_us").time(threads->waiting);
+    json.key("all_running_us").time(threads->all_running);
+    json.key("all_waiting_us").time(threads->all_waiting);
+    json.end_object();
+  }
+  if (const auto& earlier = recorded.earlier) {
+    json.key("earlier_micro_batches").begin_object(Layout::line);
+    json.key("count").integer(earlier->count);
+    json.key("all_reduced").integer(earlier->all_reduced);
+    json.key("compute_us").time(earlier->compute);
+    json.key("exposed_us").time(earlier->exposed);
+    json.end_object();
+  }
 }
 
 void write_ranks(JsonWriter& json, const std::vector<RankRecording>& ranks) {

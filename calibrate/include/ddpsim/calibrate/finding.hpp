@@ -42,6 +42,8 @@ enum class FindingClass {
   bucket_views_off,        ///< each gradient is copied into its bucket and back
   gradient_strides,        ///< gradients lie otherwise than their buckets: each is copied
   comm_hook,               ///< another communication hook than before
+  no_sync_misplaced,       ///< micro-batches all-reduce that need not
+  sync_batchnorm,          ///< layers wait for the statistics of all ranks
   data_parallel_changed,   ///< another option of DDP than before
   // Environment
   blocking_launches,    ///< CUDA_LAUNCH_BLOCKING

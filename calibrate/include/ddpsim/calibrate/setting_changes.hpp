@@ -11,4 +11,7 @@ namespace ddpsim {
 /// In no order of importance. What one of the two does not say is no change.
 std::vector<SettingChange> setting_changes(const Workload& before, const Workload& now);
 
+/// Both sides tell, of a rank at least, how long the threads that train waited for a core.
+bool threads_known(const Workload& before, const Workload& now);
+
 }  // namespace ddpsim

@@ -44,6 +44,7 @@ struct SettingChange {
   std::string says;
   std::vector<StepPart> lengthens;  ///< rows it can change; empty: any
   bool version = false;
+  std::optional<Duration> at_most;  ///< of a step, where it was measured what it can have cost
 };
 
 struct SlowdownEvidence {
@@ -57,7 +58,10 @@ struct SlowdownEvidence {
   std::optional<KernelComparison> kernels;  ///< of both sides' traces
   std::optional<PairVerdict> pairs;         ///< of nodes, as they are now
   bool on_cpu = false;                      ///< the model computes on the host
-  bool all_reduce_only = false;             ///< the "step" is one all-reduce
+  /// Both sides tell how long the threads that train waited for a core: no row names "host_threads" by itself, but
+  /// input, whose loaders are other processes.
+  bool threads_known = false;
+  bool all_reduce_only = false;  ///< the "step" is one all-reduce
 };
 
 /// Most likely first; empty where the difference is not beyond noise.

@@ -4,6 +4,9 @@
 //        + all_reduce_transfer + slowest_gpu (waits for the last rank) + hooks        behind backward: the exposed tail
 //        + input + unexplained                                                        between steps
 //
+// A step that accumulates gradients holds its earlier micro-batches: their compute is in kernels, their waits for
+// all-reduces, which no_sync() was there to avoid, in the transfer, of which they make an upper bound.
+//
 // Steps that vary: of those recorded the middle half by length, all parts averaged over the same, so that parts still
 // sum. What one step alone tells (launches, copies, the broadcast) keeps its share of the window it lies in.
 //

@@ -190,6 +190,27 @@ struct DataLoading {
   bool operator==(const DataLoading&) const = default;
 };
 
+/// Threads of the recorded process, a step: how long they ran, and how long they could have but waited for a core, as the
+/// kernel's scheduler counts (Linux, /proc/PID/task/TID/schedstat).
+struct HostThreads {
+  std::optional<int> cores;  ///< that the process may run on
+  Duration running;  ///< of those that train: the script's and, in turn with it, autograd's …
+  Duration waiting;
+  Duration all_running;  ///< … and of all, those among them
+  Duration all_waiting;
+  bool operator==(const HostThreads&) const = default;
+};
+
+/// What a step that accumulates gradients did before its recorded micro-batch, the last, which `iteration` leaves out.
+struct EarlierMicroBatches {
+  int count = 1;
+  int all_reduced =
+      0;             ///< of them; without no_sync(), or under one that does not hold their forward
+  Duration compute;  ///< together: forward and backward …
+  Duration exposed;  ///< … and behind backward what they waited for their all-reduces
+  bool operator==(const EarlierMicroBatches&) const = default;
+};
+
 enum class ParameterOrder { definition, assumed };
 
 /// One step as one rank recorded it.
@@ -214,6 +235,9 @@ struct Recorded {
   /// Every complete step of the recording, this one among them; empty where one alone is known.
   std::vector<StepSample> steps;
   std::optional<DataLoading> data_loading;  ///< absent where not recorded
+  std::optional<HostThreads> threads;       ///< absent where not recorded
+  std::optional<EarlierMicroBatches>
+      earlier;  ///< absent without accumulation, or where not recorded
   bool operator==(const Recorded&) const = default;
 };
 
@@ -249,6 +273,9 @@ struct Workload : Recorded {
 /// those recorded once more, from the first on. Absent where only one recording is there for all.
 std::optional<std::size_t> recording_of(const Workload& workload, int rank);
 const Recorded& recorded_by(const Workload& workload, int rank);
+
+/// Micro-batches of a recorded step, whether or not the others all-reduced.
+int micro_batches(const Recorded& recorded);
 
 /// stall = iteration - (forward + backward + exposed + finalize + optimizer): time between steps
 /// that belongs to none of them. Negative when steps overlap, absent where the iteration is.
