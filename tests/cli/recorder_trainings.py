@@ -4,6 +4,7 @@
 
 writes FOLDER/CASE.json through the recorder and prints one line of JSON per case with what torch itself says."""
 
+import contextlib
 import copy
 import json
 import os
@@ -130,20 +131,21 @@ TOKENS = torch.arange(24).reshape(2, 12)
 ROWS = torch.rand(6, 4)
 
 
-def train(model, inputs, folder, case, *, steps=STEPS, backwards=1, between=lambda k: None, autocast=False, **recording):
+def train(model, inputs, folder, case, *, steps=STEPS, backwards=1, in_no_sync="both", between=lambda k: None, autocast=False,
+          **recording):
+    """`in_no_sync`: what of micro-batches before the last runs under it, "both" or "backward"."""
     optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=1e-3)
     with Recorder(model, folder / f"{case}.json", warmup=WARMUP, steps=steps, **recording) as recorder:
         for k in range(WARMUP + 2 * steps):
             between(k)
             optimizer.zero_grad()
             for part in range(backwards):
-                synchronised = part == backwards - 1 or not isinstance(model, DDP)
-                with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
-                    if synchronised:
-                        model(inputs).float().pow(2).mean().backward()
-                    else:
-                        with model.no_sync():
-                            model(inputs).float().pow(2).mean().backward()
+                def quiet(of):
+                    return model.no_sync() if part < backwards - 1 and isinstance(model, DDP) and of else contextlib.nullcontext()
+                with torch.autocast("cpu", torch.bfloat16, enabled=autocast), quiet(in_no_sync == "both"):
+                    loss = model(inputs).float().pow(2).mean()
+                    with quiet(in_no_sync == "backward"):
+                        loss.backward()
             optimizer.step()
             recorder.step()
         facts = {"case": case, "finished": recorder.finished, "problem": recorder.problem,
@@ -219,6 +221,12 @@ def seeing_all_reduces(before=lambda ddp: None, **ddp):
 
 def with_a_hook(ddp):
     ddp.register_comm_hook(None, allreduce_hook)
+
+
+def hooked_by_its_script(folder, case):
+    model = DDP(Branches().used)
+    with_a_hook(model)
+    return train(model, ROWS, folder, case)
 
 
 def stolen_gradients(folder, case):
@@ -317,6 +325,8 @@ CASES = {
     "ignored": under_ddp(ignoring, ROWS),
     "sparse": under_ddp(sparse, TOKENS),
     "accumulated": under_ddp(Transformer, TOKENS, backwards=3),
+    "misplaced": under_ddp(Transformer, TOKENS, backwards=3, in_no_sync="backward"),
+    "own-hook": hooked_by_its_script,
     "plain": alone(lambda: resnet(18), IMAGES),
     "reentrant": alone(lambda: Checkpointed(True), ROWS),
     "checkpointed": alone(lambda: Checkpointed(False), ROWS),

@@ -12,7 +12,7 @@ from torch_python import ENVIRONMENT, python_with_torch, pythons_with_torch
 
 HERE = pathlib.Path(__file__).resolve().parent
 RECORDER = ROOT / "traces" / "recorder" / "ddpsim_recorder.py"
-ALONE = ["resnet18", "resnet50", "frozen", "transformer", "unused", "ignored", "sparse", "accumulated", "plain", "reentrant",
+ALONE = ["resnet18", "resnet50", "frozen", "transformer", "unused", "ignored", "sparse", "accumulated", "misplaced", "own-hook", "plain", "reentrant",
          "checkpointed", "autocast", "deadlines", "evaluated", "numbers", "stolen", "loaded", "unwritable"]
 PAIR = ["viewed", "taken", "accumulated-hooked"]
 PYTHON = python_with_torch("torchvision")
@@ -183,6 +183,35 @@ class Trainings:
         others = float(re.search(r"others' ([0-9.]+) us", document["provenance"]["accumulation"]).group(1))
         self.assertAlmostEqual(document["iteration"]["duration_us"], step - others, places=2)
         self.assertIn("--accumulate 3", self.said)
+        self.assertEqual(document["recorded_with"]["accumulate"], 3)
+        earlier = document["earlier_micro_batches"]
+        self.assertEqual((earlier["count"], earlier["all_reduced"]), (2, 0))
+        self.assertAlmostEqual(earlier["compute_us"] + earlier["exposed_us"], others, places=2)
+
+    def test_no_sync_around_backward_alone_is_seen(self):
+        document = self.document("misplaced")
+        self.assertEqual(document["earlier_micro_batches"]["all_reduced"], 2)
+        self.assertNotIn("accumulate", document["recorded_with"])
+        self.assertIn("3 of 3 micro-batches a step all-reduced", self.said)
+        simulated = answer("simulate", self.folder / "misplaced.json", "2xv100-nvlink", "--compute-scale", "1", "--torch", self.version)
+        self.assertTrue(any("no_sync() has to hold forward, too" in one for one in simulated["warnings"]))
+
+    def test_a_communication_hook_is_named(self):
+        self.assertIn("allreduce_hook", self.document("own-hook")["provenance"]["comm_hook"])
+        self.assertNotIn("comm_hook", self.document("resnet18")["provenance"])
+
+    @unittest.skipUnless(pathlib.Path("/proc/self/schedstat").exists(), "this kernel does not say how threads were scheduled")
+    def test_what_threads_ran_and_waited_for_a_core(self):
+        for case in ("resnet18", "loaded"):
+            with self.subTest(case):
+                threads, step = self.document(case)["threads"], float(self.document(case)["provenance"]["step_us"].split()[0])
+                self.assertGreaterEqual(threads["all_running_us"], threads["running_us"])
+                self.assertGreaterEqual(threads["all_waiting_us"], threads["waiting_us"])
+                self.assertGreater(threads["cores"], 0)
+                if case == "loaded":  # which sleeps
+                    self.assertLess(threads["running_us"], 0.8 * step)
+                else:
+                    self.assertGreater(threads["running_us"] + threads["waiting_us"], 0.2 * step)
 
     def test_checkpoints_write_a_gradient_when_it_is_complete(self):
         self.assertEqual(self.order("checkpointed"), self.order("reentrant"))

@@ -37,9 +37,11 @@ StepDifference grown(StepPart part, double by_ms, Bound bound = Bound::none) {
   return difference(before, after);
 }
 
-std::vector<std::string> classes(const std::vector<SlowdownCause>& causes) {
+/// Of causes, or of settings.
+template <typename Class>
+std::vector<std::string> classes(const std::vector<Class>& all) {
   std::vector<std::string> names;
-  for (const SlowdownCause& cause : causes) names.push_back(cause.what);
+  for (const Class& one : all) names.push_back(one.what);
   return names;
 }
 
@@ -154,6 +156,57 @@ TEST_CASE("settings: what two recordings say otherwise, and nothing where one is
   CHECK(found ==
         std::set<std::string>{"version_changed", "bucket_sizes", "find_unused_parameters"});
   CHECK(setting_changes(before, before).empty());
+}
+
+TEST_CASE("settings: accumulation, hooks and SyncBatchNorm, as recorded") {
+  Workload before, now;
+  before.recorded_with.ddp_hooks = now.recorded_with.ddp_hooks = true;
+  before.provenance = now.provenance = {{"ddp_options", "defaults"}};
+  before.recorded_with.accumulate = 4;
+  before.earlier = now.earlier = EarlierMicroBatches{.count = 3};
+  CHECK(setting_changes(before, now).empty());  // four each, whichever way it is told
+  now.earlier->all_reduced = 3;
+  now.provenance.emplace_back("comm_hook", "blocking_hook");
+  now.recorded_with.sync_batchnorm = true;
+  std::set<std::string> found;
+  for (const SettingChange& change : setting_changes(before, now)) found.insert(change.what);
+  CHECK(found == std::set<std::string>{"no_sync_misplaced", "comm_hook", "sync_batchnorm"});
+  now.earlier->count = 7;
+  CHECK(has(classes(setting_changes(before, now)), "accumulation_changed"));
+}
+
+TEST_CASE("settings: threads that wait for a core explain as much as they wait") {
+  Workload before, now;
+  before.gpu = now.gpu = "V100";
+  before.iteration = now.iteration = ms(100);
+  before.threads = HostThreads{.running = ms(50), .waiting = ms(1)};
+  now.threads = HostThreads{.cores = 1, .running = ms(50), .waiting = ms(19)};
+  CHECK(threads_known(before, now));
+  CHECK_FALSE(threads_known(Workload(), now));
+  SlowdownEvidence evidence;
+  evidence.threads_known = true;
+  evidence.settings = setting_changes(before, now);
+  REQUIRE(evidence.settings.size() == 1);
+  CHECK(evidence.settings.front().at_most == ms(18));
+  const StepDifference gaps = grown(part_of(LossCause::launch_bound), 20);
+  const auto causes = slowdown_causes(gaps, evidence);
+  CHECK(causes.front().what == "host_threads");
+  CHECK(causes.front().weight == doctest::Approx(0.9 * 18 / 20));
+  // It waits 2 ms longer of 20: other causes of launch gaps come first.
+  now.threads->waiting = ms(3);
+  evidence.settings = setting_changes(before, now);
+  CHECK(slowdown_causes(gaps, evidence).front().what == "host_overhead");
+  // Not at all: nothing names it. It runs longer instead.
+  now.threads = HostThreads{.running = ms(68), .waiting = ms(1)};
+  evidence.settings = setting_changes(before, now);
+  CHECK(slowdown_causes(gaps, evidence).front().what == "host_overhead");
+  CHECK_FALSE(has(classes(slowdown_causes(gaps, evidence)), "host_threads"));
+  // Loaders are other processes.
+  CHECK(has(classes(slowdown_causes(grown(part_of(LossCause::input), 20), evidence)),
+            "host_threads"));
+  // On a CPU it is the model that runs longer.
+  before.gpu = now.gpu = "CPU";
+  CHECK(setting_changes(before, now).empty());
 }
 
 // The sixteen public regressions (data/levers/regressions.json). First what the evidence of each can decide, from its own

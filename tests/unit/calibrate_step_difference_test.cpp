@@ -67,6 +67,25 @@ Duration of(const StepBreakdown& breakdown, LossCause cause) {
   return breakdown[cause].time;
 }
 
+TEST_CASE("a measured step's parts: micro-batches before the recorded one are of the step") {
+  Workload workload = alone();
+  const StepBreakdown one = *step_breakdown(workload);
+  workload.earlier =
+      EarlierMicroBatches{.count = 2, .all_reduced = 1, .compute = ms(60), .exposed = ms(8)};
+  const StepBreakdown whole = *step_breakdown(workload);
+  CHECK(whole.step == one.step + ms(68));
+  CHECK(whole[StepPart::kernels].time == one[StepPart::kernels].time + ms(60));
+  CHECK(whole.kernels.forward == one.kernels.forward + ms(20));  // 10 of 30 ms
+  CHECK(whole.kernels.backward == one.kernels.backward + ms(40));
+  CHECK(whole[StepPart::all_reduce_transfer].time ==
+        one[StepPart::all_reduce_transfer].time + ms(8));
+  // Two ranks tell waits from transfers in the recorded micro-batch alone.
+  Workload both = two_ranks();
+  CHECK((*step_breakdown(both))[StepPart::all_reduce_transfer].bound == Bound::none);
+  both.ranks[0].earlier = workload.earlier;
+  CHECK((*step_breakdown(both))[StepPart::all_reduce_transfer].bound == Bound::upper);
+}
+
 TEST_CASE("a measured step's parts: of one rank, the tail is at most transfer") {
   const StepBreakdown parts = step_breakdown(alone()).value();
   CHECK(parts.step == ms(50));

@@ -174,3 +174,19 @@ TEST_CASE("offload: what stays on the host is not in the GPU's memory") {
   CHECK(mb(third.host) ==
         10 * 4 + 10);  // fp32 parameters, gradients and moments, and parameters as computed in
 }
+
+TEST_CASE("offload: each tensor copied costs a launch and a gap besides its bytes") {
+  const auto later = [](const auto& scheme_with) {
+    const auto begins = [&](bool on_the_host) {
+      SimulationOptions asked = options(scheme_with(offload(true, on_the_host)));
+      asked.costs.copy_kernel = 3_us;
+      asked.costs.kernel_gap = 2_us;
+      const Job job(layered(), small::node(2), asked, FreeModel{});
+      return run(job, by_the_table).collectives.at(0).start;
+    };
+    return begins(true) - begins(false);
+  };
+  // The root's bytes take 20 us: FSDP1 has them in one tensor, FSDP2 in two.
+  CHECK(later([](const CpuOffload& where) { return Fsdp1{.offload = where}; }) == 25_us);
+  CHECK(later([](const CpuOffload& where) { return Fsdp2{.offload = where}; }) == 30_us);
+}

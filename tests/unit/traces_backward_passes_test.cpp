@@ -72,6 +72,24 @@ TEST_CASE("backward passes: accumulated without no_sync, each all-reduces") {
       passes({{true, false}, {true, true}, {true, false}, {true, true}}).import();
   CHECK(imported.workload.recorded_with.accumulate == 1);
   CHECK(mentions(imported.warnings, "gradients were accumulated without no_sync()"));
+  // The step is the pass that the optimizer ends; the other's time is told beside it.
+  CHECK(imported.workload.optimizer > Duration());
+  REQUIRE(imported.workload.earlier);
+  CHECK(imported.workload.earlier->count == 1);
+  CHECK(imported.workload.earlier->all_reduced == 1);
+  CHECK(imported.workload.earlier->compute > Duration());
+  CHECK(micro_batches(imported.workload) == 2);
+}
+
+TEST_CASE("backward passes: micro-batches before the last are as long as those recorded") {
+  const Imported imported = passes({{}, {}, {true, true}}).import();
+  const Recorded& step = imported.workload;
+  REQUIRE(step.earlier);
+  CHECK(step.earlier->count == 2);
+  CHECK(step.earlier->all_reduced == 0);
+  CHECK(step.earlier->exposed == Duration());
+  CHECK(step.earlier->compute >= (*step.forward + step.backward->duration).scaled(1.5));
+  CHECK_FALSE(passes({{true, true}}).import().workload.earlier);
 }
 
 TEST_CASE("backward passes: passes that are not alike stay one step") {

@@ -136,6 +136,34 @@ TEST_CASE("workload file: waits for data are kept") {
   CHECK(parse_workload(format_workload(workload), "again").data_loading == workload.data_loading);
 }
 
+TEST_CASE("workload file: waits for a core and earlier micro-batches are kept") {
+  const std::string text = workload_with(
+      R"("threads":{"cores":2,"running_us":60,"waiting_us":7,"all_running_us":80,"all_waiting_us":9},
+         "earlier_micro_batches":{"count":3,"all_reduced":2,"compute_us":180,"exposed_us":30},
+         "recorded_with":{"accumulate":4})");
+  const Workload read = parse_workload(text, "w.json");
+  CHECK(read.threads == HostThreads{.cores = 2,
+                                    .running = Duration::microseconds(60),
+                                    .waiting = Duration::microseconds(7),
+                                    .all_running = Duration::microseconds(80),
+                                    .all_waiting = Duration::microseconds(9)});
+  CHECK(read.earlier == EarlierMicroBatches{.count = 3,
+                                            .all_reduced = 2,
+                                            .compute = Duration::microseconds(180),
+                                            .exposed = Duration::microseconds(30)});
+  CHECK(micro_batches(read) == 4);
+  const Workload again = parse_workload(format_workload(read), "w.json");
+  CHECK(again.threads == read.threads);
+  CHECK(again.earlier == read.earlier);
+  CHECK(
+      workload_complaint(
+          workload_with(
+              R"("earlier_micro_batches":{"count":2,"compute_us":1},"recorded_with":{"accumulate":4})"))
+          .find("2 micro-batches before the last of 4") != std::string::npos);
+  CHECK(workload_complaint(workload_with(
+            R"("earlier_micro_batches":{"count":2,"all_reduced":3,"compute_us":1})")) != "");
+}
+
 TEST_CASE("workload file: only parameters are needed") {
   const Workload workload =
       parse_workload(R"({"parameters":[{"name":"a","shape":[1],"dtype":"float32"}]})", "w.json");

@@ -1199,7 +1199,7 @@ class Report:
         if job.has_compiled_backward():
             yield ("the backward is compiled: gradients of one graph are seen together when it ends, so ready times are no "
                    "finer than that and no bucket cap can be recommended from them")
-        if times.others_reduced and self.ddp is not None and job.world > 1:
+        if times.others_reduced:
             yield (f"{times.others_reduced + 1} of {times.passes} micro-batches a step all-reduced: DDP asks for no_sync() in forward, "
                    "so it has to hold forward and backward of every micro-batch but the last")
         if times.written_again:
@@ -1252,11 +1252,6 @@ class Report:
         document["iteration"] = {"duration_us": self.of_one_pass(self.step)}
         if job.on_gpu:  # on a CPU host and compute are one
             document["host"] = {"ready_us": times.host}
-        if model.buffers:
-            document["buffers"] = model.buffer_entries()
-        if job.kept:
-            held = {"held_bytes": job.held} if self.knows_held() else {}
-            document["activations"] = {"bytes": job.kept, "from": "recording", **held}
         if self.loader_waits:
             document["data_loading"] = self.data_loading()
         if self.scheduled is not None:
@@ -1264,6 +1259,11 @@ class Report:
         if times.passes > 1:
             document["earlier_micro_batches"] = {"count": times.passes - 1, "all_reduced": times.others_reduced,
                                                  **self.of_earlier_passes()}
+        if model.buffers:
+            document["buffers"] = model.buffer_entries()
+        if job.kept:
+            held = {"held_bytes": job.held} if self.knows_held() else {}
+            document["activations"] = {"bytes": job.kept, "from": "recording", **held}
         document["recorded_with"] = self.recorded_with()
         document["steps"] = self.steps()
         document["provenance"] = self.provenance()
@@ -1308,21 +1308,20 @@ class Report:
     def recorded_with(self):
         job, ddp, times = self.job, self.ddp, self.times
         facts = {"ddp_hooks": ddp is not None, "world_size": job.world, **nccl_version(job), "nccl_kernels": 0}
-        if times.passes > 1 and not times.others_reduced:
-            facts["accumulate"] = times.passes
-        if self.model.sync_batchnorms and job.world > 1:
-            facts["sync_batchnorm"] = True
+        if ddp is not None:
+            broadcasts = len(self.model.buffer_entries()) if getattr(ddp, "broadcast_buffers", False) else 0
+            if job.over_nccl():
+                facts["nccl_kernels"] = len(ddp_buckets(ddp)) + broadcasts
+            facts["exposed_us" if job.world > 1 else "finalize_us"] = times.tail
+            if times.buffers is not None and broadcasts:
+                facts["buffer_broadcast_us"] = times.buffers
         if job.has_compiled_backward():  # which of them is not seen: any makes ddpsim recommend no cap
             facts["compiled_gradients"] = len(times.order)
-        if ddp is None:
-            return facts
-        broadcasts = len(self.model.buffer_entries()) if getattr(ddp, "broadcast_buffers", False) else 0
-        if job.over_nccl():
-            facts["nccl_kernels"] = len(ddp_buckets(ddp)) + broadcasts
-        facts["exposed_us" if job.world > 1 else "finalize_us"] = times.tail
-        if times.buffers is not None and broadcasts:
-            facts["buffer_broadcast_us"] = times.buffers
-        if times.collectives:
+        if self.model.sync_batchnorms and job.world > 1:
+            facts["sync_batchnorm"] = True
+        if times.passes > 1 and not times.others_reduced:
+            facts["accumulate"] = times.passes
+        if ddp is not None and times.collectives:
             facts["collectives"] = times.collectives
         return facts
 
