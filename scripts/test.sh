@@ -28,15 +28,42 @@ ends=$(mktemp)
 trap 'rm -f "$ends"' EXIT
 
 check() {  # check NAME COMMAND…
-  local name=$1 status=0 spent out wall user system TIMEFORMAT='%R %U %S'
+  local name=$1 status=0 spent out TIMEFORMAT='%R %U %S'
   shift
   printf '\n== %s\n' "$name"
   exec {out}>&1
   spent=$({ time "$@" >&"$out" 2>&1; } 2>&1) || status=$?
   exec {out}>&-
-  read -r wall user system <<<"$spent"
-  times+=("$(printf '%-52s %6.0f s %6.0f s' "$name" "$wall" "$(echo "$user $system" | awk '{ print $1 + $2 }')")")
-  ((status == 0)) || failed+=("$name")
+  note "$name" "$status" "$spent"
+}
+note() {  # note NAME STATUS "WALL USER SYSTEM"
+  local wall user system
+  read -r wall user system <<<"$3"
+  times+=("$(printf '%-52s %6.0f s %6.0f s' "$1" "$wall" "$(echo "$user $system" | awk '{ print $1 + $2 }')")")
+  (($2 == 0)) || failed+=("$1")
+}
+# A check beside those that follow, on what they leave idle: many tests wait for ranks, and some checks have one thread.
+declare -A beside=()
+start() {  # start NAME COMMAND…
+  local name=$1 place TIMEFORMAT='%R %U %S'
+  shift
+  place=$(mktemp -d)
+  (
+    renice -n 15 "$BASHPID" >/dev/null
+    status=0
+    { time "$@" >"$place/said" 2>&1; } 2>"$place/spent" || status=$?
+    exit "$status"
+  ) &
+  beside[$name]="$! $place"
+}
+finish() {  # finish NAME
+  local pid place status=0
+  read -r pid place <<<"${beside[$1]}"
+  wait "$pid" || status=$?
+  printf '\n== %s\n' "$1"
+  cat "$place/said"
+  note "$1" "$status" "$(tail -n 1 "$place/spent")"
+  rm -rf "$place"
 }
 skip() {  # skip NAME REASON
   printf '\n== %s: skipped, %s\n' "$1" "$2"
@@ -55,8 +82,9 @@ failed_tests() {  # failed_tests LOG: the name and the end of what it said, of e
        /^Test Failed\.$/ { print "-- " name; for (i = lines > 30 ? lines - 30 : 0; i < lines; i++) print line[i] }' "$1"
 }
 
-# Labels, given where each test is added: `slow` trains with PyTorch, shapes links, launches or builds once more;
-# `elsewhere` is what memory errors cannot hide in, or what sanitizers get in the way of: the other build runs it.
+# Labels, given where each test is added: `slow` trains with PyTorch, shapes links, launches or builds once more; `timed` holds
+# times against each other, and wants the machine for itself; `elsewhere` is what memory errors cannot hide in, or what sanitizers
+# get in the way of: the other build runs it.
 sanitizers() { build "$1" && tests "$1" --label-exclude "slow|elsewhere"; }
 threads() {
   build tsan --target ddpsim_thread_tests &&
@@ -147,26 +175,32 @@ else
   if $thorough; then scripts/setup.sh --frameworks; fi
   scripts/mutate.sh --install || skip "mutation: tool" "its packages could not be installed"
   check "release: build" build release
-  check "release: tests" tests release
-  check "accuracy: the pages' figures" scripts/accuracy.sh --quick
+  sanitizers=asan
+  if echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' |
+       clang++ -x c++ -fsanitize=fuzzer -o /dev/null - 2>/dev/null; then
+    sanitizers=fuzz  # one build with clang serves both
+  fi
+  start "sanitizers: build" build "$sanitizers"
+  check "release: tests" tests release --label-exclude timed
+  finish "sanitizers: build"
+  check "release: tests that time" tests release --label-regex timed
   if [[ -d ../shared/data/nccl-tests ]]; then
     check "bundled clusters: as calibrated" python3 scripts/calibrate_bundled.py --data ../shared/data --check
   else
     skip "bundled clusters: as calibrated" "the published logs are not here"
   fi
   check "benchmarks" benchmarks
-  if echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' |
-       clang++ -x c++ -fsanitize=fuzzer -o /dev/null - 2>/dev/null; then
-    # One build with clang serves both.
-    check "address and undefined behaviour sanitizers" sanitizers fuzz
+  start "accuracy: the pages' figures" scripts/accuracy.sh --quick
+  check "address and undefined behaviour sanitizers" sanitizers "$sanitizers"
+  if [[ $sanitizers == fuzz ]]; then
     seconds=5
     if $thorough; then seconds=120; fi
     check "fuzzing, $seconds s a target" fuzz "$seconds"
   else
-    check "address and undefined behaviour sanitizers" sanitizers asan
     skip "fuzzing" "clang with libFuzzer is not here"
   fi
   check "thread sanitizer" threads
+  finish "accuracy: the pages' figures"
   if command -v clang-tidy >/dev/null; then
     check "clang-tidy" tidy
   else
