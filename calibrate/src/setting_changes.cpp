@@ -168,9 +168,20 @@ void Changes::buckets() {
       !before_.torch.empty() && !now_.torch.empty() && before_.torch != now_.torch &&
       of_provenance(before_, "ddp_options") == of_provenance(now_, "ddp_options") &&
       !of_provenance(now_, "ddp_options").empty();
-  add(std::string(name_of(by_version ? FindingClass::version_changed : FindingClass::bucket_sizes)),
+  // DDP rebuilds buckets in the order of gradients, unless it searches for unused parameters.
+  const auto searches = [](const Workload& of) {
+    return of_provenance(of, "ddp_options").find("--find-unused-parameters") != std::string::npos;
+  };
+  const bool by_search = searches(before_) != searches(now_);
+  add(std::string(name_of(by_version  ? FindingClass::version_changed
+                          : by_search ? FindingClass::find_unused_parameters
+                                      : FindingClass::bucket_sizes)),
       fmt::format("{} bucket{} before, {} now{}", count_before, count_before == 1 ? "" : "s",
-                  count_now, by_version ? ", under the same options" : ""),
+                  count_now,
+                  by_version  ? ", under the same options"
+                  : by_search ? ": under find_unused_parameters they are not rebuilt in the order "
+                                "of gradients"
+                              : ""),
       lengthened_by(FindingClass::bucket_sizes));
 }
 

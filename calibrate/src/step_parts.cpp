@@ -386,6 +386,8 @@ void Breakdown::fill_between() {
   set(LossCause::input, result_.pause.input);
   set_error(part_of(LossCause::input), result_.error);
   set(result_.pause.rest_is, result_.pause.rest);
+  // What is left of a step's mean by windows of other steps is known as well as both together.
+  set_error(result_.pause.rest_is, result_.error + result_[StepPart::kernels].high);
   result_[LossCause::unexplained].known = true;
 }
 

@@ -175,6 +175,15 @@ DifferenceReport compare_sides(const DiffSide& before, const DiffSide& after,
       report.difference.missing.push_back(std::move(missing));
   }
   report.warnings = other_jobs(before, after);
+  for (const auto& [breakdown, argument] : {std::pair(&report.difference.before, &arguments.before),
+                                            std::pair(&report.difference.after, &arguments.after)})
+    if (const PartTime& kernels = (*breakdown)[StepPart::kernels];
+        kernels.known && kernels.time > breakdown->step)
+      report.warnings.push_back(
+          fmt::format("{}: its step of {:.4g} ms is shorter than the kernels recorded beside it, "
+                      "{:.4g} ms: the "
+                      "time is of another job, or in another unit",
+                      *argument, breakdown->step.milliseconds(), kernels.time.milliseconds()));
   if (after.workload) {
     report.late = late_ranks(*after.workload, arguments.gpus_per_node, after.joined);
     evidence.on_cpu = after.workload->gpu == "CPU";

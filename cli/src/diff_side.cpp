@@ -36,14 +36,19 @@ bool exists(const std::string& path) {
   return !path.empty() && std::filesystem::exists(path, error);
 }
 
+/// A file whose name has commas is one item, and so is LOG@1x8,NCCL_ALGO=Ring.
 std::vector<std::string> items_of(const std::string& text) {
   if (exists(text)) return {text};
   std::vector<std::string> items;
   std::size_t from = 0;
   while (from <= text.size()) {
     const std::size_t to = std::min(text.find(',', from), text.size());
-    // A file whose name has commas, and NCCL_ALGO=Ring,… behind a log's @, are one item each.
-    items.push_back(text.substr(from, to - from));
+    const std::string item = text.substr(from, to - from);
+    if (!items.empty() && item.starts_with("NCCL_") && item.find('=') != std::string::npos &&
+        items.back().find('@') != std::string::npos && !exists(item))
+      items.back() += ',' + item;
+    else
+      items.push_back(item);
     from = to + 1;
   }
   return items;
@@ -115,6 +120,7 @@ class SideReader {
   std::vector<EvidenceText> texts_;
   std::vector<std::string> kinds_;
   bool is_stated_ = false;  ///< its step, as a time
+  bool has_times_ = false;  ///< of a file
   DiffSide side_;
 };
 
@@ -123,14 +129,13 @@ void SideReader::take_recording(Imported imported) {
     throw InputError({text_, "", "holds two recordings of a job",
                       "Give one archive, or the traces of one job's ranks"});
   Workload& workload = side_.workload.emplace(std::move(imported.workload));
-  side_.ddp_log = std::move(imported.ddp_log);
   side_.joined = std::move(imported.joined);
   for (std::string& warning : imported.warnings) side_.warnings.push_back(std::move(warning));
   if (!imported.alone.empty()) side_.warnings.push_back(std::move(imported.alone));
   kinds_.push_back(workload.ranks.size() > 1
                        ? fmt::format("recordings of {} ranks", workload.ranks.size())
-                   : side_.ddp_log ? std::string("DDP logging data")
-                                   : std::string("a recording of one rank"));
+                   : imported.ddp_log ? std::string("DDP logging data")
+                                      : std::string("a recording of one rank"));
   if (workload.batch_per_gpu)
     side_.shown.samples_per_step_per_gpu =
         static_cast<double>(*workload.batch_per_gpu) * micro_batches(workload);
@@ -153,6 +158,8 @@ bool SideReader::is_stated(std::string_view found, std::string_view source) {
 
 void SideReader::take_steps(MeasuredSteps measured) {
   if (is_stated(measured.steps.size() == 1 ? "one" : "times", measured.source)) return;
+  if (std::exchange(has_times_, true))
+    throw InputError({text_, "", "holds two sets of step times", "Give those of one run"});
   side_.steps = std::move(measured.steps);
   kinds_.push_back(fmt::format("{} step times, {}", side_.steps.size(), measured.source));
 }

@@ -16,8 +16,7 @@ namespace ddpsim {
 
 struct DiffSide {
   DifferenceSide shown;
-  std::optional<Workload> workload;  ///< of a recording
-  std::optional<DdpLog> ddp_log;
+  std::optional<Workload> workload;                     ///< of a recording
   std::vector<JoinedCollective> joined;                 ///< of several ranks' traces
   std::vector<Duration> steps;                          ///< of step times alone
   std::vector<std::pair<Bytes, Duration>> all_reduces;  ///< of an nccl-tests log

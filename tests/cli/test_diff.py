@@ -22,8 +22,8 @@ def diff(before, after, *options):
 class Changes(unittest.TestCase):
     """What was done to a job comes first, in its row within 10 %, and less than 10 % of the change is unexplained."""
 
-    def check(self, name, cause, row=None, us=None):
-        answer = diff(LAB / "base", LAB / name).json()
+    def check(self, name, cause, row=None, us=None, base="base"):
+        answer = diff(LAB / base, LAB / name).json()
         rows = {one["cause"]: one["us"] for one in answer["rows"]}
         self.assertAlmostEqual(sum(rows.values()), answer["after"]["step_us"] - answer["before"]["step_us"], places=5)
         self.assertEqual(answer["causes"][0]["class"], cause)
@@ -54,6 +54,37 @@ class Changes(unittest.TestCase):
         answer = diff(LAB / "many", LAB / "tiny-buckets").json()
         self.assertGreater(answer["change_us"], answer["noise_us"])
         self.assertEqual(answer["causes"][0]["class"], "bucket_sizes")
+
+    def test_a_core_that_something_else_uses(self):
+        answer = self.check("slow-core", "slow_rank", "slowest_gpu", CORE_US, base="cores")
+        self.assertEqual(answer["late_ranks"]["late"], [1])
+        second = answer["causes"][1]
+        self.assertEqual(second["class"], "host_threads")
+        self.assertIn("rank 1 could have run but waited for a core", " ".join(second["evidence"]))
+
+    def test_threads_that_share_a_core(self):
+        self.check("host-threads", "host_threads", base="cores")
+
+    def test_overhead_of_the_host_is_a_candidate_where_the_model_runs_on_it(self):
+        answer = self.check("host-overhead", "kernels_changed", "kernels", 16000, base="cores")
+        candidates = [cause["class"] for cause in answer["causes"]]
+        self.assertIn("host_overhead", candidates[:3])
+        self.assertIn("between them", next(one for one in answer["causes"] if one["class"] == "host_overhead")["decide_by"])
+
+    def test_sync_batchnorm(self):
+        self.check("sync-batchnorm", "sync_batchnorm", base="norms")
+
+    def test_a_hook_that_blocks(self):
+        self.check("blocking-hook", "comm_hook", "copies", 16 * 2**20 * 8 / (1448 / 1514) / 1000, base="hookless")
+
+    def test_no_sync_around_backward_alone(self):
+        answer = self.check("no_sync-around-backward", "no_sync_misplaced", base="accumulated")
+        rows = {one["cause"]: one for one in answer["rows"]}
+        transfer = rows["all_reduce_transfer"]
+        # Three more all-reduces of all gradients, of which backward covers what it covers of the last.
+        self.assertLess(abs(transfer["us"] - 3 * transfer["before_us"]), 0.1 * 3 * transfer["before_us"])
+        self.assertEqual(transfer["bound"], "upper")
+        self.assertAlmostEqual(answer["before"]["samples_per_s_per_gpu"], 4e6 / answer["before"]["step_us"], places=3)
 
     def test_the_same_twice_is_noise(self):
         answer = diff(LAB / "base", LAB / "again").json()
@@ -103,6 +134,25 @@ class Sides(unittest.TestCase):
         self.assertEqual(answer["causes"][0]["class"], "socket_instead_of_ib")
         self.assertEqual(refused.code, 3)
         self.assertIn("no times", refused.err)
+
+    def test_two_sets_of_times_are_refused_and_a_time_of_another_job_is_said(self):
+        with tempfile.TemporaryDirectory() as folder:
+            times = pathlib.Path(folder, "times.txt")
+            times.write_text("100\n101\n100\n102\n")
+            done = ddpsim("diff", f"{times},{times}", "104ms")
+        self.assertEqual(done.code, 3)
+        self.assertIn("two sets of step times", done.err)
+        answer = diff(LAB / "base", f"{LAB / 'again'},30ms").json()
+        self.assertTrue(any("shorter than the kernels recorded" in warning for warning in answer["warnings"]))
+
+    def test_a_setting_behind_a_log_is_part_of_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            logs = [pathlib.Path(folder, f"{name}.txt") for name in ("old", "new")]
+            for log, us in zip(logs, (1000, 1500)):
+                log.write_text(f"  1048576  262144  float  sum  -1  {us}  1.05  1.05  0  {us}  1.05  1.05  0\n")
+            done = ddpsim("diff", f"{logs[0]}@1x2,NCCL_ALGO=Ring", f"{logs[1]}@1x2,NCCL_ALGO=Ring", "--json")
+        self.assertEqual(done.code, 0, done.err)
+        self.assertAlmostEqual(json.loads(done.out)["change_us"], 500)
 
     def test_samples_per_second_are_said_first(self):
         text = ddpsim("diff", "100ms", "110ms", "--batch", "32").out

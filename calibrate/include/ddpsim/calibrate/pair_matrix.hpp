@@ -4,7 +4,7 @@
 //   644,699,49.36
 //   632,641,88.36
 //
-// A pair is as slow as the slower of its nodes, or as the path between them. A pair below kSlow of the fastest is slow. A
+// A pair is as slow as the slower of its nodes, or as the path between them. A pair below kSlowPair of the fastest is slow. A
 // node with any fast pair is not: it is shown to be able. So of a slow pair the node without a fast pair is slow where the
 // other has one; where both have, the path is; where neither has, nothing tells, and a pair with a fast node would.
 #pragma once

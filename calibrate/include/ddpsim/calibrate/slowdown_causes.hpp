@@ -7,7 +7,7 @@
 // for a rank whose own steps are known are shared out as its own rows grew: what makes it late makes the others wait.
 // strength: 1 of a finding that is there now and was not before, 0.9 of another setting, 0.5 of another version (it can
 // be anything that version changed); of the row alone at most 0.45, since a row has several possible causes: its list
-// stands from the most frequent on (kCauses in slowdown_causes.cpp). Where most of the change is in no row, or all there
+// stands from the most frequent on (kOfKernels and its like in slowdown_causes.cpp). Where most of the change is in no row, or all there
 // is are times of all-reduces, "unknown" comes before all that rests on rows or versions alone.
 //
 // What the numbers are worth: they order causes, they are no probabilities. Chosen once, before any case was looked at
