@@ -54,18 +54,30 @@ std::vector<std::string> items_of(const std::string& text) {
   return items;
 }
 
-/// What the recorder left of each rank, in a folder; empty where it left none.
+bool is_of_recorder(const Workload& workload) {
+  return std::ranges::any_of(workload.provenance, [](const auto& entry) {
+    return entry.first == "kind" && entry.second == "recorder";
+  });
+}
+
+/// What the recorder left of each rank, in a folder; of ranks recorded without their all-reduces, which nothing joins, the
+/// first. Empty where it left none.
 std::vector<std::filesystem::path> recorder_files(const std::string& folder) {
-  std::vector<std::filesystem::path> files;
+  std::vector<std::filesystem::path> files, alone;
   std::error_code error;
   if (!std::filesystem::is_directory(folder, error)) return files;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     if (!entry.is_regular_file(error) || !is_recording(entry.path())) continue;
     try {
-      if (import_file(entry.path(), {}).rank_trace) files.push_back(entry.path());
+      const Imported imported = import_file(entry.path(), {});
+      if (imported.rank_trace)
+        files.push_back(entry.path());
+      else if (is_of_recorder(imported.workload))
+        alone.push_back(entry.path());
     } catch (const InputError&) {  // another file of the folder's
     }
   }
+  if (files.empty() && !alone.empty()) return {*std::ranges::min_element(alone)};
   std::ranges::sort(files);
   return files;
 }
@@ -84,9 +96,13 @@ class SideReader {
         take_archive(item);
       else if (exists(item) && is_recording(item))
         recordings.emplace_back(item);
-      else if (const auto files = recorder_files(item); !files.empty())
+      else if (const auto files = recorder_files(item); !files.empty()) {
         recordings.insert(recordings.end(), files.begin(), files.end());
-      else
+        if (files.size() == 1)
+          side_.warnings.push_back(fmt::format(
+              "{}: {} is compared; ranks are joined where all were recorded with collectives=True",
+              item, files.front().filename().string()));
+      } else
         take_item(item);
     }
     if (recordings.size() == 1)

@@ -82,28 +82,26 @@ std::vector<std::string> sync_batchnorm_warnings(const Job& job) {
       "published trainings, their GPUs not named, lost 1.7 times as much in the median"};
 }
 
-/// What stood in the way of the job while it was recorded, and so is in its times.
-std::vector<std::string> recording_warnings(const Workload& workload, const DdpOptions& ddp) {
+/// What stood in the job's way while it was recorded: its times hold it, and a reader who does not know is misled.
+std::vector<std::string> hindrance_warnings(const Workload& workload, const DdpOptions& ddp) {
   constexpr double kMuch = 0.05;  // of a step
   std::vector<std::string> warnings;
-  if (workload.earlier && workload.earlier->all_reduced > 0)
+  if (workload.earlier && workload.earlier->all_reduced > 0) {
+    // One line, which the page has room for.
     warnings.push_back(fmt::format(
-        "{} of {} micro-batches a step all-reduced when this was recorded: no_sync() has to hold "
-        "forward, too; {}",
-        workload.earlier->all_reduced + 1, micro_batches(workload),
-        ddp.accumulate > 1
-            ? std::string("simulated with it so")
-            : fmt::format("simulated is one of them, --accumulate {} simulates a step as it should "
-                          "be",
-                          micro_batches(workload))));
-  const auto take = [&](std::string_view whose, const Recorded& recorded) {
+        "{} micro-batches a step all-reduced, not 1: no_sync() has to hold forward ({})",
+        workload.earlier->all_reduced + 1,
+        ddp.accumulate > 1 ? "simulated so"
+                           : fmt::format("--accumulate {}", micro_batches(workload))));
+  }
+  const auto take = [&](const std::string& whose, const Recorded& recorded) {
     if (!recorded.threads || !recorded.iteration) return;
     const Duration waiting = recorded.threads->waiting;
     if (waiting < recorded.iteration->scaled(kMuch)) return;
-    warnings.push_back(fmt::format(
-        "while this was recorded, the thread that trains{} waited {:.3g} ms a step for a core that "
-        "others used ({:.0f} % of the step): recorded times hold that",
-        whose, waiting.milliseconds(), 100 * (waiting / *recorded.iteration)));
+    warnings.push_back(
+        fmt::format("recorded{} while others used its core: of each step {:.0f} %, {:.3g} ms, is "
+                    "waiting for it",
+                    whose, 100 * (waiting / *recorded.iteration), waiting.milliseconds()));
   };
   if (workload.ranks.empty()) take("", workload);
   for (const RankRecording& rank : workload.ranks)
@@ -127,8 +125,6 @@ std::vector<std::string> option_warnings(const Job& job, Backend backend) {
                     ddp.accumulate == recorded
                         ? "simulated as recorded (--accumulate)"
                         : fmt::format("simulated with --accumulate {}", ddp.accumulate)));
-  for (std::string& warning : recording_warnings(job.workload(), ddp))
-    warnings.push_back(std::move(warning));
   if (backend == Backend::gloo && ddp.comm_hook == CommHook::bf16_compress)
     warnings.emplace_back(
         "gloo refuses bfloat16 in PyTorch 1.13 and many versions after (\"Invalid scalar type\"); "
@@ -206,10 +202,11 @@ std::vector<std::string> scheme_warnings(const Job& job) {
 
 std::vector<std::string> job_warnings(const Job& job, const CollectiveTuning& tuning,
                                       Backend backend, const ComputeScale& scale) {
-  std::vector<std::string> warnings = recording_warnings(job.workload(), scale);
+  std::vector<std::string> warnings = hindrance_warnings(job.workload(), job.options().ddp);
   const auto add = [&](std::vector<std::string> further) {
     for (std::string& warning : further) warnings.push_back(std::move(warning));
   };
+  add(recording_warnings(job.workload(), scale));
   // What else is said of a cluster concerns NCCL; figures are those of the machines.
   if (backend == Backend::gloo) {
     add(implausible_figures(job.cluster()));
