@@ -60,6 +60,7 @@ PARTS = {
     "iterations": "Iteration", "iteration_statistics": "IterationStatistics", "model_averaging": "ModelAveraging",
     "data_loader": "DataLoader", "DataLoader.options": "DataLoaderOptions", "epoch": "Epoch", "join": "Join", "Join.iteration": "JoinCollective",
     "joined_iteration": "JoinCollective", "Join.end": "JoinCollective", "data_loading": "DataLoading",
+    "threads": "HostThreads", "earlier_micro_batches": "EarlierMicroBatches",
     "scheme": "Scheme", "staleness": "Staleness", "further_model_averaging": "ModelAveraging", "SimulateResult.collectives": "Collective", "Iteration.collectives": "Collective",
     "loss": "Loss", "memory": "Memory", "Memory.parts": "MemoryParts",
     "CompareResult.rows": "CompareRow", "Comparison.rows": "CompareRow", "workloads": "Comparison", "mix": "Mix", "Mix.rows": "MixRow",

@@ -115,24 +115,27 @@ struct Option {
   std::string_view key;
   FindingClass what;
   std::string_view consequence;
+  std::string_view costs =
+      {};  ///< the value that makes no step shorter; of the others nothing tells
 };
 constexpr std::array kOptions = {
     Option{
         "find_unused_parameters", FindingClass::find_unused_parameters,
         "if 1 each step walks the graph and all-reduces a map of used parameters, and buckets are "
-        "never rebuilt"},
+        "never rebuilt",
+        "1"},
     Option{"broadcast_buffers", FindingClass::buffers_broadcast,
-           "if 1 rank 0's buffers are broadcast before each forward"},
+           "if 1 rank 0's buffers are broadcast before each forward", "1"},
     Option{"bucket_cap_bytes", FindingClass::bucket_sizes,
            "other buckets travel; ddpsim tune weighs caps"},
     Option{"gradient_as_bucket_view", FindingClass::bucket_views_off,
-           "if 0 each gradient is copied into its bucket and back"},
+           "if 0 each gradient is copied into its bucket and back", "0"},
     Option{"comm_hook", FindingClass::comm_hook,
            "other bytes travel, and other kernels run around each all-reduce"},
     Option{"static_graph", FindingClass::data_parallel_changed,
            "it decides whether each step looks for unused parameters"},
     Option{"has_sync_bn", FindingClass::sync_batchnorm,
-           "SyncBatchNorm exchanges statistics in each of its layers"},
+           "SyncBatchNorm exchanges statistics in each of its layers", "1"},
     Option{"backend_name", FindingClass::data_parallel_changed, "another library sends"},
     Option{"world_size", FindingClass::data_parallel_changed,
            "compare samples per second and GPU, not steps"},
@@ -180,7 +183,10 @@ std::vector<Finding> ddp_changes(const DdpFacts& before, const DdpFacts& after) 
         {.what = option.what,
          .says = fmt::format("DDP's {} was {} and is {}: {}", option.key, legible(old_text),
                              legible(new_text), option.consequence),
-         .place = is ? is->place : std::string(option.key)});
+         .place = is ? is->place : std::string(option.key),
+         .effect = option.costs.empty()       ? FindingEffect::either
+                   : new_text == option.costs ? FindingEffect::costs
+                                              : FindingEffect::relieves});
   }
   const std::vector<std::int64_t> old_sizes = before.bucket_sizes();
   const std::vector<std::int64_t> new_sizes = after.bucket_sizes();

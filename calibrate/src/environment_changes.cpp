@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 
 #include "ddpsim/calibrate/environment_facts.hpp"
@@ -13,11 +14,34 @@ namespace {
 
 /// Names that say where a job runs, not how fast.
 bool says_only_where(std::string_view name) {
-  constexpr std::array<std::string_view, 9> kWhere = {
-      "TORCHELASTIC_RUN_ID", "NCCL_DEBUG_FILE", "NCCL_TOPO_DUMP_FILE",
-      "NCCL_COMM_ID",        "NCCL_HOSTID",     "NCCL_GRAPH_DUMP_FILE",
-      "TORCH_HOME",          "CUDA_CACHE_PATH", "CUDA_HOME"};
+  constexpr std::array<std::string_view, 11> kWhere = {
+      "TORCHELASTIC_RUN_ID", "NCCL_DEBUG_FILE",      "NCCL_TOPO_DUMP_FILE", "NCCL_COMM_ID",
+      "NCCL_HOSTID",         "NCCL_GRAPH_DUMP_FILE", "TORCH_HOME",          "CUDA_CACHE_PATH",
+      "CUDA_HOME",           "LOCAL_WORLD_SIZE",     "WORLD_SIZE"};
   return std::ranges::find(kWhere, name) != kWhere.end();
+}
+
+/// A file made anew for each run is no setting: aws-ofi-nccl leaves NCCL its topology so.
+bool is_temporary(const std::set<std::string>& values) {
+  return std::ranges::all_of(values,
+                             [](const std::string& value) { return value.starts_with("/tmp/"); });
+}
+
+/// What a change of a variable that a rule knows does to a step; nothing where neither value costs.
+std::optional<FindingEffect> effect_of(std::string_view name, const std::set<std::string>& before,
+                                       const std::set<std::string>& after) {
+  if (!value_costs(name, "")) return FindingEffect::either;
+  const auto cost = [&](const std::set<std::string>& values) {
+    return std::ranges::any_of(values,
+                               [&](const std::string& value) { return *value_costs(name, value); });
+  };
+  if (!cost(before) && !cost(after)) return std::nullopt;
+  // A bound, or a choice taken from NCCL, may have been for the better.
+  const bool weighs = name.find("CHANNELS") != std::string_view::npos ||
+                      name.find("CTAS") != std::string_view::npos || name == "NCCL_ALGO" ||
+                      name == "NCCL_PROTO" || name == "NCCL_PXN_DISABLE";
+  if (weighs || cost(before) == cost(after)) return FindingEffect::either;
+  return cost(after) ? FindingEffect::costs : FindingEffect::relieves;
 }
 
 std::set<std::string> values_of(const EnvironmentFacts& facts, std::string_view name) {
@@ -36,7 +60,7 @@ std::string shown_values(const std::set<std::string>& values) {
 }  // namespace
 
 std::vector<Finding> environment_changes(const EnvironmentFacts& before,
-                                         const EnvironmentFacts& after) {
+                                         const EnvironmentFacts& after, bool by_nccl) {
   std::set<std::string> names;
   for (const EnvironmentFacts* facts : {&before, &after})
     for (const EnvironmentVariable& variable : facts->variables) names.insert(variable.name);
@@ -49,15 +73,20 @@ std::vector<Finding> environment_changes(const EnvironmentFacts& before,
     const std::set<std::string> new_values = values_of(after, name);
     if (old_values == new_values) continue;
     // Absent of a list is not set; absent where nobody listed anything is unknown.
-    if (old_values.empty() && before.listed == 0) continue;
-    if (new_values.empty() && after.listed == 0) continue;
+    const bool told = by_nccl && name.starts_with("NCCL_");
+    if (old_values.empty() && before.listed == 0 && !told) continue;
+    if (new_values.empty() && after.listed == 0 && !told) continue;
+    if (name == "NCCL_TOPO_FILE" && is_temporary(old_values) && is_temporary(new_values)) continue;
+    const auto effect = effect_of(name, old_values, new_values);
+    if (!effect) continue;
     const EnvironmentVariable* now = after.find(name);
     if (now != nullptr && said.contains(now->place)) continue;
     findings.push_back(
         {.what = FindingClass::environment_changed,
          .says = fmt::format("{} was {} and is {}: set it back to see what it costs", name,
                              shown_values(old_values), shown_values(new_values)),
-         .place = now != nullptr ? now->place : name});
+         .place = now != nullptr ? now->place : name,
+         .effect = *effect});
   }
   for (const auto& [name, now] : after.versions) {
     const auto was = before.versions.find(name);

@@ -3,6 +3,7 @@
 // Programming Guide, "Environment Variables".
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 
@@ -27,6 +28,17 @@ bool switched_on(std::string_view value) {
 }
 bool switched_off(std::string_view value) {
   return !value.empty() && !switched_on(value);
+}
+/// As NCCL reads its parameters, by strtoll: what is no number is 0 ("true", too).
+bool nccl_on(std::string_view value) {
+  return leading_number<long long>(value).value_or(0) != 0;
+}
+bool nccl_off(std::string_view value) {
+  return !value.empty() && !nccl_on(value);
+}
+/// NCCL_P2P_DISABLE alone is compared with 1 (ncclGetLevel).
+bool nccl_one(std::string_view value) {
+  return leading_number<long long>(value) == 1;
 }
 bool is_local_only(std::string_view value) {
   return value == "LOC" || value == "0";
@@ -69,8 +81,7 @@ struct Rule {
 };
 
 constexpr std::array kRules = {
-    Rule{"NCCL_P2P_DISABLE", switched_on, FindingClass::peer_to_peer_off,
-         Needs::several_gpus_a_node,
+    Rule{"NCCL_P2P_DISABLE", nccl_one, FindingClass::peer_to_peer_off, Needs::several_gpus_a_node,
          "switches peer-to-peer off: GPUs of a node pass every byte through the host's memory "
          "instead of NVLink or PCIe (NCCL); unset it, and where it works around a hang look for "
          "ACS or IOMMU settings"},
@@ -78,11 +89,10 @@ constexpr std::array kRules = {
          Needs::several_gpus_a_node,
          "never allows peer-to-peer: GPUs of a node pass every byte through the host's memory "
          "instead of NVLink or PCIe (NCCL); unset it"},
-    Rule{"NCCL_SHM_DISABLE", switched_on, FindingClass::shared_memory_off,
-         Needs::several_gpus_a_node,
+    Rule{"NCCL_SHM_DISABLE", nccl_on, FindingClass::shared_memory_off, Needs::several_gpus_a_node,
          "switches shared host memory off: GPUs of a node without peer-to-peer send over the "
          "network to each other (NCCL); unset it"},
-    Rule{"NCCL_IB_DISABLE", switched_on, FindingClass::socket_instead_of_ib, Needs::several_nodes,
+    Rule{"NCCL_IB_DISABLE", nccl_on, FindingClass::socket_instead_of_ib, Needs::several_nodes,
          "keeps NCCL off InfiniBand and RoCE: nodes send over TCP sockets unless a plugin is found "
          "(NCCL); unset it where the nodes have RDMA NICs"},
     Rule{"NCCL_NET", is_socket, FindingClass::socket_instead_of_ib, Needs::several_nodes,
@@ -90,13 +100,13 @@ constexpr std::array kRules = {
     Rule{"NCCL_NET_GDR_LEVEL", is_local_only, FindingClass::gpudirect_off, Needs::several_nodes,
          "switches GPUDirect RDMA off: what is sent passes through the host's memory (NCCL); unset "
          "it"},
-    Rule{"NCCL_NET_GDR_READ", switched_off, FindingClass::gpudirect_off, Needs::several_nodes,
+    Rule{"NCCL_NET_GDR_READ", nccl_off, FindingClass::gpudirect_off, Needs::several_nodes,
          "makes senders copy through the host's memory, though NICs could read from the GPU's "
          "(NCCL); unset it, and measure both"},
-    Rule{"NCCL_DMABUF_ENABLE", switched_off, FindingClass::gpudirect_off, Needs::several_nodes,
+    Rule{"NCCL_DMABUF_ENABLE", nccl_off, FindingClass::gpudirect_off, Needs::several_nodes,
          "leaves GPUDirect RDMA to the module nvidia_peermem alone (NCCL); unset it, or load the "
          "module on every node"},
-    Rule{"NCCL_PXN_DISABLE", switched_on, FindingClass::pxn_changed, Needs::several_nodes,
+    Rule{"NCCL_PXN_DISABLE", nccl_on, FindingClass::pxn_changed, Needs::several_nodes,
          "keeps GPUs off NICs of other GPUs (PXN), so that some traffic crosses PCIe switches or "
          "rails (NCCL); unset it, and measure both: there are clusters that are faster so"},
     Rule{"NCCL_MAX_NCHANNELS", holds_at_most, FindingClass::channels_limited, Needs::nothing,
@@ -124,10 +134,10 @@ constexpr std::array kRules = {
          "switches trees off where NCCL still knows it (2.4): latency of rings grows with ranks "
          "(NCCL); unset it"},
     Rule{
-        "NCCL_NVLS_ENABLE", switched_off, FindingClass::in_switch_off, Needs::several_gpus_a_node,
+        "NCCL_NVLS_ENABLE", nccl_off, FindingClass::in_switch_off, Needs::several_gpus_a_node,
         "keeps NCCL from reducing in the NVLink switches (NVLS) (NCCL); unset it where GPUs are of "
         "Hopper's kind or newer"},
-    Rule{"NCCL_CHECK_POINTERS", switched_on, FindingClass::nccl_setting, Needs::nothing,
+    Rule{"NCCL_CHECK_POINTERS", nccl_on, FindingClass::nccl_setting, Needs::nothing,
          "checks pointers at each call, which takes host time (NCCL); unset it"},
     Rule{"NCCL_DEBUG", is_trace, FindingClass::debug_level, Needs::nothing,
          "prints trace information at each call, where NCCL was built for it (NCCL); INFO prints "
@@ -255,6 +265,12 @@ std::vector<Finding> environment_problems(const EnvironmentFacts& facts, const N
   add_subsystems(facts, findings);
   add_host_threads(facts, nccl, findings);
   return findings;
+}
+
+std::optional<bool> value_costs(std::string_view name, std::string_view value) {
+  const auto rule = std::ranges::find(kRules, name, &Rule::name);
+  if (rule == kRules.end()) return std::nullopt;
+  return rule->costs(value);
 }
 
 }  // namespace ddpsim

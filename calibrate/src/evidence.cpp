@@ -48,6 +48,21 @@ std::vector<Finding> in_order(std::vector<Finding> findings) {
   return kept;
 }
 
+/// NCCL prints each variable that it read, unless told to leave that subsystem out.
+bool lists_variables(const Evidence& evidence) {
+  const EnvironmentVariable* of = evidence.environment.find("NCCL_DEBUG_SUBSYS");
+  const bool printed = of == nullptr || of->value.find("ENV") != std::string::npos ||
+                       of->value.find("ALL") != std::string::npos;
+  return printed && !evidence.nccl.communicators.empty();
+}
+
+/// Ranks that write to one file cut into each other's lines: what such a line says is of neither.
+bool holds_two_lines(std::string_view line) {
+  constexpr std::string_view kMark = " NCCL INFO ";
+  const std::size_t first = line.find(kMark);
+  return first != std::string_view::npos && line.find(kMark, first + 1) != std::string_view::npos;
+}
+
 void add_all(std::vector<Finding> more, std::vector<Finding>& findings) {
   for (Finding& finding : more) findings.push_back(std::move(finding));
 }
@@ -69,7 +84,7 @@ Evidence read_evidence(std::span<const EvidenceText> texts) {
     for (std::size_t line = 1; !rest.empty(); ++line) {
       std::string_view content = take_line(rest);
       if (content.ends_with('\r')) content.remove_suffix(1);
-      if (content.empty()) continue;
+      if (content.empty() || holds_two_lines(content)) continue;
       const std::string place = fmt::format("{}:{}", text.file, line);
       const bool of_nccl = nccl.take(content, place, evidence.nccl);
       const bool of_environment = take_environment_line(content, place, evidence.environment);
@@ -91,7 +106,9 @@ std::vector<Finding> find_problems(const Evidence& evidence) {
 
 std::vector<Finding> find_changes(const Evidence& before, const Evidence& after) {
   std::vector<Finding> findings = nccl_changes(before.nccl, after.nccl);
-  add_all(environment_changes(before.environment, after.environment), findings);
+  add_all(environment_changes(before.environment, after.environment,
+                              lists_variables(before) && lists_variables(after)),
+          findings);
   add_all(ddp_changes(before.ddp, after.ddp), findings);
   add_all(machine_changes(before.machines, after.machines), findings);
   // And what costs time today and did not stand there before.
@@ -100,7 +117,9 @@ std::vector<Finding> find_changes(const Evidence& before, const Evidence& after)
     const auto same = [&](const Finding& old) {
       return old.what == problem.what && old.says == problem.says;
     };
-    if (std::ranges::none_of(known, same)) findings.push_back(std::move(problem));
+    if (std::ranges::any_of(known, same)) continue;
+    problem.effect = FindingEffect::costs;
+    findings.push_back(std::move(problem));
   }
   return in_order(std::move(findings));
 }

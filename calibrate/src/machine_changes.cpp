@@ -70,7 +70,12 @@ std::vector<Finding> machine_changes(const std::vector<MachineFacts>& before,
   const MachinesSummary is = summary_of(after);
   const std::string place = after.front().place.empty() ? "machines" : after.front().place;
   const auto say = [&](FindingClass what, std::string says) {
-    findings.push_back({.what = what, .says = std::move(says), .place = place});
+    const bool is_other =
+        what == FindingClass::hardware_changed || what == FindingClass::version_changed;
+    findings.push_back({.what = what,
+                        .says = std::move(says),
+                        .place = place,
+                        .effect = is_other ? FindingEffect::either : FindingEffect::costs});
   };
   if (!was.models.empty() && !is.models.empty() && was.models != is.models)
     say(FindingClass::hardware_changed,
@@ -135,6 +140,7 @@ std::vector<Finding> machine_changes(const std::vector<MachineFacts>& before,
             "the MTU of {} was {} bytes and is {}: smaller packets cost the host time over TCP, "
             "and over RoCE bandwidth",
             interface, at->second, mtu));
+    findings.back().effect = mtu < at->second ? FindingEffect::costs : FindingEffect::relieves;
   }
   return findings;
 }

@@ -86,7 +86,8 @@ void add_gpu_links(const MachineFacts& machine, std::vector<Finding>& findings) 
                        unknown.front(),
                        unknown.size() > 1 ? fmt::format(" and {} more", unknown.size() - 1) : "",
                        on_node(machine), link_words(first->link)),
-       .place = first->place});
+       .place = first->place,
+       .doubtful = true});
 }
 
 /// A card that could be one of a training's: 8 lanes of 8 GT/s, or more.

@@ -35,7 +35,11 @@ void add_findings(std::string_view text, RawLog& log) {
 std::vector<MeasuredLog> parse_measured_logs(std::string_view text, const std::string& file,
                                              std::optional<JobShape> stated) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first != std::string_view::npos && text[first] == '{') {
+  // "{'loss': 2.3}" begins a training's log.
+  const std::size_t next =
+      first == std::string_view::npos ? first : text.find_first_not_of(" \t\r\n", first + 1);
+  const bool is_key = next == std::string_view::npos || text[next] == '"' || text[next] == '}';
+  if (first != std::string_view::npos && text[first] == '{' && is_key) {
     if (is_inspector_log(text)) return measured_logs(scan_inspector_log(text, file), stated);
     if (is_timeline(text)) return measured_logs(scan_timeline(text, file), stated);
     if (is_flight_recording(text)) return measured_logs(scan_flight_recording(text, file), stated);

@@ -2,7 +2,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "ddpsim/calibrate/nccl_facts.hpp"
 #include "ddpsim/sim/versions.hpp"
@@ -82,68 +85,130 @@ void add_networks(const NcclFacts& before, const NcclFacts& after, std::vector<F
   }
 }
 
-double gpudirect_share(const NcclFacts& facts) {
-  double with = 0;
-  double all = 0;
-  for (const auto& [name, host] : facts.hosts) {
-    with += host.sends_with + host.receives_with;
-    all += host.sends_with + host.receives_with + host.sends_without + host.receives_without;
+/// A log may be one rank's, and the other all ranks': of those that both have.
+std::vector<std::pair<NcclRankLines, NcclRankLines>> ranks_of_both(const NcclFacts& before,
+                                                                   const NcclFacts& after) {
+  std::vector<std::pair<NcclRankLines, NcclRankLines>> both;
+  for (const auto& [rank, lines] : before.ranks)
+    if (const auto now = after.ranks.find(rank); now != after.ranks.end())
+      both.emplace_back(lines, now->second);
+  return both;
+}
+
+/// Of counts before and now, together: the share of the first in both; absent where a side has none.
+struct Shares {
+  double before = 0, after = 0;
+};
+std::optional<Shares> shares(const NcclFacts& before, const NcclFacts& after,
+                             int NcclRankLines::*first, int NcclRankLines::*second) {
+  double old_first = 0, old_all = 0, new_first = 0, new_all = 0;
+  for (const auto& [was, is] : ranks_of_both(before, after)) {
+    old_first += was.*first;
+    old_all += was.*first + was.*second;
+    new_first += is.*first;
+    new_all += is.*first + is.*second;
   }
-  return all > 0 ? with / all : -1;
+  if (old_all == 0 || new_all == 0) return std::nullopt;
+  return Shares{old_first / old_all, new_first / new_all};
 }
 
 void add_gpudirect(const NcclFacts& before, const NcclFacts& after,
                    std::vector<Finding>& findings) {
-  const double was = gpudirect_share(before);
-  const double is = gpudirect_share(after);
-  if (was <= 0 || is < 0 || is > was - 0.01) return;
+  const auto share = shares(before, after, &NcclRankLines::with_gpudirect, &NcclRankLines::without);
+  // Another network has its own reasons.
+  if (!share || share->before <= 0 || share->after > share->before - 0.01 ||
+      network_names(before) != network_names(after))
+    return;
   findings.push_back(
       {.what = FindingClass::gpudirect_off,
        .says =
            fmt::format("{:.0f} % of the ends of channels between nodes used GPUDirect RDMA, now "
                        "{:.0f} %: the others pass through the host's memory; load nvidia_peermem "
                        "on every node, and look at NCCL_NET_GDR_LEVEL and at which NIC is taken",
-                       100 * was, 100 * is),
-       .place = after.network_places.begin()->second});
+                       100 * share->before, 100 * share->after),
+       .place = after.network_places.begin()->second,
+       .effect = FindingEffect::costs});
 }
 
-/// How many NICs channels use, of hosts that are as many on both sides; and which.
+/// "mlx5_0:1" of "mlx5_0:1/IB/SHARP": what runs over it is no other NIC.
+std::string nic_name(const NcclFacts& facts, const std::pair<std::string, int>& nic) {
+  const auto listed = facts.nics.find(nic.first);
+  const auto index = static_cast<std::size_t>(nic.second);
+  if (listed == facts.nics.end() || index >= listed->second.size())
+    return fmt::format("NIC {}", index);
+  return listed->second[index].substr(0, listed->second[index].find('/'));
+}
+
+/// NICs that the channels of ranks use which both sides have, each by its host; of one network.
 void add_nics(const NcclFacts& before, const NcclFacts& after, std::vector<Finding>& findings) {
-  if (before.nic_use.empty() || before.nic_use.size() != after.nic_use.size()) return;
-  const auto used = [](const NcclFacts& facts) {
-    std::vector<std::set<std::string>> by_host;
-    for (const auto& [host, use] : facts.nic_use) {
-      std::set<std::string> names;
-      const auto listed = facts.nics.find(host);
-      for (std::size_t k = 0; k < use.size(); ++k)
-        if (use[k] > 0)
-          names.insert(listed != facts.nics.end() && k < listed->second.size()
-                           ? listed->second[k]
-                           : fmt::format("NIC {}", k));
-      by_host.push_back(std::move(names));
-    }
-    std::ranges::sort(by_host);
-    return by_host;
-  };
-  const auto old_use = used(before);
-  const auto new_use = used(after);
-  if (old_use == new_use) return;
-  const auto count = [](const auto& by_host) {
-    std::size_t all = 0;
-    for (const auto& names : by_host) all += names.size();
+  if (network_names(before) != network_names(after) || before.merged_nics || after.merged_nics)
+    return;
+  std::set<std::pair<std::string, int>> old_use, new_use;
+  for (const auto& [was, is] : ranks_of_both(before, after)) {
+    old_use.insert(was.nics.begin(), was.nics.end());
+    new_use.insert(is.nics.begin(), is.nics.end());
+  }
+  if (old_use.empty() || new_use.empty()) return;
+  const auto names = [](const NcclFacts& facts, const auto& use) {
+    std::set<std::string> all;
+    for (const auto& nic : use) all.insert(nic_name(facts, nic));
     return all;
   };
-  const bool fewer = count(new_use) < count(old_use);
+  const std::set<std::string> old_names = names(before, old_use);
+  const std::set<std::string> new_names = names(after, new_use);
+  if (old_names == new_names && old_use.size() == new_use.size()) return;
+  const bool fewer = new_use.size() < old_use.size();
+  const bool more = new_use.size() > old_use.size();
   findings.push_back(
       {.what = fewer ? FindingClass::fewer_nics : FindingClass::other_nic,
        .says = fmt::format(
-           "channels between nodes used {} NIC{} a node ({}), now {} ({}){}: look at "
-           "NCCL_IB_HCA, NCCL_CROSS_NIC, the NICs' ports and the topology file",
-           old_use.front().size(), old_use.front().size() == 1 ? "" : "s",
-           fmt::join(old_use.front(), ", "), new_use.front().size(),
-           fmt::join(new_use.front(), ", "), fewer ? ", and bandwidth goes with their number" : ""),
-       .place =
-           after.network_places.empty() ? "NCCL's log" : after.network_places.begin()->second});
+           "channels of the same ranks used {} NIC{} ({}), now {} ({}){}: look at NCCL_IB_HCA, "
+           "NCCL_CROSS_NIC, the NICs' ports and the topology file",
+           old_use.size(), old_use.size() == 1 ? "" : "s", fmt::join(old_names, ", "),
+           new_use.size(), fmt::join(new_names, ", "),
+           fewer ? ", and bandwidth goes with their number" : ""),
+       .place = after.network_places.empty() ? "NCCL's log" : after.network_places.begin()->second,
+       .effect = fewer  ? FindingEffect::costs
+                 : more ? FindingEffect::relieves
+                        : FindingEffect::either});
+}
+
+/// What NCCL, or libfabric, found on a node, whatever channels use.
+void add_listed_nics(const NcclFacts& before, const NcclFacts& after,
+                     std::vector<Finding>& findings) {
+  const auto most = [](const NcclFacts& facts) {
+    std::size_t count = static_cast<std::size_t>(std::max(facts.provider_nics.value_or(0), 0));
+    for (const auto& [host, nics] : facts.nics) count = std::max(count, nics.size());
+    return count;
+  };
+  const bool said = std::ranges::any_of(findings, [](const Finding& finding) {
+    return finding.what == FindingClass::fewer_nics ||
+           finding.what == FindingClass::socket_instead_of_ib;
+  });
+  if (said || before.merged_nics || after.merged_nics || most(after) == 0 ||
+      most(after) >= most(before))
+    return;
+  findings.push_back(
+      {.what = FindingClass::fewer_nics,
+       .says = fmt::format(
+           "{} NICs were found on a node, and {} now: look at NCCL_IB_HCA, the NICs' ports and "
+           "what the container shows of them",
+           most(before), most(after)),
+       .place = after.provider_nics ? after.provider->place : "NCCL's log",
+       .effect = FindingEffect::costs});
+}
+
+/// Libfabric's TCP where it had a network's own provider.
+void add_provider(const NcclFacts& before, const NcclFacts& after, std::vector<Finding>& findings) {
+  if (!before.provider || !after.provider || before.provider->word == after.provider->word) return;
+  const bool sockets = goes_over_tcp(*after.provider);
+  findings.push_back(
+      {.what = sockets ? FindingClass::socket_instead_of_ib : FindingClass::transport_changed,
+       .says = fmt::format("libfabric's provider was {} and is {}: look at FI_PROVIDER, the "
+                           "devices in the container and their driver",
+                           before.provider->word, after.provider->word),
+       .place = after.provider->place,
+       .effect = sockets ? FindingEffect::costs : FindingEffect::either});
 }
 
 void add_pxn(const NcclFacts& before, const NcclFacts& after, std::vector<Finding>& findings) {
@@ -242,19 +307,18 @@ void add_choices(const NcclFacts& before, const NcclFacts& after, std::vector<Fi
 
 void add_local_transports(const NcclFacts& before, const NcclFacts& after,
                           std::vector<Finding>& findings) {
-  if (before.peer_to_peer == 0 || after.shared_memory == 0) return;
-  const auto share = [](const NcclFacts& facts) {
-    return static_cast<double>(facts.shared_memory) / (facts.shared_memory + facts.peer_to_peer);
-  };
-  if (share(after) < share(before) + 0.01) return;
+  const auto share =
+      shares(before, after, &NcclRankLines::shared_memory, &NcclRankLines::peer_to_peer);
+  if (!share || share->after < share->before + 0.01) return;
   findings.push_back(
       {.what = FindingClass::peer_to_peer_off,
        .says =
            fmt::format("{:.0f} % of the channels inside nodes went through the host's memory, "
                        "now {:.0f} %: look at NCCL_P2P_DISABLE, NCCL_P2P_LEVEL, ACS, IOMMU and at "
                        "which GPUs the job got",
-                       100 * share(before), 100 * share(after)),
-       .place = after.shared_memory_place});
+                       100 * share->before, 100 * share->after),
+       .place = after.shared_memory_place,
+       .effect = FindingEffect::costs});
 }
 
 }  // namespace
@@ -265,6 +329,8 @@ std::vector<Finding> nccl_changes(const NcclFacts& before, const NcclFacts& afte
   add_networks(before, after, findings);
   add_gpudirect(before, after, findings);
   add_nics(before, after, findings);
+  add_provider(before, after, findings);
+  add_listed_nics(before, after, findings);
   add_pxn(before, after, findings);
   add_channels(before, after, findings);
   add_choices(before, after, findings);

@@ -87,6 +87,8 @@ void take_version_line(std::string_view line, const std::string& place, NcclFact
 /// Names of NICs, "mlx5_0:1/IB", of "Using [0]mlx5_0:1/IB [1]mlx5_1:1/RoCE [RO]; OOB …". Merged ports stand in braces.
 void take_nics(std::string_view list, const std::string& host, NcclFacts& facts) {
   list = up_to(list, ";");
+  if (list.find("={") != std::string_view::npos || list.find('+') != std::string_view::npos)
+    facts.merged_nics = true;
   if (facts.nics.size() >= kMostHosts || facts.nics.contains(host)) return;
   std::vector<std::string>& nics = facts.nics[host];
   for (std::string_view word : words_of(list)) {
@@ -119,6 +121,12 @@ void take_network_line(std::string_view said, const Head& head, const std::strin
         note_once(facts.interfaces, up_to(word, ":"), place);
     }
   }
+  for (const std::string_view mark : {"Selected Provider is ", "Selected provider is "})
+    if (const auto name = after_mark(said, mark); name && !facts.provider) {
+      facts.provider = {legible(up_to(*name, " ,"), 40), place};
+      if (const auto found = after_mark(*name, "(found "))
+        facts.provider_nics = leading_number<int>(*found);
+    }
   if (!facts.ib_not_opened)
     for (const std::string_view mark :
          {"NET/IB : Unable to open device ", "Failed to open libibverbs"})
@@ -164,6 +172,11 @@ void count_nic(const std::string& host, std::string_view index, NcclFacts& facts
   ++use[static_cast<std::size_t>(*nic)];
 }
 
+NcclRankLines* rank_lines(int rank, NcclFacts& facts) {
+  if (facts.ranks.size() >= kMostThreads && !facts.ranks.contains(rank)) return nullptr;
+  return &facts.ranks[rank];
+}
+
 struct Hop {
   int channel = 0, from = 0, to = 0;
   bool receives = false;
@@ -175,6 +188,12 @@ void take_net_end(const Hop& hop, std::string_view path, const Head& head, const
   const std::size_t slash = path.find('/');
   std::string network = legible(path.substr(0, slash), 60);
   if (slash != std::string_view::npos) count_nic(head.host, path.substr(slash + 1), facts);
+  if (NcclRankLines* rank = rank_lines(hop.receives ? hop.to : hop.from, facts)) {
+    ++(gpudirect ? rank->with_gpudirect : rank->without);
+    const auto nic = slash == std::string_view::npos ? std::nullopt
+                                                     : leading_number<int>(path.substr(slash + 1));
+    if (nic && *nic >= 0 && *nic < 64) rank->nics.insert({head.host, *nic});
+  }
   if (facts.networks.size() < 16 || facts.networks.contains(network)) {
     ++facts.networks[network];
     facts.network_places.try_emplace(std::move(network), place);
@@ -215,8 +234,10 @@ bool take_channel_line(std::string_view said, const Head& head, const std::strin
     take_net_end({*channel, *from, *to, end == "[receive]"}, path.substr(4), head, place, facts);
   } else if (path.starts_with("P2P")) {
     ++facts.peer_to_peer;
+    if (NcclRankLines* rank = rank_lines(*from, facts)) ++rank->peer_to_peer;
   } else if (path.starts_with("SHM") || path.starts_with("direct shared memory")) {
     if (++facts.shared_memory == 1) facts.shared_memory_place = place;
+    if (NcclRankLines* rank = rank_lines(*from, facts)) ++rank->shared_memory;
   }
   return true;
 }
@@ -305,6 +326,10 @@ bool NcclFacts::several_nodes() const {
 
 bool NcclFacts::sends_beside_sockets() const {
   return !networks.empty() && !networks.contains("Socket");
+}
+
+bool goes_over_tcp(const NotedWord& provider) {
+  return provider.word.starts_with("tcp") || provider.word.starts_with("sockets");
 }
 
 const NcclCommunicator* NcclFacts::largest() const {

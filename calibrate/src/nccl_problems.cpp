@@ -30,6 +30,16 @@ const NotedWord* rdma_interface(const NcclFacts& facts) {
 }
 
 void add_sockets(const NcclFacts& facts, std::vector<Finding>& findings) {
+  if (facts.provider && goes_over_tcp(*facts.provider) && facts.several_nodes()) {
+    findings.push_back(
+        {.what = FindingClass::socket_instead_of_ib,
+         .says = fmt::format("libfabric sends between nodes by its provider {}, over TCP: where "
+                             "nodes have EFA or Slingshot, bring their devices and provider into "
+                             "the container, and look at FI_PROVIDER",
+                             facts.provider->word),
+         .place = facts.provider->place});
+    return;
+  }
   const auto channels = facts.network_places.find("Socket");
   const auto announced = std::ranges::find(facts.announced, "Socket", &NotedWord::word);
   const bool by_channel = channels != facts.network_places.end();

@@ -257,11 +257,14 @@ class Ranking {
 
 void Ranking::add_findings() {
   const auto take = [&](const Finding& finding) {
+    if (finding.effect == (sign_ > 0 ? FindingEffect::relieves : FindingEffect::costs)) return;
     const std::vector<StepPart> parts = lengthened_by(finding.what);
     // What no row tells a finding may be: its mechanism is seen, its share is not.
     const double of_rows = share(parts) + (parts.empty() ? 0 : unexplained());
-    const bool only_version = finding.what == FindingClass::version_changed;
-    add(name_of(finding.what), std::max(of_rows * (only_version ? kVersion : 1), kBeside),
+    const double strength = finding.doubtful                                ? kFirstOfRow
+                            : finding.what == FindingClass::version_changed ? kVersion
+                                                                            : 1;
+    add(name_of(finding.what), std::max(of_rows * strength, kBeside),
         fmt::format("{} ({})", finding.says, finding.place), "");
   };
   for (const Finding& finding : evidence_.changes) take(finding);
@@ -454,7 +457,8 @@ std::vector<SlowdownCause> causes_of_findings(const SlowdownEvidence& evidence) 
     if (std::ranges::count(cause->evidence, says) == 0) cause->evidence.push_back(std::move(says));
   };
   for (const Finding& finding : evidence.changes)
-    take(finding, finding.what == FindingClass::version_changed ? kVersion : 1);
+    if (finding.effect != FindingEffect::relieves)
+      take(finding, finding.what == FindingClass::version_changed ? kVersion : 1);
   for (const Finding& finding : evidence.now)
     if (std::ranges::count(evidence.before, finding.what, &Finding::what) == 0)
       take(finding, kSetting);

@@ -40,7 +40,7 @@ class StepTimesReader {
     if (is_table())
       read_table();
     else if (!read_log() && !read_trainer_state())
-      fail("", "no step time was found in it",
+      fail("", kNoStepTime,
            "Expected a column or key of step times with its unit, such as step_time_ms, or lines "
            "such as \"step_time=0.123 s\", \"123.4 ms/step\", \"5.67it/s\"; or a "
            "trainer_state.json");

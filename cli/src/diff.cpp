@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <memory>
 
 #include "commands.hpp"
@@ -32,17 +34,6 @@ struct DiffArguments {
   ExpectedArguments expected;
   OutputArguments output;
 };
-
-/// The largest all-reduce both logs timed: where the wire decides, not the latency.
-std::optional<Bytes> largest_common(const DiffSide& before, const DiffSide& after) {
-  std::optional<Bytes> largest;
-  for (const auto& [size, time] : before.all_reduces)
-    for (const auto& [other, other_time] : after.all_reduces)
-      if (size == other && time > Duration() && other_time > Duration() &&
-          (!largest || size > *largest))
-        largest = size;
-  return largest;
-}
 
 Duration time_of(const DiffSide& side, Bytes size) {
   std::vector<Duration> times;
@@ -91,6 +82,36 @@ std::vector<RankCollectiveLine> collectives_of(const DiffSide& side) {
     lines.push_back(std::move(line));
   }
   return lines;
+}
+
+struct ComparedSize {
+  Bytes size;
+  double growth = 1;  ///< of its time
+  std::string said;   ///< where it is not the largest
+};
+/// The largest all-reduce both logs timed, where the wire decides and not the latency; another, where that grew by clearly more:
+/// half of what changes between versions and networks is latency.
+std::optional<ComparedSize> size_to_compare(const DiffSide& before, const DiffSide& after) {
+  constexpr double kClearly = 1.2;  // small sizes repeat to some percent
+  std::map<Bytes, double> growths;
+  for (const auto& [size, time] : before.all_reduces)
+    if (time > Duration() &&
+        std::ranges::any_of(after.all_reduces, [size = size](const auto& other) {
+          return other.first == size && other.second > Duration();
+        }))
+      growths.try_emplace(size, time_of(after, size) / time_of(before, size));
+  if (growths.empty()) return std::nullopt;
+  const auto largest = std::prev(growths.end());
+  const auto most =
+      std::ranges::max_element(growths, {}, [](const auto& entry) { return entry.second; });
+  if (most->second < kClearly || most->second - 1 < 2 * (largest->second - 1))
+    return ComparedSize{largest->first, largest->second, ""};
+  return ComparedSize{
+      most->first, most->second,
+      fmt::format("of {} sizes that both logs time, {} bytes changed most and is compared; the "
+                  "largest, {} bytes, takes {:+.1f} %",
+                  growths.size(), most->first.count(), largest->first.count(),
+                  100 * (largest->second - 1))};
 }
 
 /// Of the rank the others wait for, where both sides recorded it.
@@ -154,16 +175,21 @@ DifferenceReport compare_sides(const DiffSide& before, const DiffSide& after,
                                const DiffArguments& arguments) {
   DifferenceReport report{.before = before.shown, .after = after.shown};
   SlowdownEvidence evidence;
-  const auto has_step = [](const DiffSide& side) { return side.workload || !side.steps.empty(); };
+  std::optional<ComparedSize> compared;
+  const auto has_step = [](const DiffSide& side) {
+    if (!side.steps.empty()) return true;
+    const auto breakdown = side.workload ? step_breakdown(*side.workload) : std::nullopt;
+    return breakdown && breakdown->step > Duration();
+  };
   if (!before.all_reduces.empty() && !after.all_reduces.empty() &&
       !(has_step(before) && has_step(after))) {
-    const std::optional<Bytes> size = largest_common(before, after);
-    if (!size)
+    compared = size_to_compare(before, after);
+    if (!compared)
       throw InputError({arguments.after, "",
                         "times no all-reduce of a size that " + arguments.before + " times",
                         "Run both with the same -b, -e and -f"});
-    report.before.all_reduce = report.after.all_reduce = size;
-    report.difference = difference_of_logs(before, after, *size);
+    report.before.all_reduce = report.after.all_reduce = compared->size;
+    report.difference = difference_of_logs(before, after, compared->size);
     evidence.all_reduce_only = true;
   } else if (!(has_step(before) && has_step(after)) &&
              !(before.evidence.empty() && after.evidence.empty())) {
@@ -175,6 +201,7 @@ DifferenceReport compare_sides(const DiffSide& before, const DiffSide& after,
       report.difference.missing.push_back(std::move(missing));
   }
   report.warnings = other_jobs(before, after);
+  if (compared && !compared->said.empty()) report.warnings.push_back(compared->said);
   for (const auto& [breakdown, argument] : {std::pair(&report.difference.before, &arguments.before),
                                             std::pair(&report.difference.after, &arguments.after)})
     if (const PartTime& kernels = (*breakdown)[StepPart::kernels];
@@ -205,6 +232,16 @@ DifferenceReport compare_sides(const DiffSide& before, const DiffSide& after,
     evidence.settings = setting_changes(*before.workload, *after.workload);
     evidence.threads_known = threads_known(*before.workload, *after.workload);
   }
+  constexpr double kSlower = 1.1;
+  if (const auto logs = evidence.all_reduce_only ? std::nullopt : size_to_compare(before, after);
+      logs && logs->growth > kSlower)
+    evidence.settings.push_back(
+        {.what = "network_slower",
+         .says = fmt::format("an all-reduce of {} bytes alone takes {:.3g} ms, {:.3g} before, by "
+                             "the logs beside the steps",
+                             logs->size.count(), time_of(after, logs->size).milliseconds(),
+                             time_of(before, logs->size).milliseconds()),
+         .lengthens = lengthened_by(FindingClass::transport_changed)});
   report.findings = evidence.now;
   for (const Finding& change : evidence.changes)
     if (std::ranges::count(report.findings, change) == 0) report.findings.push_back(change);

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <span>
 #include <system_error>
@@ -15,6 +16,7 @@
 #include "ddpsim/formats/archive.hpp"
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/traces/rank_group.hpp"
 #include "workload_source.hpp"
@@ -30,10 +32,19 @@ constexpr const char* kWhatIsRead =
 /// Longer steps are of another unit.
 constexpr Duration kLongestStep = Duration::seconds(86400);
 constexpr std::int64_t kLargestText = 256LL << 20;
+constexpr std::uintmax_t kLargestDdpLog = 16U << 20;
 
 bool exists(const std::string& path) {
   std::error_code error;
   return !path.empty() && std::filesystem::exists(path, error);
+}
+
+/// "5.67it/s".
+Parsed<Duration> time_of_rate(const std::string& item) {
+  const auto rate = parse_number<double>(std::string_view(item).substr(0, item.size() - 4));
+  Parsed<Duration> time;
+  if (rate && std::isfinite(*rate) && *rate > 0) time.value = Duration::seconds(1 / *rate);
+  return time;
 }
 
 /// A file whose name has commas is one item, and so is LOG@1x8,NCCL_ALGO=Ring.
@@ -102,17 +113,22 @@ class SideReader {
           side_.warnings.push_back(fmt::format(
               "{}: {} is compared; ranks are joined where all were recorded with collectives=True",
               item, files.front().filename().string()));
-      } else
+      } else {
         take_item(item);
+      }
     }
     if (recordings.size() == 1)
-      take_recording(import_file(recordings.front(), options_));
+      take_alone(recordings.front());
     else if (!recordings.empty())
       take_recording(import_ranks(recordings, options_));
     std::error_code error;
     if (!recordings.empty() && !std::filesystem::is_directory(recordings.front(), error))
       side_.kernels = read_kernel_times(recordings.front());
     side_.evidence = read_evidence(texts_);
+    if (kinds_.empty() && side_.evidence.empty() && !unread_.empty())
+      throw InputError(unread_.front());
+    for (const Diagnostic& unread : unread_)
+      side_.warnings.push_back(fmt::format("{} is not used: {}", unread.file, unread.message));
     if (!side_.evidence.empty() && kinds_.empty()) kinds_.emplace_back("evidence without times");
     side_.shown.kind = fmt::to_string(fmt::join(kinds_, ", "));
     if (reading_.batch && !side_.shown.samples_per_step_per_gpu)
@@ -121,10 +137,12 @@ class SideReader {
   }
 
  private:
+  void take_alone(const std::filesystem::path& file);
   void take_recording(Imported imported);
   void take_archive(const std::string& path);
   void take_item(const std::string& item);
   void take_text(const std::string& item, const std::string& file);
+  void add_text(const std::filesystem::path& file);
   void take_unprofiled(Duration step);
   bool is_stated(std::string_view found, std::string_view source);
   void take_steps(MeasuredSteps measured);
@@ -134,11 +152,29 @@ class SideReader {
   const DiffReading& reading_;
   ImportOptions options_;
   std::vector<EvidenceText> texts_;
+  std::vector<Diagnostic> unread_;  ///< why a text tells nothing
   std::vector<std::string> kinds_;
   bool is_stated_ = false;  ///< its step, as a time
   bool has_times_ = false;  ///< of a file
   DiffSide side_;
 };
+
+/// Of DDP's logging data the options are evidence, too, whether or not the rest makes a workload.
+void SideReader::take_alone(const std::filesystem::path& file) {
+  try {
+    Imported imported = import_file(file, options_);
+    if (imported.ddp_log) add_text(file);
+    take_recording(std::move(imported));
+  } catch (const InputError& error) {
+    std::error_code none;
+    if (std::filesystem::is_directory(file, none) ||
+        std::filesystem::file_size(file, none) > kLargestDdpLog)
+      throw;
+    add_text(file);
+    if (read_evidence(std::span(&texts_.back(), 1)).ddp.empty()) throw;
+    side_.warnings.push_back(fmt::format("its options alone are used: {}", error.what()));
+  }
+}
 
 void SideReader::take_recording(Imported imported) {
   if (side_.workload)
@@ -232,26 +268,33 @@ void SideReader::take_archive(const std::string& path) {
     take_unprofiled(*archive.step);
   if (archive.batch_size && !side_.shown.samples_per_step_per_gpu)
     side_.shown.samples_per_step_per_gpu = *archive.batch_size;
-  if (!side_.workload && side_.steps.empty()) take_logs(logs_in(archive));
+  take_logs(logs_in(archive));
+}
+
+void SideReader::add_text(const std::filesystem::path& file) {
+  texts_.push_back({.file = file.filename().string(),
+                    .text = read_file(file.string(), kLargestText),
+                    .node = ""});
 }
 
 void SideReader::take_text(const std::string& item, const std::string& file) {
-  texts_.push_back({.file = std::filesystem::path(file).filename().string(),
-                    .text = read_file(file, kLargestText),
-                    .node = ""});
+  add_text(file);
   const bool is_evidence = !read_evidence(std::span(&texts_.back(), 1)).empty();
   try {
     const LogArgument argument = parse_log_argument(item);
     const std::vector<MeasuredLog> logs = read_measured_logs(argument.path, argument.stated);
-    return take_logs(logs);
+    const bool timed =
+        std::ranges::any_of(logs, [](const MeasuredLog& log) { return !log.points.empty(); });
+    if (timed) return take_logs(logs);  // else a training's, with NCCL's lines among its steps
   } catch (const InputError& error) {
     if (error.diagnostic().message != kNoRow) throw;
   }
   try {
     take_steps(read_step_times(file, ""));
-  } catch (const InputError&) {
+  } catch (const InputError& error) {
     if (is_evidence) return;
-    throw;
+    if (error.diagnostic().message != kNoStepTime) throw;
+    unread_.push_back(error.diagnostic());
   }
 }
 
@@ -260,7 +303,7 @@ void SideReader::take_item(const std::string& item) {
   const std::size_t at = item.rfind('@');
   if (at != std::string::npos && exists(item.substr(0, at)))
     return take_text(item, item.substr(0, at));
-  const Parsed<Duration> time = parse_duration(item);
+  const Parsed<Duration> time = item.ends_with("it/s") ? time_of_rate(item) : parse_duration(item);
   if (time.value) {
     if (*time.value <= Duration() || *time.value > kLongestStep)
       throw InputError({item, "", "no step takes so long", "Check its unit"});

@@ -451,8 +451,11 @@ class DataLoader(Record):
     """`data_loader` of a document."""
 
     from_: str
-    options: DataLoaderOptions
-    worker_batch_us: float
+    recorded_median_us: float | None
+    recorded_p90_us: float | None
+    recorded_mean_us: float | None
+    recorded_steps: int | None
+    recorded_in: str | None
     batches_per_step: int
     supply_interval_us: float
     batches_per_second: float
@@ -461,14 +464,17 @@ class DataLoader(Record):
     wait_us: float
     copy_us: float
     cause: str
-    least_num_workers: int
+    least_num_workers: int | None
     first_wait_us: float
     warm_up_steps: int
     warm_up_extra_us: float
+    options: DataLoaderOptions | None
+    worker_batch_us: float | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
-        "options": DataLoaderOptions.from_document,
-        "worker_batch_us": real,
+        "recorded_median_us": real,
+        "recorded_p90_us": real,
+        "recorded_mean_us": real,
         "supply_interval_us": real,
         "batches_per_second": real,
         "step_without_us": real,
@@ -477,6 +483,8 @@ class DataLoader(Record):
         "copy_us": real,
         "first_wait_us": real,
         "warm_up_extra_us": real,
+        "options": DataLoaderOptions.from_document,
+        "worker_batch_us": real,
     }
 
 
@@ -946,6 +954,7 @@ class SimulateResult(Answer):
     model_averaging: ModelAveraging | None
     iteration_statistics: IterationStatistics | None
     forward_ahead_us: float | None
+    data_loader: DataLoader | None
     scheme: Scheme | None
     exposed_forward_us: float | None
     exposed_backward_us: float | None
@@ -953,7 +962,6 @@ class SimulateResult(Answer):
     collectives: tuple[Collective, ...] | None
     staleness: Staleness | None
     further_model_averaging: tuple[ModelAveraging, ...] | None
-    data_loader: DataLoader | None
     epoch: Epoch | None
     join: Join | None
     elastic: Elastic | None
@@ -1002,6 +1010,7 @@ class SimulateResult(Answer):
         "model_averaging": ModelAveraging.from_document,
         "iteration_statistics": IterationStatistics.from_document,
         "forward_ahead_us": real,
+        "data_loader": DataLoader.from_document,
         "scheme": Scheme.from_document,
         "exposed_forward_us": real,
         "exposed_backward_us": real,
@@ -1009,7 +1018,6 @@ class SimulateResult(Answer):
         "collectives": each(Collective.from_document),
         "staleness": Staleness.from_document,
         "further_model_averaging": each(ModelAveraging.from_document),
-        "data_loader": DataLoader.from_document,
         "epoch": Epoch.from_document,
         "join": Join.from_document,
         "elastic": Elastic.from_document,
@@ -2154,9 +2162,9 @@ class RecordedWith(Record):
 class RecordedStep(Record):
     """`steps` of a document."""
 
-    name: str
-    forward_us: float
-    backward_us: float
+    name: str | None
+    forward_us: float | None
+    backward_us: float | None
     iteration_us: float | None
     collectives: tuple[RecordedCollective, ...] | None
 
@@ -2219,6 +2227,56 @@ class Activations(Record):
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
+class DataLoading(Record):
+    """`data_loading` of a document."""
+
+    median_us: float
+    p90_us: float
+    mean_us: float
+    count: int
+    loads: str
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "median_us": real,
+        "p90_us": real,
+        "mean_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class HostThreads(Record):
+    """`threads` of a document."""
+
+    cores: int
+    running_us: float
+    waiting_us: float
+    all_running_us: float
+    all_waiting_us: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "running_us": real,
+        "waiting_us": real,
+        "all_running_us": real,
+        "all_waiting_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class EarlierMicroBatches(Record):
+    """`earlier_micro_batches` of a document."""
+
+    count: int
+    all_reduced: int
+    compute_us: float
+    exposed_us: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "compute_us": real,
+        "exposed_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class Workload(Imported):
     """What one rank, or several, computed in a step. Fields: docs/formats.md, *workload*."""
 
@@ -2246,6 +2304,9 @@ class Workload(Imported):
     samples_per_step: int | None
     activations: Activations | None
     torch: str | None
+    data_loading: DataLoading | None
+    threads: HostThreads | None
+    earlier_micro_batches: EarlierMicroBatches | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "parameters": each(Parameter.from_document),
@@ -2260,6 +2321,9 @@ class Workload(Imported):
         "ranks": each(RankRecording.from_document),
         "buffers": each(Buffer.from_document),
         "activations": Activations.from_document,
+        "data_loading": DataLoading.from_document,
+        "threads": HostThreads.from_document,
+        "earlier_micro_batches": EarlierMicroBatches.from_document,
     }
 
 

@@ -73,8 +73,11 @@ std::string recorded_steps(const RecordedToday& today, bool is_today, int digits
   if (!today.iterations) return (is_today ? "Today: recorded on " : "Recorded on ") + where;
   const StepSpread& spread = *today.iterations;
   const TimeUnit unit = unit_for(spread.median);
-  return fmt::format("{}: {} recorded on {} (median of {}, {}{} to {})",
-                     is_today ? "Today" : "Recorded", time_text(spread.median, digits), where,
+  const std::string last = today.micro_batches == 1
+                               ? ""
+                               : fmt::format("the last of {} micro-batches, ", today.micro_batches);
+  return fmt::format("{}: {} recorded on {} ({}median of {}, {}{} to {})",
+                     is_today ? "Today" : "Recorded", time_text(spread.median, digits), where, last,
                      counted(spread.steps, "step"),
                      spread.percentiles ? "10th to 90th percentile " : "",
                      time_number(spread.low, digits, unit), time_text(spread.high, digits, unit));

@@ -108,6 +108,7 @@ std::optional<RecordedToday> recorded_today(const Job& job) {
   today.torch = workload.torch;
   today.nccl = with.nccl;
   today.ranks = with.world_size;
+  today.micro_batches = micro_batches(workload);
   // NCCL's times say nothing of gloo's, nor the reverse.
   const bool same_backend = (with.nccl_kernels > 0) == (nccl_of(job.model()) != nullptr);
   today.comparable = same_backend && is_recorded_on(workload, job.cluster());

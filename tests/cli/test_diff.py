@@ -154,6 +154,51 @@ class Sides(unittest.TestCase):
         self.assertEqual(done.code, 0, done.err)
         self.assertAlmostEqual(json.loads(done.out)["change_us"], 500)
 
+    def test_options_in_ddp_logs_are_compared(self):
+        log = {"world_size": 2, "rank": 0, "bucket_cap_bytes": 26214400, "bucket_sizes": "1000", "broadcast_buffers": 0,
+               "find_unused_parameters": 0, "module_name": "ResNet", "backend_name": "nccl"}
+        with tempfile.TemporaryDirectory() as folder:
+            old, new = pathlib.Path(folder, "old.json"), pathlib.Path(folder, "new.json")
+            old.write_text(json.dumps(log))
+            new.write_text(json.dumps({**log, "broadcast_buffers": 1}))
+            slower = diff(f"{old},104ms", f"{new},120ms").json()
+            self.assertEqual(slower["causes"][0]["class"], "buffers_broadcast")
+            relieved = diff(f"{new},104ms", f"{old},120ms").json()
+            self.assertEqual(relieved["causes"][0]["class"], "unknown")
+            self.assertEqual(diff(old, new).json()["causes"][0]["class"], "buffers_broadcast")  # without times
+
+    def test_logs_are_compared_where_they_changed_most(self):
+        def rows(times):
+            return "".join(f"  {size}  {size // 4}  float  sum  -1  {us}  {size / us / 1000:.3f}  {size / us / 1000:.3f}  0  "
+                           f"{us}  {size / us / 1000:.3f}  {size / us / 1000:.3f}  0\n" for size, us in times)
+        with tempfile.TemporaryDirectory() as folder:
+            old, new = pathlib.Path(folder, "old.txt"), pathlib.Path(folder, "new.txt")
+            old.write_text(rows([(1 << 20, 71.0), (1 << 30, 10000.0)]))
+            new.write_text(rows([(1 << 20, 411.0), (1 << 30, 10010.0)]))
+            done = ddpsim("diff", f"{old}@1x2", f"{new}@1x2", "--json", "--max-slowdown", "3%")
+            self.assertEqual(done.code, 4)
+            answer = json.loads(done.out)
+            self.assertEqual(answer["after"]["all_reduce_bytes"], 1 << 20)
+            self.assertTrue(any("1048576 bytes changed most" in warning for warning in answer["warnings"]))
+            # Beside steps they say that the network is slower.
+            causes = diff(f"{old}@1x2,104ms", f"{new}@1x2,160ms").json()["causes"]
+        self.assertEqual(causes[0]["class"], "network_slower")
+        self.assertIn("alone takes", causes[0]["evidence"][0])
+
+    def test_what_tells_nothing_is_said_and_left(self):
+        with tempfile.TemporaryDirectory() as folder:
+            words, log = pathlib.Path(folder, "pip.txt"), pathlib.Path(folder, "train.log")
+            words.write_text("Package    Version\ntorch      2.13.0\n")
+            log.write_text("{'loss': 3.2}\n" + "step_time=0.120 s\n" * 4 +
+                           "[rank0]:node0:12:12 [0] NCCL INFO NCCL_P2P_LEVEL set by environment to LOC\n")
+            answer = diff("104ms", f"{words},120ms").json()
+            self.assertTrue(any("pip.txt is not used" in warning for warning in answer["warnings"]))
+            self.assertEqual(ddpsim("diff", "104ms", str(words)).code, 3)
+            trained = diff("104ms", log).json()
+        self.assertEqual(trained["causes"][0]["class"], "peer_to_peer_off")
+        self.assertAlmostEqual(trained["after"]["step_us"], 120000)
+        self.assertAlmostEqual(diff("4it/s", "2it/s").json()["change_us"], 250000)
+
     def test_samples_per_second_are_said_first(self):
         text = ddpsim("diff", "100ms", "110ms", "--batch", "32").out
         self.assertIn("320 samples/s per GPU", text)

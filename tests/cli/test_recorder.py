@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 from command import ROOT, answer, ddpsim
-from torch_python import ENVIRONMENT, python_with_torch, pythons_with_torch
+from torch_python import ENVIRONMENT, python_with_torch, pythons_with_torch, run_of
 
 HERE = pathlib.Path(__file__).resolve().parent
 RECORDER = ROOT / "traces" / "recorder" / "ddpsim_recorder.py"
@@ -19,7 +19,7 @@ PYTHON = python_with_torch("torchvision")
 
 
 def trainings(python, folder, cases, rank=0, world=1):
-    return subprocess.Popen([python, str(HERE / "recorder_trainings.py"), str(folder), *cases], text=True,
+    return subprocess.Popen([*run_of(python), str(HERE / "recorder_trainings.py"), str(folder), *cases], text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                             env={**ENVIRONMENT, "RANK": str(rank), "WORLD_SIZE": str(world)})
 

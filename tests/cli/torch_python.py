@@ -54,15 +54,22 @@ def under_every_torch(test):
     return each
 
 
+def run_of(python):
+    """In front of a script that trains, and its arguments."""
+    return [python, "-W", "ignore", "-X", "faulthandler", str(pathlib.Path(__file__).with_name("without_teardown.py"))]
+
+
 def run_ranks(python, script, folder, ranks, *more, expected=None, seconds=300, **environment):
     """What `script FOLDER RANK MORE…`, run once a rank beside each other, printed on each. Where one ends otherwise than `expected`
     (exit codes by rank, 0 each), or time is over, all end, and the error has what each said and where it was."""
     expected = expected or [0] * ranks
     running = []
+    for left in [*folder.glob("meeting*"), *folder.glob("store*")]:  # of the job before: who ends so takes no store down
+        left.unlink()
     for rank in range(ranks):
         with open(folder / f"said-{rank}", "w") as said, open(folder / f"told-{rank}", "w") as told:
-            running.append(subprocess.Popen([python, "-W", "ignore", "-X", "faulthandler", str(script), str(folder), str(rank),
-                                             *map(str, more)], env={**ENVIRONMENT, **environment}, stdout=told, stderr=said))
+            running.append(subprocess.Popen([*run_of(python), str(script), str(folder), str(rank), *map(str, more)],
+                                            env={**ENVIRONMENT, **environment}, stdout=told, stderr=said))
     until = time.monotonic() + seconds
     while any(process.poll() is None for process in running) and time.monotonic() < until and \
             all(process.poll() in (None, code) for process, code in zip(running, expected)):

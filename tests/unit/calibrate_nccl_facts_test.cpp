@@ -36,6 +36,9 @@ std::vector<FindingClass> changes_in(const std::string& before, const std::strin
   return kinds(find_changes(evidence_of(before), evidence_of(after)));
 }
 using Kinds = std::vector<FindingClass>;
+bool has_kind(const Kinds& kinds, FindingClass what) {
+  return std::ranges::count(kinds, what) > 0;
+}
 
 /// Two nodes of two GPUs, two NICs each, GPUDirect RDMA at both ends; PXN for the second ring.
 const std::string kSoundInfiniBand =
@@ -413,6 +416,80 @@ TEST_CASE("Two sides: the host's memory where peer-to-peer was") {
   CHECK(changes_in("n1:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\n",
                    "n1:1:2 [0] NCCL INFO Channel 00 : 0[0] -> 1[1] via SHM/direct/direct\n") ==
         Kinds{FindingClass::peer_to_peer_off});
+}
+
+TEST_CASE("Two sides: one rank's log against all ranks' is compared by that rank") {
+  const auto channel = [](int from, int to, const std::string& via) {
+    return "n1:1:2 [0] NCCL INFO Channel 00/0 : " + std::to_string(from) + "[0] -> " +
+           std::to_string(to) + "[0] " + via + "\n";
+  };
+  std::string all;
+  for (int rank = 0; rank < 4; ++rank)
+    all += channel(rank, rank + 4, "[send] via NET/IB/" + std::to_string(rank) + "/GDRDMA");
+  all += channel(0, 1, "via P2P/IPC") + channel(3, 2, "via SHM/direct/direct");
+  CHECK(changes_in(all, channel(0, 4, "[send] via NET/IB/0/GDRDMA")).empty());
+  CHECK(changes_in(all, channel(3, 2, "via SHM/direct/direct")).empty());
+  CHECK(changes_in(all, channel(0, 1, "via SHM/direct/direct")) ==
+        Kinds{FindingClass::peer_to_peer_off});
+  CHECK(changes_in(all, channel(2, 6, "[send] via NET/IB/2")) ==
+        Kinds{FindingClass::gpudirect_off, FindingClass::gpudirect_off});
+}
+
+TEST_CASE("Two sides: a NIC is the same whatever runs over it, and ports merged into one are") {
+  const auto job = [](const std::string& listed, int nic) {
+    return "n1:1:2 [0] NCCL INFO NET/IB : Using " + listed +
+           " ; OOB ib0:10.0.0.1<0>\nn1:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via "
+           "NET/IB/" +
+           std::to_string(nic) + "/GDRDMA\n";
+  };
+  CHECK(changes_in(job("[0]mlx5_0:1/IB/SHARP [1]mlx5_1:1/IB/SHARP", 0),
+                   job("[0]mlx5_0:1/IB [1]mlx5_1:1/IB", 0))
+            .empty());
+  CHECK(changes_in(job("[0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE", 0),
+                   job("[0]={[0] mlx5_0:1/RoCE, [1] mlx5_1:1/RoCE}", 0))
+            .empty());
+  CHECK(changes_in(job("[0]mlx5_0:1/IB [1]mlx5_1:1/IB", 0), job("[0]mlx5_0:1/IB", 0)) ==
+        Kinds{FindingClass::fewer_nics});
+}
+
+TEST_CASE("Two sides: libfabric over TCP where it had EFA") {
+  const auto job = [](const std::string& provider) {
+    return "n1:1:2 [0] NCCL INFO NET/OFI Selected Provider is " + provider +
+           "\nn1:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/AWS Libfabric/0\n";
+  };
+  CHECK(has_kind(changes_in(job("efa (found 4 nics)"), job("tcp;ofi_rxm (found 1 nics)")),
+                 FindingClass::socket_instead_of_ib));
+  CHECK(
+      has_kind(problems_in(job("tcp;ofi_rxm (found 1 nics)")), FindingClass::socket_instead_of_ib));
+  CHECK(changes_in(job("efa (found 4 nics)"), job("efa (found 1 nics)")) ==
+        Kinds{FindingClass::fewer_nics});
+  CHECK_FALSE(has_kind(problems_in(job("efa (found 4 nics)")), FindingClass::socket_instead_of_ib));
+}
+
+TEST_CASE("Two sides: a line that another cuts into says nothing") {
+  CHECK(problems_in("n1:1:2 [0] NCCL INFO NCCL_P2P_DISABLE set by environment to n2:1:2 [0] NCCL "
+                    "INFO Channel 00/0 : 0[0] -> 1[0] via P2P/IPC\n")
+            .empty());
+}
+
+TEST_CASE(
+    "Two sides: variables that NCCL lists begin and end, and values that cost nothing do not") {
+  const std::string began =
+      "n1:1:2 [0] NCCL INFO comm 0x1 rank 0 nRanks 16 nNodes 2 localRanks 8 localRank 0 MNNVL 0\n";
+  const auto with = [&](const std::string& setting) {
+    return began + "n1:1:2 [0] NCCL INFO " + setting + "\n";
+  };
+  CHECK(changes_in(began, with("NCCL_BUFFSIZE set by environment to 65536.")) ==
+        Kinds{FindingClass::environment_changed});
+  CHECK(changes_in(began, with("NCCL_P2P_DISABLE set by environment to 0.")).empty());
+  // By strtol "true" is no 1.
+  CHECK(changes_in(began, with("NCCL_P2P_DISABLE set by environment to true.")).empty());
+  CHECK(changes_in(began, with("NCCL_P2P_DISABLE set by environment to 1.")) ==
+        Kinds{FindingClass::peer_to_peer_off});
+  const auto gone = find_changes(evidence_of(with("NCCL_P2P_DISABLE set by environment to 1.")),
+                                 evidence_of(began));
+  REQUIRE(gone.size() == 1);
+  CHECK(gone.front().effect == FindingEffect::relieves);
 }
 
 TEST_CASE("findings: the page says of each class what tells it") {

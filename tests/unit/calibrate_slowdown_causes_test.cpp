@@ -114,6 +114,27 @@ TEST_CASE(
   CHECK(slowdown_causes(bare, evidence).front().what == "blocking_launches");
 }
 
+TEST_CASE("causes: what only helps slows nothing, what only costs makes nothing faster") {
+  const StepDifference slower = difference(step_alone({ms(100)}), step_alone({ms(150)}));
+  const StepDifference faster = difference(step_alone({ms(150)}), step_alone({ms(100)}));
+  SlowdownEvidence evidence;
+  evidence.changes = {{.what = FindingClass::mtu_unequal,
+                       .says = "the MTU was 1500 and is 9000",
+                       .place = "env:1",
+                       .effect = FindingEffect::relieves}};
+  CHECK(classes(slowdown_causes(slower, evidence)).front() == kUnknownCause);
+  CHECK_FALSE(has(classes(slowdown_causes(slower, evidence)), "mtu_unequal"));
+  CHECK(slowdown_causes(faster, evidence).front().what == "mtu_unequal");
+  CHECK(causes_of_findings(evidence).empty());
+  evidence.changes.front().effect = FindingEffect::costs;
+  CHECK(slowdown_causes(slower, evidence).front().what == "mtu_unequal");
+  CHECK_FALSE(has(classes(slowdown_causes(faster, evidence)), "mtu_unequal"));
+  // What may be harmless comes behind "unknown".
+  evidence.changes.front().doubtful = true;
+  CHECK(classes(slowdown_causes(slower, evidence)).front() == kUnknownCause);
+  CHECK(has(classes(slowdown_causes(slower, evidence)), "mtu_unequal"));
+}
+
 TEST_CASE("causes: what got faster is not put down to today's problems") {
   SlowdownEvidence evidence;
   evidence.now = {{FindingClass::socket_instead_of_ib, "sockets", "log:3"}};

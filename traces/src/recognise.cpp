@@ -180,8 +180,13 @@ Recognition recognise(std::string_view head, bool whole) {
   }
   const std::string_view text = without_leading_space(head);
   if (text.empty()) return other(whole ? "an empty file" : "white space", kHowToRecord);
-  if (text.front() == '{') return recognise_object(text);
-  if (text.front() == '[') return {Recognition::Kind::profiler_trace, "", ""};
+  // A log may begin with either: "[rank0]: …", "{'loss': 2.3}".
+  const std::string_view inside = without_leading_space(text.substr(1));
+  const char next = inside.empty() ? '\0' : inside.front();
+  if (text.front() == '{' && (next == '"' || next == '}' || next == '\0'))
+    return recognise_object(text);
+  if (text.front() == '[' && (next == '{' || next == ']' || next == '\0'))
+    return {Recognition::Kind::profiler_trace, "", ""};
   if (auto known = recognise_text(text)) return *known;
   if (text.front() == '<') return other("HTML or XML", kHowToRecord);
   if (contains(head, "busbw") || contains(head, "nccl-tests") || contains(head, "# nThread")) {

@@ -50,7 +50,10 @@ bool take_environment_line(std::string_view line, const std::string& place,
 std::vector<Finding> environment_problems(const EnvironmentFacts& facts, const NcclFacts& nccl);
 /// Variables whose value is another, also from and to absent where both sides list their environment. What
 /// `environment_problems` says of the new side is not said twice.
+/// `by_nccl`: both sides' logs name every variable that NCCL read.
 std::vector<Finding> environment_changes(const EnvironmentFacts& before,
-                                         const EnvironmentFacts& after);
+                                         const EnvironmentFacts& after, bool by_nccl = false);
+/// Whether a rule says that this value of it costs; absent where no rule is of that variable.
+std::optional<bool> value_costs(std::string_view name, std::string_view value);
 
 }  // namespace ddpsim

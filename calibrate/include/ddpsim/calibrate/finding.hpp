@@ -73,10 +73,19 @@ std::string_view name_of(FindingClass what);
 /// All of them, in the order above.
 std::vector<FindingClass> finding_classes();
 
+/// What it does to a step, of a change against before.
+enum class FindingEffect {
+  either,   ///< nothing tells
+  costs,    ///< it makes no step shorter
+  relieves  ///< it makes no step longer
+};
+
 struct Finding {
   FindingClass what = FindingClass::nccl_error;
   std::string says;   ///< one sentence: what is so, what it costs, what to do
   std::string place;  ///< "nccl.log:12", or the variable's name; never empty
+  FindingEffect effect = FindingEffect::either;
+  bool doubtful = false;  ///< it may be harmless, as its sentence says
   bool operator==(const Finding&) const = default;
 };
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,6 +35,13 @@ struct NcclNetEnd {
 struct NcclHostNet {
   int sends_with = 0, sends_without = 0;  ///< with and without GPUDirect RDMA
   int receives_with = 0, receives_without = 0;
+};
+
+/// Channels as one rank prints them: two sides are compared by ranks that both have, since a job may log one alone.
+struct NcclRankLines {
+  int with_gpudirect = 0, without = 0;         ///< ends over the network
+  std::set<std::pair<std::string, int>> nics;  ///< host and index
+  int peer_to_peer = 0, shared_memory = 0;     ///< inside the node
 };
 
 /// Of the communicator with most ranks.
@@ -66,9 +74,14 @@ struct NcclFacts {
   /// By channel, from rank, to rank.
   std::map<std::pair<int, std::pair<int, int>>, NcclNetEnd> sends, receives;
   std::map<std::string, NcclHostNet> hosts;
+  std::map<int, NcclRankLines> ranks;               ///< that printed channels
   std::map<std::string, std::vector<int>> nic_use;  ///< by host: channel ends on each NIC index
   std::map<std::string, std::vector<std::string>>
-      nics;                                   ///< by host: "mlx5_0:1/IB" of "NET/IB : Using …"
+      nics;  ///< by host: "mlx5_0:1/IB" of "NET/IB : Using …"
+  bool merged_nics =
+      false;  ///< several ports under one index (2.20 on): numbers of NICs are others
+  std::optional<NotedWord> provider;          ///< of libfabric: "efa", "tcp;ofi_rxm"
+  std::optional<int> provider_nics;           ///< "(found 4 nics)"
   std::vector<NotedWord> interfaces;          ///< of "NET/Socket : Using …"
   std::optional<std::string> no_ib_device;    ///< place of "NET/IB : No device found"
   std::optional<NotedWord> ib_not_opened;     ///< a device that is there and could not be opened
@@ -94,6 +107,9 @@ struct NcclFacts {
   bool sends_beside_sockets() const;
   const NcclCommunicator* largest() const;
 };
+
+/// Of libfabric's providers those over TCP: "tcp", "tcp;ofi_rxm", "sockets".
+bool goes_over_tcp(const NotedWord& provider);
 
 /// Reads lines in their order; threads of several ranks may alternate.
 class NcclLineReader {

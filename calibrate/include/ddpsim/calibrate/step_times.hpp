@@ -9,6 +9,9 @@
 
 namespace ddpsim {
 
+/// The message about a text that holds none.
+inline constexpr const char* kNoStepTime = "no step time was found in it";
+
 /// One or more, each above zero.
 struct MeasuredSteps {
   std::vector<Duration> steps;  ///< in the order of the file

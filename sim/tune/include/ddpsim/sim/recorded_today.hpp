@@ -34,8 +34,9 @@ struct RecordedToday {
   bool waits_apart = false;             ///< … or, of joined ranks, the transfer alone
   std::size_t steps = 1;                ///< recorded, with all-reduces of these bytes
   std::optional<StepSpread>
-      iterations;    ///< how the recorded steps vary; absent where fewer than two are known
-  int channels = 0;  ///< of its all-reduces; 0 where not recorded
+      iterations;         ///< how the recorded steps vary; absent where fewer than two are known
+  int micro_batches = 1;  ///< of a step, of which these are the last
+  int channels = 0;       ///< of its all-reduces; 0 where not recorded
   int predicted_channels = 0;  ///< 0 where nothing chooses them
   /// As many ranks of the same GPU as here: recorded and predicted times are of the same work.
   bool comparable = false;
