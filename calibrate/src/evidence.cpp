@@ -53,7 +53,8 @@ bool lists_variables(const Evidence& evidence) {
   const EnvironmentVariable* of = evidence.environment.find("NCCL_DEBUG_SUBSYS");
   const bool printed = of == nullptr || of->value.find("ENV") != std::string::npos ||
                        of->value.find("ALL") != std::string::npos;
-  return printed && !evidence.nccl.communicators.empty();
+  // An excerpt may lack them: its beginning, the version, and a communicator stand on both sides of where they are.
+  return printed && !evidence.nccl.versions.empty() && !evidence.nccl.communicators.empty();
 }
 
 /// Ranks that write to one file cut into each other's lines: what such a line says is of neither.

@@ -475,6 +475,7 @@ TEST_CASE("Two sides: a line that another cuts into says nothing") {
 TEST_CASE(
     "Two sides: variables that NCCL lists begin and end, and values that cost nothing do not") {
   const std::string began =
+      "n1:1:2 [0] NCCL INFO NCCL version 2.21.5+cuda12.4\n"
       "n1:1:2 [0] NCCL INFO comm 0x1 rank 0 nRanks 16 nNodes 2 localRanks 8 localRank 0 MNNVL 0\n";
   const auto with = [&](const std::string& setting) {
     return began + "n1:1:2 [0] NCCL INFO " + setting + "\n";
