@@ -96,7 +96,14 @@ class Changes {
  private:
   void add(std::string what, std::string says, std::vector<StepPart> lengthens,
            bool version = false) {
-    changes_.push_back({std::move(what), std::move(says), std::move(lengthens), version});
+    changes_.push_back({.what = std::move(what),
+                        .says = std::move(says),
+                        .lengthens = std::move(lengthens),
+                        .version = version});
+  }
+  /// The last one's: what is there now costs, or what was there before did.
+  void costs(bool now) {
+    changes_.back().effect = now ? FindingEffect::costs : FindingEffect::relieves;
   }
   void text(std::string_view name, const std::string& before, const std::string& now,
             std::string_view what, std::vector<StepPart> lengthens, bool version = false) {
@@ -150,11 +157,13 @@ void Changes::machine() {
                     old.wire ? name_of(*old.wire) : "the gradients' type",
                     with.wire ? name_of(*with.wire) : "the gradients' type"),
         {StepPart::all_reduce_transfer, part_of(copies), part_of(hooks)});
-  if (old.sync_batchnorm != with.sync_batchnorm && old.ddp_hooks && with.ddp_hooks)
+  if (old.sync_batchnorm != with.sync_batchnorm && old.ddp_hooks && with.ddp_hooks) {
     add(std::string(name_of(FindingClass::sync_batchnorm)),
         with.sync_batchnorm ? "SyncBatchNorm exchanges statistics now, and did not before"
                             : "SyncBatchNorm exchanged statistics before, and does not now",
         lengthened_by(FindingClass::sync_batchnorm));
+    costs(with.sync_batchnorm);
+  }
 }
 
 void Changes::buckets() {
@@ -214,21 +223,16 @@ void Changes::options() {
   const auto take = [&](const std::string& option, bool added) {
     const auto is = [&](std::string_view name) { return option.starts_with(name); };
     const std::string says = fmt::format("{} {}", option, added ? "was added" : "was left out");
-    if (is("--find-unused-parameters"))
-      add(std::string(name_of(FindingClass::find_unused_parameters)), says,
-          lengthened_by(FindingClass::find_unused_parameters));
-    else if (is("--no-broadcast-buffers"))
-      add(std::string(name_of(FindingClass::buffers_broadcast)), says,
-          lengthened_by(FindingClass::buffers_broadcast));
-    else if (is("--gradient-as-bucket-view"))
-      add(std::string(name_of(FindingClass::bucket_views_off)), says,
-          lengthened_by(FindingClass::bucket_views_off));
-    else if (is("--bucket-cap") || is("--first-bucket"))
-      add(std::string(name_of(FindingClass::bucket_sizes)), says,
-          lengthened_by(FindingClass::bucket_sizes));
-    else
-      add(std::string(name_of(FindingClass::data_parallel_changed)), says,
-          lengthened_by(FindingClass::data_parallel_changed));
+    const FindingClass what = is("--find-unused-parameters") ? FindingClass::find_unused_parameters
+                              : is("--no-broadcast-buffers") ? FindingClass::buffers_broadcast
+                              : is("--gradient-as-bucket-view") ? FindingClass::bucket_views_off
+                              : is("--bucket-cap") || is("--first-bucket")
+                                  ? FindingClass::bucket_sizes
+                                  : FindingClass::data_parallel_changed;
+    add(std::string(name_of(what)), says, lengthened_by(what));
+    if (what == FindingClass::find_unused_parameters) costs(added);
+    if (what == FindingClass::buffers_broadcast || what == FindingClass::bucket_views_off)
+      costs(!added);
   };
   for (const std::string& option : has)
     if (!had.contains(option)) take(option, true);

@@ -236,6 +236,10 @@ class Ranking {
   bool refuted(std::string_view what, StepPart part) const {
     return what == name_of(FindingClass::host_threads) && part != kInput && evidence_.threads_known;
   }
+  /// What only helps slows nothing, what only costs makes nothing faster.
+  bool cannot_be(FindingEffect effect) const {
+    return effect == (sign_ > 0 ? FindingEffect::relieves : FindingEffect::costs);
+  }
   bool was_there(const Finding& finding) const {
     return std::ranges::count(evidence_.before, finding.what, &Finding::what) > 0;
   }
@@ -257,7 +261,7 @@ class Ranking {
 
 void Ranking::add_findings() {
   const auto take = [&](const Finding& finding) {
-    if (finding.effect == (sign_ > 0 ? FindingEffect::relieves : FindingEffect::costs)) return;
+    if (cannot_be(finding.effect)) return;
     const std::vector<StepPart> parts = lengthened_by(finding.what);
     // What no row tells a finding may be: its mechanism is seen, its share is not.
     const double of_rows = share(parts) + (parts.empty() ? 0 : unexplained());
@@ -275,6 +279,7 @@ void Ranking::add_findings() {
 
 void Ranking::add_settings() {
   for (const SettingChange& setting : evidence_.settings) {
+    if (cannot_be(setting.effect)) continue;
     double of_rows = share(setting.lengthens) + (setting.lengthens.empty() ? 0 : unexplained());
     if (setting.at_most && all_ > 0)
       of_rows = std::min(of_rows, setting.at_most->microseconds() / all_);

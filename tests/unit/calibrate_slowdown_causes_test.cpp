@@ -196,6 +196,26 @@ TEST_CASE("settings: accumulation, hooks and SyncBatchNorm, as recorded") {
   CHECK(has(classes(setting_changes(before, now)), "accumulation_changed"));
 }
 
+TEST_CASE("settings: an option that can only help slows nothing") {
+  Workload before, now;
+  before.recorded_with.ddp_hooks = now.recorded_with.ddp_hooks = true;
+  before.provenance = {{"ddp_options", "--find-unused-parameters"}};
+  now.provenance = {{"ddp_options", "--no-broadcast-buffers --gradient-as-bucket-view"}};
+  const auto named = [](const Workload& old, const Workload& is) {
+    SlowdownEvidence evidence;
+    evidence.settings = setting_changes(old, is);
+    CHECK(evidence.settings.size() == 3);
+    const StepDifference slower = difference(step_alone({ms(100)}), step_alone({ms(150)}));
+    const auto causes = classes(slowdown_causes(slower, evidence));
+    return std::ranges::count_if(causes, [](const std::string& what) {
+      return what == "find_unused_parameters" || what == "buffers_broadcast" ||
+             what == "bucket_views_off";
+    });
+  };
+  CHECK(named(before, now) == 0);
+  CHECK(named(now, before) == 3);
+}
+
 TEST_CASE("settings: threads that wait for a core explain as much as they wait") {
   Workload before, now;
   before.gpu = now.gpu = "V100";

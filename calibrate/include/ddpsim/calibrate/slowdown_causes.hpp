@@ -44,6 +44,7 @@ struct SettingChange {
   std::string says;
   std::vector<StepPart> lengthens;  ///< rows it can change; empty: any
   bool version = false;
+  FindingEffect effect = FindingEffect::either;
   std::optional<Duration> at_most;  ///< of a step, where it was measured what it can have cost
 };
 
