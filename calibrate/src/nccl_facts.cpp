@@ -163,15 +163,6 @@ void take_plugin_line(std::string_view said, const std::string& place, NcclFacts
   }
 }
 
-void count_nic(const std::string& host, std::string_view index, NcclFacts& facts) {
-  const auto nic = leading_number<int>(index);
-  if (!nic || *nic < 0 || *nic >= 64) return;
-  if (facts.nic_use.size() >= kMostHosts && !facts.nic_use.contains(host)) return;
-  std::vector<int>& use = facts.nic_use[host];
-  if (use.size() <= static_cast<std::size_t>(*nic)) use.resize(static_cast<std::size_t>(*nic) + 1);
-  ++use[static_cast<std::size_t>(*nic)];
-}
-
 NcclRankLines* rank_lines(int rank, NcclFacts& facts) {
   if (facts.ranks.size() >= kMostThreads && !facts.ranks.contains(rank)) return nullptr;
   return &facts.ranks[rank];
@@ -187,7 +178,6 @@ void take_net_end(const Hop& hop, std::string_view path, const Head& head, const
   const bool gpudirect = path.find("/GDRDMA") != std::string_view::npos;
   const std::size_t slash = path.find('/');
   std::string network = legible(path.substr(0, slash), 60);
-  if (slash != std::string_view::npos) count_nic(head.host, path.substr(slash + 1), facts);
   if (NcclRankLines* rank = rank_lines(hop.receives ? hop.to : hop.from, facts)) {
     ++(gpudirect ? rank->with_gpudirect : rank->without);
     const auto nic = slash == std::string_view::npos ? std::nullopt

@@ -129,7 +129,7 @@ TEST_CASE(
       "NCCL version 2.4.8+cuda10.1\n");
   CHECK(old.nccl.networks == std::map<std::string, int>{{"IB", 1}});
   CHECK(old.nccl.hosts.at("n1").receives_with == 1);
-  CHECK(old.nccl.nic_use.at("n1") == std::vector<int>{0, 1});
+  CHECK(old.nccl.ranks.at(0).nics == std::set<std::pair<std::string, int>>{{"n1", 1}});
   CHECK(old.nccl.shared_memory == 1);
   const Evidence rccl = evidence_of(
       "n1:7:9 [1] NCCL INFO Channel 01/0 : 6[202000] -> 1[102000] [receive] via NET/AWS "

@@ -74,8 +74,7 @@ struct NcclFacts {
   /// By channel, from rank, to rank.
   std::map<std::pair<int, std::pair<int, int>>, NcclNetEnd> sends, receives;
   std::map<std::string, NcclHostNet> hosts;
-  std::map<int, NcclRankLines> ranks;               ///< that printed channels
-  std::map<std::string, std::vector<int>> nic_use;  ///< by host: channel ends on each NIC index
+  std::map<int, NcclRankLines> ranks;  ///< that printed channels
   std::map<std::string, std::vector<std::string>>
       nics;  ///< by host: "mlx5_0:1/IB" of "NET/IB : Using …"
   bool merged_nics =
