@@ -128,7 +128,7 @@ void DifferenceText::verdict() {
       first += "; where, these two do not tell";
     first += '.';
   }
-  text_ += bold(wrapped(first, style_.width, 0), style_);
+  text_ += bold(first + '\n', style_);  // one line, which --quiet prints alone
 }
 
 void DifferenceText::sides() {
