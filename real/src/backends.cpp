@@ -44,7 +44,7 @@ constexpr BackendEntry kBackends[] = {
 #ifdef DDPSIM_WITH_CUDA
         .refuses = cuda_nccl_refuses,
         .make = make_cuda_nccl,
-        .require_machine = require_cuda,
+        .require_machine = require_cuda_nccl,
 #else
         .missing = "nvcc and NCCL were not found when this was built; the CUDA toolkit (11.8 to "
                    "13) and libnccl-dev bring them",

@@ -53,6 +53,6 @@ std::string cuda_nccl_refuses(const Workload& workload, const DdpOptions& option
 std::unique_ptr<RealBackend> make_cpu_gloo(StoreClient& store, const BackendSetting& setting);
 std::unique_ptr<RealBackend> make_c10d_gloo(StoreClient& store, const BackendSetting& setting);
 std::unique_ptr<RealBackend> make_cuda_nccl(StoreClient& store, const BackendSetting& setting);
-void require_cuda(const World& world);
+void require_cuda_nccl(const World& world);
 
 }  // namespace ddpsim

@@ -57,17 +57,6 @@ void cast_on(cudaStream_t stream, Region from, Region to) {
                  "casting a bucket");
 }
 
-void require_cuda(const World& world) {
-  int count = 0;
-  const cudaError_t status = cudaGetDeviceCount(&count);
-  if (status != cudaSuccess || count == 0)
-    throw Unavailable(fmt::format("no GPU to run on: {}", status == cudaSuccess
-                                                              ? "CUDA finds none"
-                                                              : cudaGetErrorString(status)));
-  if (const GpuChoice choice = choose_gpu(world, count); !choice.problem.empty())
-    throw Unavailable(choice.problem);
-}
-
 EventPool::~EventPool() {
   for (const cudaEvent_t event : events_) cudaEventDestroy(event);
 }

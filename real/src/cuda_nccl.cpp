@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "backends.hpp"
 #include "cuda_device.hpp"
 #include "gpu_choice.hpp"
@@ -42,6 +44,25 @@ class WatchedDevice : public CudaDevice {
 
 }  // namespace
 
+void require_cuda_nccl(const World& world) {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status != cudaSuccess || count == 0)
+    throw Unavailable(fmt::format("no GPU to run on: {}", status == cudaSuccess
+                                                              ? "CUDA finds none"
+                                                              : cudaGetErrorString(status)));
+  const bool shared = ranks_may_share_gpus();
+  if (const GpuChoice choice = choose_gpu(world, count, shared); !choice.problem.empty())
+    throw Unavailable(choice.problem);
+  int nccl = 0;
+  ncclGetVersion(&nccl);
+  constexpr int kFirstToShare = 23000;
+  if (shared && nccl < kFirstToShare)
+    throw Unavailable(
+        "NCCL_MULTI_RANK_GPU_ENABLE is set, but only NCCL 2.30 and later let ranks share a GPU. "
+        "Load a newer NCCL (LD_LIBRARY_PATH), or unset the variable.");
+}
+
 std::string cuda_nccl_refuses(const Workload& workload, const DdpOptions& options) {
   return cannot_reduce(workload, options, CudaDevice::refuses).value_or("");
 }
@@ -49,9 +70,11 @@ std::string cuda_nccl_refuses(const Workload& workload, const DdpOptions& option
 std::unique_ptr<RealBackend> make_cuda_nccl(StoreClient& store, const BackendSetting& setting) {
   int visible = 0;
   require_success(cudaGetDeviceCount(&visible), "counting GPUs");
-  auto device = std::make_unique<WatchedDevice>(choose_gpu(setting.world, visible).gpu,
+  const bool shared = ranks_may_share_gpus();
+  auto device = std::make_unique<WatchedDevice>(choose_gpu(setting.world, visible, shared).gpu,
                                                 setting.clock, setting.busy_compute);
-  require_gpus_apart(store, setting.world.rank, setting.world.ranks, device->bus_id(), boot_id());
+  if (!shared)
+    require_gpus_apart(store, setting.world.rank, setting.world.ranks, device->bus_id(), boot_id());
   auto communicator = std::make_unique<NcclCommunicator>(store, *device, setting.world.rank,
                                                          setting.world.ranks, setting.timeout);
   device->watch(*communicator);

@@ -2,12 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 namespace ddpsim {
 
-GpuChoice choose_gpu(const World& world, int visible) {
+bool ranks_may_share_gpus() {
+  const char* text = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+  return text != nullptr && std::strtoll(text, nullptr, 0) != 0;  // as NCCL reads a number
+}
+
+GpuChoice choose_gpu(const World& world, int visible, bool shared) {
   if (visible <= 0) return {.gpu = 0, .problem = "no GPU to run on: this process sees none"};
   if (!world.local_rank_known) return {};
   if (world.local_rank < visible) return {.gpu = world.local_rank, .problem = ""};
+  if (shared) return {.gpu = world.local_rank % visible, .problem = ""};
   if (world.launched && visible == world.ranks_of_process)
     return {.gpu = world.index_in_process, .problem = ""};
   return {.gpu = 0,

@@ -82,7 +82,7 @@ TEST_CASE("real gpu choice: what a launcher tells, and what it leaves to be foun
 
 TEST_CASE("real gpu choice: where all GPUs of a host are seen, the local rank's") {
   for (int local = 0; local < 8; ++local) {
-    const GpuChoice choice = choose_gpu(launched(local), 8);
+    const GpuChoice choice = choose_gpu(launched(local), 8, false);
     CHECK(choice.problem == "");
     CHECK(choice.gpu == local);
   }
@@ -90,7 +90,7 @@ TEST_CASE("real gpu choice: where all GPUs of a host are seen, the local rank's"
 
 TEST_CASE("real gpu choice: a task that is shown one GPU takes it, whatever its local rank") {
   for (int local = 0; local < 8; ++local) {
-    const GpuChoice choice = choose_gpu(launched(local), 1);
+    const GpuChoice choice = choose_gpu(launched(local), 1, false);
     CHECK(choice.problem == "");
     CHECK(choice.gpu == 0);
   }
@@ -100,32 +100,51 @@ TEST_CASE(
     "real gpu choice: a process of several ranks that is shown as many GPUs as those are its own") {
   const std::vector<World> ranks = ranks_of_process(launched(1), 4);  // local ranks 4 to 7
   for (int i = 0; i < 4; ++i) {
-    CHECK(choose_gpu(ranks[static_cast<std::size_t>(i)], 4).gpu == i);
-    CHECK(choose_gpu(ranks[static_cast<std::size_t>(i)], 4).problem == "");
-    CHECK(choose_gpu(ranks[static_cast<std::size_t>(i)], 8).gpu == 4 + i);
+    CHECK(choose_gpu(ranks[static_cast<std::size_t>(i)], 4, false).gpu == i);
+    CHECK(choose_gpu(ranks[static_cast<std::size_t>(i)], 4, false).problem == "");
+    CHECK(choose_gpu(ranks[static_cast<std::size_t>(i)], 8, false).gpu == 4 + i);
   }
-  CHECK(choose_gpu(ranks[0], 1).problem != "");
+  CHECK(choose_gpu(ranks[0], 1, false).problem != "");
 }
 
 TEST_CASE(
     "real gpu choice: ranks forked here share what this process sees: one GPU is not two ranks' "
     "own") {
-  CHECK(choose_gpu({.rank = 1, .ranks = 2, .local_rank = 1, .token = ""}, 1).problem ==
+  CHECK(choose_gpu({.rank = 1, .ranks = 2, .local_rank = 1, .token = ""}, 1, false).problem ==
         "local rank 1 has no GPU of its own: its process sees 1");
+}
+
+TEST_CASE("real gpu choice: ranks that may share GPUs take those they see in turn") {
+  for (int local = 0; local < 4; ++local) {
+    const GpuChoice choice =
+        choose_gpu({.rank = local, .ranks = 4, .local_rank = local, .token = ""}, 2, true);
+    CHECK(choice.problem == "");
+    CHECK(choice.gpu == local % 2);
+  }
+  CHECK(choose_gpu(launched(0), 0, true).problem != "");
+}
+
+TEST_CASE("real gpu choice: NCCL's own switch says whether ranks may share GPUs") {
+  CHECK_FALSE(ranks_may_share_gpus());
+  for (const auto& [text, shared] :
+       std::map<std::string, bool>{{"0", false}, {"1", true}, {"no", false}}) {
+    const Environment set({{"NCCL_MULTI_RANK_GPU_ENABLE", text}});
+    CHECK(ranks_may_share_gpus() == shared);
+  }
 }
 
 TEST_CASE(
     "real gpu choice: fewer GPUs than local ranks are refused, and how to show them is said") {
-  const std::string problem = choose_gpu(launched(2), 2).problem;
+  const std::string problem = choose_gpu(launched(2), 2, false).problem;
   CHECK(problem.starts_with("local rank 2 has no GPU of its own: its process sees 2. "));
   CHECK(problem.find("--gpus-per-task=1") != std::string::npos);
-  CHECK(choose_gpu(launched(0), 0).problem != "");
+  CHECK(choose_gpu(launched(0), 0, false).problem != "");
 }
 
 TEST_CASE("real gpu choice: a local rank that nobody told is found among the ranks of the host") {
   World unknown = launched(0);
   unknown.local_rank_known = false;
-  CHECK(choose_gpu(unknown, 2).problem == "");
+  CHECK(choose_gpu(unknown, 2, false).problem == "");
 
   const std::vector<std::string> hosts = {"a", "b", "a", "b", "a"};
   const int ranks = static_cast<int>(hosts.size());

@@ -2,6 +2,7 @@
 #include <nccl.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <vector>
@@ -23,6 +24,12 @@ struct ncclComm {
 namespace {
 
 constexpr char kIdFormat[] = "simulated %ld";
+
+/// As NCCL reads it, from 2.30 on.
+bool ranks_may_share_gpus() {
+  const char* text = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+  return text != nullptr && std::strtoll(text, nullptr, 0) != 0;
+}
 
 Communicator& communicator_of(ncclComm_t handle) {
   return machine().communicators[handle->communicator];
@@ -145,8 +152,8 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* handle, int ranks, ncclUniqueId 
   communicator.ranks = ranks;
   communicator.devices[rank] = physical_device() + 1;
   for (int other = 0; other < ranks; ++other)
-    if (other != rank &&
-        communicator.devices[other] == communicator.devices[rank]) {  // duplicate GPU
+    if (other != rank && communicator.devices[other] == communicator.devices[rank] &&
+        !ranks_may_share_gpus()) {  // duplicate GPU
       for (int& error : communicator.async_error) error = ncclInvalidUsage;
       return ncclInvalidUsage;
     }

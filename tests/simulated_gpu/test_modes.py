@@ -133,6 +133,10 @@ class Modes(OnSimulatedGpu):
                 f"ddpsim-real: rank 0: ranks 0 and 1 have the same GPU, 0000:{bus}:00.0 of one host: show each a GPU of its own "
                 "(LOCAL_RANK, CUDA_VISIBLE_DEVICES, srun --gpus-per-task)\n", 1), ("", 1)])
 
+    def test_two_ranks_share_one_gpu_where_nccl_is_told_to_allow_it(self):
+        self.run_well("--ranks", "2", "-o", "shared", *SHORT, SIMULATED_GPU_DEVICES=1, NCCL_MULTI_RANK_GPU_ENABLE=1)
+        self.assertEqual(json.loads((self.folder / "shared/measurement.json").read_text(encoding="utf-8"))["ranks"], 2)
+
     def test_a_peer_that_dies_is_noticed_in_time_and_by_a_host_in_a_full_queue(self):
         for out, variables in (("short", {"SIMULATED_GPU_DIE": "1:9"}), ("full", {"SIMULATED_GPU_DIE": "1:30", "SIMULATED_GPU_QUEUE": 200})):
             steps = ("--iterations", "60") if out == "full" else ()
