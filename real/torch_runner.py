@@ -253,7 +253,9 @@ def parse():
     parser.add_argument("--iterations", type=int, default=9)
     parser.add_argument("--comm-hook", choices=list(WIRE_DTYPES), default="none",
                         help="fp16_compress_hook or bf16_compress_hook of default_hooks.py")
-    parser.add_argument("--gpu", action="store_true", help="NCCL, one GPU per rank")
+    parser.add_argument("--gpu", action="store_true",
+                        help="tensors on the rank's own GPU; several share one where NCCL_MULTI_RANK_GPU_ENABLE=1 or gloo carries them")
+    parser.add_argument("--collectives", choices=["nccl", "gloo"], help="absent: NCCL with --gpu, gloo without")
     parser.add_argument("-o", "--output", required=True)
     # lab.py calls every program alike
     parser.add_argument("--backend", help=argparse.SUPPRESS)
@@ -267,16 +269,21 @@ def main():
         sys.exit("torch_runner: no GPU to run on")
     workload = json.loads(pathlib.Path(arguments.workload).read_text(encoding="utf-8"))
     torch.set_num_threads(1)
-    dist.init_process_group("nccl" if arguments.gpu else "gloo")
-    device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0))) if arguments.gpu else torch.device("cpu")
+    collectives = arguments.collectives or ("nccl" if arguments.gpu else "gloo")
+    device = torch.device("cpu")
     if arguments.gpu:
+        gpu = int(os.environ.get("LOCAL_RANK", 0))
+        if os.environ.get("NCCL_MULTI_RANK_GPU_ENABLE", "0") != "0" or collectives == "gloo":
+            gpu %= torch.cuda.device_count()  # ranks may share one
+        device = torch.device("cuda", gpu)
         torch.cuda.set_device(device)
+    dist.init_process_group(collectives)
     setup = {"program": "torch_runner.py", "command": "torch_runner.py " + " ".join(sys.argv[1:]),
              "workload": workload.get("name", ""), "backend": "torch", "ranks": str(dist.get_world_size()),
              "iterations": f"{arguments.iterations} after {arguments.warmup}", "torch_rules": torch.__version__,
              "device": torch.cuda.get_device_name(device) if arguments.gpu else "CPU; compute is a timed wait",
              "kernel": f"{platform.system()} {platform.release()} {platform.machine()}",
-             "communication": "NCCL " + ".".join(map(str, torch.cuda.nccl.version())) if arguments.gpu
+             "communication": "NCCL " + ".".join(map(str, torch.cuda.nccl.version())) if collectives == "nccl"
              else f"ProcessGroupGloo of PyTorch {torch.__version__}"}
     if arguments.comm_hook != "none":
         setup["comm_hook"] = f"{arguments.comm_hook}_compress_hook"

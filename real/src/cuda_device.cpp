@@ -72,6 +72,7 @@ std::size_t EventPool::record(cudaStream_t stream) {
 
 CudaDevice::CudaDevice(int index, HostClock clock, bool busy) : index_(index), clock_(clock) {
   require_success(cudaSetDevice(index), "choosing the GPU");
+  require_kernel(ddpsim_load_kernels(), "loading kernels");
   require_success(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream");
   require_success(cudaEventCreate(&zero_), "creating an event");
   require_success(cudaDeviceGetAttribute(&processors_, cudaDevAttrMultiProcessorCount, index),

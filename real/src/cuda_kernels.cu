@@ -100,9 +100,33 @@ int launch_cast(void* stream, const void* from, void* to, int64_t elements) {
   return cudaGetLastError();
 }
 
+/// The first failure of asking for each kernel's attributes, for which CUDA must load it.
+template <typename... Kernels>
+cudaError_t load(Kernels... kernels) {
+  cudaFuncAttributes attributes;
+  cudaError_t status = cudaSuccess;
+  for (const void* kernel : {reinterpret_cast<const void*>(kernels)...})
+    if (status == cudaSuccess) status = cudaFuncGetAttributes(&attributes, kernel);
+  return status;
+}
+
+template <typename T>
+cudaError_t load_of_type() {
+  return load(scale<T>, add<T>, set<T>);
+}
+
 }  // namespace
 
 extern "C" {
+
+int ddpsim_load_kernels(void) {
+  for (const cudaError_t status : {load(spin, work), load_of_type<float>(), load_of_type<double>(),
+                                   load_of_type<__half>(), load_of_type<__nv_bfloat16>(),
+                                   load(cast<float, __half>, cast<float, __nv_bfloat16>,
+                                        cast<__half, float>, cast<__nv_bfloat16, float>)})
+    if (status != cudaSuccess) return status;
+  return cudaSuccess;
+}
 
 int ddpsim_spin(void* stream, int64_t nanoseconds) {
   if (nanoseconds <= 0) return cudaSuccess;

@@ -17,6 +17,9 @@ enum ddpsim_type {
   DDPSIM_BFLOAT16 = 3
 };
 
+/* Loads every kernel onto the current GPU. CUDA otherwise loads a kernel at its first launch, which may wait for all that
+ * runs on the GPU: a collective there may itself wait for that launch's rank. */
+int ddpsim_load_kernels(void);
 /* The stream is busy for this long, by the GPU's own nanosecond clock; one thread block, so nothing else is kept out. */
 int ddpsim_spin(void* stream, int64_t nanoseconds);
 /* A fixed amount of work on `blocks` thread blocks, each of whose threads reads and writes so many elements of `scratch`

@@ -46,6 +46,12 @@ cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* function) {
   return cudaSuccess;
 }
 
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* function) {
+  if (!process().kernels.contains(function)) return cudaErrorInvalidDeviceFunction;
+  *attributes = {};
+  return cudaSuccess;
+}
+
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, std::size_t shared_bytes,
                                      cudaStream_t stream) {
   shape = {grid, block, shared_bytes, stream};

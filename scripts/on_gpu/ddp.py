@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""PyTorch's DistributedDataParallel in the same place: two ranks on one GPU, the same workloads and caps as our reducer's.
+
+NCCL carries it where the newer NCCL takes PyTorch's place for it and two ranks may share the GPU; else gloo with tensors on the GPU."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import command
+from programs import Programs, SHARES_A_GPU
+from reducer import TINY, WORKLOADS
+
+RUNNER = pathlib.Path(__file__).resolve().parents[2] / "real/torch_runner.py"
+CAPS = "1,25,100"
+
+
+def environment(programs, collectives):
+    """PyTorch finds its own libraries; the newer NCCL is put before its own."""
+    if collectives != "nccl":
+        return {}
+    newer = {"LD_PRELOAD": str(programs.newer_nccl)} if programs.newer_nccl.exists() else {}
+    return {**newer, **SHARES_A_GPU}
+
+
+def trained(programs, workload, out, collectives, options, timeout):
+    """A row: what rank 0 measured. Both ranks end when one has failed or the time is over."""
+    processes = []
+    port = str(29600 + os.getpid() % 1000)
+    for rank in (0, 1):
+        variables = {**os.environ, "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1",
+                     "MASTER_PORT": port, **environment(programs, collectives)}
+        processes.append(subprocess.Popen([sys.executable, str(RUNNER), str(workload), *options, "-o", str(out)], env=variables, text=True,
+                                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT))
+    ends = time.monotonic() + timeout
+    while time.monotonic() < ends and any(p.poll() is None for p in processes) and not any(p.poll() for p in processes):
+        time.sleep(0.1)
+    late = all(process.poll() is None for process in processes)
+    for process in processes:
+        process.kill()
+    said = "".join(process.communicate()[0] for process in processes)
+    if any(process.returncode for process in processes):
+        raise RuntimeError((f"took longer than {timeout} s: " if late else "") + said[-900:].strip())
+    measured = json.loads((pathlib.Path(out) / "measurement.json").read_text(encoding="utf-8"))
+    return {"ranks": 2, "as": "processes", "collectives": collectives, "measurement": measured}
+
+
+def main():
+    part, given = command.begin(__doc__)
+    folder = pathlib.Path(given.out).with_suffix("")
+    folder.mkdir(parents=True, exist_ok=True)
+    programs = Programs(given.programs)
+
+    def measured(name, collectives):
+        workload = folder / f"{name}.json"
+        if given.rehearse:
+            workload.write_text(json.dumps(TINY), encoding="utf-8")
+        else:
+            programs.run(programs.ddpsim, "import", WORKLOADS[name], "-o", workload, timeout=20)
+        steps = ["--iterations", "2"] if given.rehearse or part.probe else ["--iterations", "7"]
+        where = [] if given.rehearse else ["--gpu"]
+        options = ["--caps", "25" if part.probe else CAPS, "--collectives", collectives, *steps, *where]
+        row = trained(programs, workload, folder / f"{name}-{collectives}", collectives, options, timeout=min(45, part.left() - 1))
+        return {"workload": WORKLOADS[name], **row}
+
+    for name in ("resnet50",) if part.probe else ("resnet50", "bert-large"):
+        worked = len(part.document["rows"])
+        if not given.rehearse:
+            part.measure(f"{name} nccl", lambda: measured(name, "nccl"))  # noqa: B023
+        if len(part.document["rows"]) == worked:
+            part.measure(f"{name} gloo", lambda: measured(name, "gloo"))  # noqa: B023
+    part.end()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""The programs that travel, and what they are started with: our libraries, PyTorch's CUDA runtime, and the NCCL that is chosen."""
+
+import importlib.util
+import os
+import pathlib
+import subprocess
+
+SHARES_A_GPU = {"NCCL_MULTI_RANK_GPU_ENABLE": "1"}  # read by NCCL from 2.30 on
+
+
+class Programs:
+    """`folder` holds bin/, lib/, nccl/ and paced_copy.so; ../scripts/on_gpu.sh --pack fills it."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.ddpsim = str(self.folder / "bin/ddpsim")
+        self.ddpsim_real = str(self.folder / "bin/ddpsim-real")
+        self.paced_copy = self.folder / "lib/paced_copy.so"
+        self.newer_nccl = self.folder / "nccl/libnccl.so.2"
+
+    def environment(self, shared=False, **variables):
+        """Of a process that runs our programs. `shared`: ranks may share the GPU."""
+        first = os.environ.get("SIMULATED_GPU_LIBRARIES", "")  # a rehearsal's GPU takes the place of both libraries
+        places = [first, self.newer_nccl.parent if self.newer_nccl.exists() else "", *nvidia_libraries(), self.folder / "lib"]
+        path = ":".join(str(place) for place in places if place)
+        return {**os.environ, "LD_LIBRARY_PATH": path, "CUDA_DEVICE_MAX_CONNECTIONS": "32",
+                **(SHARES_A_GPU if shared else {}), **variables}
+
+    def run(self, *arguments, timeout, **environment):
+        """What a program printed. Raises RuntimeError with its last words, and RuntimeError where it takes longer."""
+        with subprocess.Popen([str(argument) for argument in arguments], env=self.environment(**environment), text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL) as process:
+            try:
+                out, said = process.communicate(timeout=timeout)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                out, said = process.communicate()
+                raise RuntimeError(f"took longer than {timeout:.0f} s: {(said or out)[-500:]}") from None
+        if process.returncode != 0:
+            raise RuntimeError(f"exit code {process.returncode}: {(said or out)[-900:].strip()}")
+        return out
+
+
+def nvidia_libraries():
+    """Folders of the CUDA runtime and of NCCL among Python's packages, as PyTorch brings them."""
+    found = importlib.util.find_spec("nvidia")
+    places = []
+    for root in found.submodule_search_locations if found else []:
+        for pattern in ("*/lib/libcudart.so.*", "*/lib/libnccl.so.2"):
+            places += sorted({str(path.parent) for path in pathlib.Path(root).glob(pattern)})
+    return places

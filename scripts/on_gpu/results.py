@@ -1,0 +1,104 @@
+"""The document of one part: rows as they are measured, on disk after each.
+
+    {"schema": "ddpsim.on_gpu/1", "part", "card", "driver", "versions": {…}, "command", "rehearsed", "complete",
+     "begun": [ITEM, …], "rows": [{"item", …}], "problems": [{"item", "what"}]}
+
+An item is the smallest thing that can fail by itself: a configuration of a model, a sweep of one workload. A part that is
+started again goes on behind the items it had begun, so an item that hangs or crashes costs itself alone."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+import traceback
+
+SCHEMA = "ddpsim.on_gpu/1"
+
+
+def card_and_driver():
+    """As nvidia-smi says; a machine without it has no GPU."""
+    try:
+        run = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"], capture_output=True,
+                             text=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return "no GPU", "none"
+    if run.returncode != 0 or "," not in run.stdout:
+        return "no GPU", "none"
+    card, driver = run.stdout.splitlines()[0].split(",", 1)
+    return card.strip(), driver.strip()
+
+
+class Part:
+    """One part's document and its time. `seconds`: when the part must have ended; `probe`: one step of everything."""
+
+    def __init__(self, name, path, seconds, probe, rehearse, command):
+        self.path = pathlib.Path(path)
+        self.ends = time.monotonic() + seconds
+        self.probe = probe
+        self.rehearse = rehearse
+        if self.path.exists():
+            self.document = json.loads(self.path.read_text(encoding="utf-8"))
+            unfinished = set(self.document["begun"]) - {row["item"] for row in self.document["rows"]} - {
+                problem["item"] for problem in self.document["problems"]}
+            for item in sorted(unfinished):
+                self.problem(item, "it ended the part's process, or was ended at its time limit")
+        else:
+            card, driver = card_and_driver()
+            self.document = {"schema": SCHEMA, "part": name, "card": card, "driver": driver, "versions": {},
+                             "command": command, "rehearsed": rehearse, "complete": False, "begun": [], "rows": [],
+                             "problems": []}
+        self.write()
+
+    def write(self):
+        beside = self.path.with_name(f".{self.path.name}.{os.getpid()}")
+        beside.write_text(json.dumps(self.document, indent=1) + "\n", encoding="utf-8")
+        beside.replace(self.path)
+
+    def versions(self, **found):
+        self.document["versions"].update({name: str(version) for name, version in found.items()})
+
+    def left(self):
+        return self.ends - time.monotonic()
+
+    def problem(self, item, what):
+        self.document["problems"].append({"item": item, "what": what})
+        print(f"{self.document['part']}: {item}: {what.strip().splitlines()[-1] if what.strip() else what}", flush=True)
+
+    def measure(self, item, function, limit=60):
+        """Runs `function` unless the item was begun before or no time is left. What it returns, a row or several, is kept; what it
+        raises is a problem of this item. After `limit` seconds a signal ends the whole process."""
+        if item in self.document["begun"] or self.left() < 2:
+            return
+        self.document["begun"].append(item)
+        self.write()
+        signal.setitimer(signal.ITIMER_REAL, max(1, min(limit, self.left())))
+        begun = time.monotonic()
+        try:
+            rows = function()
+        except Exception as error:  # whatever a library throws: the next item is tried
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            self.problem(item, f"{type(error).__name__}: {str(error)[:600]} ({pathlib.Path(last.filename).name}:{last.lineno})")
+        else:
+            for row in rows if isinstance(rows, list) else [rows]:
+                self.document["rows"].append({"item": item, **row})
+            print(f"{self.document['part']}: {item}: {time.monotonic() - begun:.1f} s", flush=True)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        self.write()
+
+    def end(self):
+        self.document["complete"] = self.left() > 0
+        self.write()
+
+
+def quantiles(values):
+    """Nearest rank, as sim/quantile.hpp defines them; the median of an even number is the mean of the two in the middle."""
+    ordered = sorted(values)
+
+    def at(percent):
+        return ordered[max(-(-percent * len(ordered) // 100), 1) - 1]
+
+    middle = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
+    return {"median": round(middle, 3), "p10": round(at(10), 3), "p90": round(at(90), 3)}

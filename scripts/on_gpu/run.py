@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""Runs the parts one after another, each for its time at most, and packs what they measured.
+
+    scripts/on_gpu.sh -o out/measured             # a probe of 90 s, then everything: 7 minutes
+    scripts/on_gpu.sh -o out/measured --only reducer,ddp
+    scripts/on_gpu.sh --rehearse
+
+A part is a process: one that hangs or crashes is ended and, while it has time, started again behind the item it failed at. Its
+document is on disk after each item, so what was measured stays. The archive is made anew after each part."""
+
+import argparse
+import io
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tarfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+# Most valuable first; seconds of the probe, of the whole, and of a rehearsal.
+PARTS = {"reducer": (30, 90, 25), "ddp": (20, 40, 20), "estimates": (25, 200, 15), "recorder": (15, 45, 15), "copies": (10, 40, 10)}
+ARCHIVE_BYTES = 16 << 20
+FILE_BYTES = 3 << 20  # a larger one stays behind and is named
+
+
+def ended(process):
+    """Ends the part's whole process group."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+
+
+def run_part(name, seconds, out, options):
+    """Starts the part until it says that it is complete, its time is over, or it got no further."""
+    document = out / f"{name}.json"
+    ends = time.monotonic() + seconds
+    begun_before = -1
+    while (left := ends - time.monotonic()) > 2:
+        begun = len(json.loads(document.read_text(encoding="utf-8"))["begun"]) if document.exists() else 0
+        if begun == begun_before:
+            return  # it fails before any item
+        begun_before = begun
+        process = subprocess.Popen([sys.executable, "-B", HERE / f"{name}.py", "--out", document, "--seconds", f"{left - 1:.0f}", *options],
+                                   start_new_session=True, stdin=subprocess.DEVNULL)
+        try:
+            process.wait(timeout=left)
+        except subprocess.TimeoutExpired:
+            pass
+        ended(process)
+        if process.returncode == 0:
+            return
+
+
+def pack(out):
+    """Everything that was measured, in one archive; documents first, then the smallest files, as long as there is room."""
+    files = [path for path in out.rglob("*") if path.is_file() and path.name != "measured.tar.xz" and not path.name.startswith(".")]
+    files.sort(key=lambda path: (path.parent != out, path.stat().st_size))
+    room, left_out = 10 * ARCHIVE_BYTES, []
+    beside = out / ".measured.tar.xz"
+    with tarfile.open(beside, "w:xz", preset=1) as archive:
+        for path in files:
+            size = path.stat().st_size
+            if size > room or (size > FILE_BYTES and path.suffix != ".json"):
+                left_out.append(f"{path.relative_to(out)} ({size} bytes)")
+                continue
+            room -= size
+            archive.add(path, path.relative_to(out))
+        if left_out:
+            text = "\n".join(left_out).encode()
+            entry = tarfile.TarInfo("left_out.txt")
+            entry.size = len(text)
+            archive.addfile(entry, io.BytesIO(text))
+    beside.replace(out / "measured.tar.xz")
+
+
+def summary(out):
+    for name in PARTS:
+        path = out / f"{name}.json"
+        if not path.exists():
+            print(f"{name:10} nothing")
+            continue
+        document = json.loads(path.read_text(encoding="utf-8"))
+        problems = [f"{problem['item']}: {problem['what'][-300:]}" for problem in document["problems"]]
+        print(f"{name:10} {len(document['rows'])} rows, {len(problems)} problems"
+              + ("" if document["complete"] else "; ended before it was complete"))
+        for problem in problems:
+            print(f"           {problem}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("-o", "--output", type=pathlib.Path, required=True, metavar="FOLDER")
+    parser.add_argument("--programs", default="", metavar="FOLDER", help="what --pack made")
+    parser.add_argument("--only", default=",".join(PARTS), metavar="PART,…", help="these parts alone")
+    parser.add_argument("--seconds", type=float, default=510, help="of everything, the probe included (default: 510)")
+    parser.add_argument("--probe", action="store_true", help="one step of every part, no more")
+    parser.add_argument("--no-probe", action="store_true", help="without it")
+    parser.add_argument("--rehearse", action="store_true", help="tiny sizes, without a GPU")
+    given = parser.parse_args()
+    unknown = set(given.only.split(",")) - set(PARTS)
+    if unknown:
+        parser.error(f"--only: {', '.join(sorted(unknown))}: the parts are {', '.join(PARTS)}")
+    names = [name for name in PARTS if name in given.only.split(",")]
+    ends = time.monotonic() + given.seconds
+    options = ["--programs", given.programs, *(["--rehearse"] if given.rehearse else [])]
+    stages = [("probe", 0, ["--probe"])] if not given.no_probe and not given.rehearse else []
+    if not given.probe:
+        stages.append(("whole", 2 if given.rehearse else 1, []))
+    for stage, column, more in stages:
+        out = given.output / stage
+        out.mkdir(parents=True, exist_ok=True)
+        for name in names:
+            seconds = min(PARTS[name][column], ends - time.monotonic())
+            if seconds > 3:
+                run_part(name, seconds, out, [*options, *more])
+            pack(out)
+        print(f"-- {stage}", flush=True)
+        summary(out)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
