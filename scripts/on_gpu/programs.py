@@ -3,6 +3,8 @@
 import importlib.util
 import os
 import pathlib
+import shutil
+import signal
 import subprocess
 
 SHARES_A_GPU = {"NCCL_MULTI_RANK_GPU_ENABLE": "1"}  # read by NCCL from 2.30 on
@@ -33,12 +35,34 @@ class Programs:
             try:
                 out, said = process.communicate(timeout=timeout)
             except subprocess.TimeoutExpired:
-                process.kill()
+                stacks = "".join(stacks_of(pid) for pid in (process.pid, *children_of(process.pid)))
+                for pid in (*children_of(process.pid), process.pid):
+                    os.kill(pid, signal.SIGKILL)
                 out, said = process.communicate()
-                raise RuntimeError(f"took longer than {timeout:.0f} s: {(said or out)[-500:]}") from None
+                raise RuntimeError(f"took longer than {timeout:.0f} s: {(said or out)[-500:]}\n{stacks}".rstrip()) from None
         if process.returncode != 0:
             raise RuntimeError(f"exit code {process.returncode}: {(said or out)[-900:].strip()}")
         return out
+
+
+def children_of(pid):
+    try:
+        return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8").split()]
+    except OSError:
+        return []
+
+
+def stacks_of(pid):
+    """Where the threads of a program that hangs stand, by cuda-gdb or gdb; nothing where neither is."""
+    for debugger in ("cuda-gdb", "gdb"):
+        if shutil.which(debugger):
+            try:
+                run = subprocess.run([debugger, "-p", str(pid), "-batch", "-ex", "thread apply all bt 14"], capture_output=True, text=True,
+                                     timeout=25, stdin=subprocess.DEVNULL, check=False)
+            except subprocess.TimeoutExpired:
+                return f"{debugger} of {pid} took longer than 25 s\n"
+            return "\n".join(line[:160] for line in run.stdout.splitlines() if line.startswith(("#", "Thread"))) + "\n"
+    return ""
 
 
 def nvidia_libraries():

@@ -64,7 +64,7 @@ class Part:
 
     def problem(self, item, what):
         self.document["problems"].append({"item": item, "what": what})
-        print(f"{self.document['part']}: {item}: {what.strip().splitlines()[-1] if what.strip() else what}", flush=True)
+        print(f"{self.document['part']}: {item}: {what[:400]}", flush=True)
 
     def measure(self, item, function, limit=60):
         """Runs `function` unless the item was begun before or no time is left. What it returns, a row or several, is kept; what it
@@ -79,7 +79,7 @@ class Part:
             rows = function()
         except Exception as error:  # whatever a library throws: the next item is tried
             last = traceback.extract_tb(error.__traceback__)[-1]
-            self.problem(item, f"{type(error).__name__}: {str(error)[:600]} ({pathlib.Path(last.filename).name}:{last.lineno})")
+            self.problem(item, f"{type(error).__name__}: {str(error)[:6000]} ({pathlib.Path(last.filename).name}:{last.lineno})")
         else:
             for row in rows if isinstance(rows, list) else [rows]:
                 self.document["rows"].append({"item": item, **row})

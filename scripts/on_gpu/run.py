@@ -21,7 +21,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Most valuable first; seconds of the probe, of the whole, and of a rehearsal.
-PARTS = {"reducer": (30, 90, 25), "ddp": (20, 40, 20), "estimates": (25, 200, 15), "recorder": (15, 45, 15), "copies": (10, 40, 10)}
+PARTS = {"reducer": (30, 120, 25), "ddp": (20, 40, 20), "estimates": (30, 200, 15), "recorder": (20, 40, 15), "copies": (15, 20, 10)}
 ARCHIVE_BYTES = 16 << 20
 FILE_BYTES = 3 << 20  # a larger one stays behind and is named
 
@@ -85,7 +85,7 @@ def summary(out):
             print(f"{name:10} nothing")
             continue
         document = json.loads(path.read_text(encoding="utf-8"))
-        problems = [f"{problem['item']}: {problem['what'][-300:]}" for problem in document["problems"]]
+        problems = [f"{problem['item']}: {problem['what'][:300]}" for problem in document["problems"]]
         print(f"{name:10} {len(document['rows'])} rows, {len(problems)} problems"
               + ("" if document["complete"] else "; ended before it was complete"))
         for problem in problems:

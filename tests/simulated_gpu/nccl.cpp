@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "collectives.hpp"
@@ -19,6 +20,7 @@ struct ncclComm {
   int communicator;
   int rank;
   bool blocking;
+  bool in_use;
 };
 
 namespace {
@@ -30,6 +32,22 @@ bool ranks_may_share_gpus() {
   const char* text = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
   return text != nullptr && std::strtoll(text, nullptr, 0) != 0;
 }
+
+/// NCCL's communicators are no thread's to share: of two calls at once both may complete what the first left to be done. Abort
+/// alone may come at any moment.
+class InUse {
+ public:
+  InUse(ncclComm_t handle, const char* call) : handle_(handle) {
+    if (std::exchange(handle->in_use, true))
+      give_up("%s while another thread is in a call of the same communicator", call);
+  }
+  ~InUse() { handle_->in_use = false; }
+  InUse(const InUse&) = delete;
+  InUse& operator=(const InUse&) = delete;
+
+ private:
+  ncclComm_t handle_;
+};
 
 Communicator& communicator_of(ncclComm_t handle) {
   return machine().communicators[handle->communicator];
@@ -76,6 +94,7 @@ struct Sizes {
 
 ncclResult_t collective(Asked asked, const Sizes& sizes, const void* from, void* to,
                         ncclComm_t handle, cudaStream_t to_stream) {
+  const InUse in_use(handle, "a collective is launched");
   const Call call(machine().settings.collective_launch_ns);
   if (!all_joined(handle)) return ncclInvalidUsage;
   if (machine().settings.dying_rank == handle->rank &&
@@ -160,7 +179,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* handle, int ranks, ncclUniqueId 
   const bool joins = !never_joins(rank);
   if (joins) ++communicator.joined;
   const bool blocking = config == nullptr || config->blocking != 0;
-  *handle = new ncclComm{place, rank, blocking};
+  *handle = new ncclComm{place, rank, blocking, false};
   if (!blocking) return all_joined(*handle) ? ncclSuccess : ncclInProgress;
   wait_for({.where = "joining a communicator",
             .watched = &communicator.joined,
@@ -173,6 +192,7 @@ ncclResult_t ncclCommInitRank(ncclComm_t* handle, int ranks, ncclUniqueId id, in
 }
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t handle, ncclResult_t* result) {
+  const InUse in_use(handle, "ncclCommGetAsyncError");
   const Call call(machine().settings.call_ns);
   const int error = communicator_of(handle).async_error[handle->rank];
   *result = error != 0           ? static_cast<ncclResult_t>(error)

@@ -137,6 +137,11 @@ class Modes(OnSimulatedGpu):
         self.run_well("--ranks", "2", "-o", "shared", *SHORT, SIMULATED_GPU_DEVICES=1, NCCL_MULTI_RANK_GPU_ENABLE=1)
         self.assertEqual(json.loads((self.folder / "shared/measurement.json").read_text(encoding="utf-8"))["ranks"], 2)
 
+    def test_the_watchdog_leaves_a_communicator_alone_that_is_being_launched_on(self):
+        """It looks every 100 ms, and NCCL's calls of one communicator must not overlap: on a GPU they hung or ended the process."""
+        for seed in (1, 2):
+            self.run_threads(*SHORT[2:], "--iterations", "3000", "--caps", SMALL_CAP, "--no-check", SIMULATED_GPU_SEED=seed)
+
     def test_a_peer_that_dies_is_noticed_in_time_and_by_a_host_in_a_full_queue(self):
         for out, variables in (("short", {"SIMULATED_GPU_DIE": "1:9"}), ("full", {"SIMULATED_GPU_DIE": "1:30", "SIMULATED_GPU_QUEUE": 200})):
             steps = ("--iterations", "60") if out == "full" else ()
