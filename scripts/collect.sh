@@ -26,18 +26,18 @@ TEXT
 }
 while (($#)); do
   case $1 in
-    --trace | --ddp-log | --nccl-log | --topology | --all-reduce | --step-time | --batch-size)
-      [[ $# -ge 2 ]] || { usage >&2; exit 2; }
-      given+=("$1" "$2") ;;
-    --run) command=${2:-} ;;
-    --seconds) seconds=${2:-} ;;
-    -o) out=${2:-} ;;
+    --trace | --ddp-log | --nccl-log | --topology | --all-reduce | --step-time | --batch-size | --run | --seconds | -o)
+      [[ $# -ge 2 && -n $2 ]] || { printf 'collect: %s needs a value\n\n' "$1" >&2; usage >&2; exit 2; } ;;&
+    --run) command=$2 ;;
+    --seconds) seconds=$2 ;;
+    -o) out=$2 ;;
     -h | --help) usage; exit 0 ;;
+    --trace | --ddp-log | --nccl-log | --topology | --all-reduce | --step-time | --batch-size) given+=("$1" "$2") ;;
     *) usage >&2; exit 2 ;;
   esac
-  shift 2 || { usage >&2; exit 2; }
+  shift 2
 done
-[[ $seconds =~ ^[1-9][0-9]{0,6}$ && -n $out ]] || { usage >&2; exit 2; }
+[[ $seconds =~ ^[1-9][0-9]{0,6}$ ]] || { usage >&2; exit 2; }
 
 here=$(cd "$(dirname "$0")" && pwd)
 python=$(command -v python3 || command -v python) || { echo "collect: there is no Python here" >&2; exit 1; }

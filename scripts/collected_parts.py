@@ -92,6 +92,7 @@ class Collected:
         self.nodes = len(self.hosts)
         self.folders = list(dict.fromkeys([*itertools.chain(*self.sources.values()), *launchers.values()]))
         self.members, self.missing, self.left_out = [], [], []
+        self.given = []  # files that options name
 
     def host(self, folder):
         return self.who[folder]["host"]
@@ -199,6 +200,7 @@ class Collected:
         files = sorted({pathlib.Path(name) for pattern in patterns for name in glob.glob(pattern, recursive=True)}
                        | {pathlib.Path(pattern) for pattern in patterns if pathlib.Path(pattern).is_file()})
         files = [file for file in files if file.is_file() and self.is_readable(file, kind)]
+        self.given += files
         if patterns and not files:
             self.lack(kind, "nothing matched what its option named")
             self.left_out.append(f"{kind}: no file matches {' '.join(patterns)}")
@@ -235,6 +237,7 @@ class Collected:
         if text:
             if not pathlib.Path(text).is_file():
                 fail(f"--step-time {text}: neither a time such as 104ms nor a file")
+            self.given.append(text)
             suffix = pathlib.Path(text).suffix
             suffix = suffix if suffix in (".csv", ".json", ".tsv") else ".txt"  # it may be a name
             self.add(Member(f"step_times/stated{suffix}", "step_times", pathlib.Path(text).read_bytes()))
@@ -288,10 +291,6 @@ def number(text):
 
 
 def collect(arguments):
-    for pattern in (*arguments.trace, *arguments.ddp_log, *arguments.nccl_log, *arguments.topology, *arguments.all_reduce, arguments.step_time):
-        for file in {pattern, *glob.glob(pattern, recursive=True)}:
-            if os.path.isfile(file) and arguments.archive.is_file() and os.path.samefile(file, arguments.archive):
-                fail(f"{arguments.archive} is an input, too. Name another folder: -o FOLDER")
     collected = Collected(arguments.parts, arguments.ranks)
     collected.read_parts()
     collected.add_given(arguments.trace, "trace", "traces/rank{}.json.gz", True)
@@ -325,4 +324,4 @@ def collect(arguments):
     for gap, times in itertools.groupby(f"{gap['kind']}: {gap['why']}" for gap in document["missing"]):
         count = len(list(times))
         not_found.append(gap + (f" ({count} times)" if count > 1 else ""))
-    job_archive.write_archive("collect", "ddpsim-collect", arguments.archive, document, members, collected.left_out, not_found)
+    job_archive.write_archive("collect", "ddpsim-collect", arguments.archive, document, members, collected.left_out, not_found, collected.given)

@@ -383,8 +383,10 @@ def redacted(redactor, member):
     return member
 
 
-def write_archive(who, top, archive, document, members, left_out, not_found=()):
-    """The list first, then the archive: beside its place, and renamed when it is whole."""
+def write_archive(who, top, archive, document, members, left_out, not_found=(), inputs=()):
+    """The list first, then the archive: beside its place, and renamed when it is whole. `inputs`: files it must not replace."""
+    if archive.exists() and any(os.path.exists(file) and os.path.samefile(file, archive) for file in inputs):
+        sys.exit(f"{who}: {legible(str(archive))} is an input, too. Name another folder: -o FOLDER")
     manifest = json.dumps({"schema": SCHEMA, **document, "members": [member.entry() for member in members]}, indent=1) + "\n"
     files = [Member("manifest.json", "", manifest.encode()), *members]
     print(f"{who}: {legible(str(archive))} will hold, with names of users, hosts and files and addresses replaced:")
@@ -395,7 +397,6 @@ def write_archive(who, top, archive, document, members, left_out, not_found=()):
     for gap in not_found:
         print(f"  not found: {legible(gap)}")
     sys.stdout.flush()
-    archive = pathlib.Path(archive)
     partial = None
     try:
         # A name that nobody can foresee, and plant a link at.
@@ -454,7 +455,7 @@ def pack(folder, archive, paths, hide_workload):
         node = 0 if kind in ("topology", "matrix") else None
         members.append(redacted(redactor, Member(name, kind, path.read_bytes(), node=node)))
     document = {"ranks": max(len(of_ranks), 1), "nodes": max(len(set(of_ranks)), 1)}
-    write_archive("validate", "ddpsim-validation", archive, document, members, left_out)
+    write_archive("validate", "ddpsim-validation", archive, document, members, left_out, inputs=paths)
 
 
 def whole_number(most):

@@ -16,6 +16,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -159,6 +160,8 @@ def compare(folder, only):
 
 
 def main():
+    if hasattr(signal, "SIGCHLD"):
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored, every exit code reads as 0
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("-o", "--output", type=pathlib.Path, required=True, metavar="FOLDER")
     parser.add_argument("--only", default="", metavar="TEXT", help="configurations whose name contains this")

@@ -563,6 +563,18 @@ class Collects(unittest.TestCase):
         _, files = self.packed(1, {"rank0": {"host": who, "environment.txt": "WORLD_SIZE=1\n"}})
         self.assertEqual(files["environment/rank0.txt"], "WORLD_SIZE=1\n")
 
+    def test_an_option_without_its_value_is_usage_in_every_script(self):
+        options = {"collect.sh": ["--trace", "--ddp-log", "--nccl-log", "--topology", "--all-reduce", "--step-time", "--batch-size", "--run", "--seconds", "-o"],
+                   "validate.sh": ["--ranks", "--workload", "--cluster", "--backend", "--caps", "--sizes", "--torch", "-o"], "release.sh": ["-o"]}
+        for script, names in options.items():
+            for name in names:
+                for value in ([], [""]):
+                    with self.subTest(script=script, name=name, value=value):
+                        run = subprocess.run([ROOT / "scripts" / script, name, *value], cwd=self.folder, capture_output=True, text=True, check=False)
+                        self.assertEqual((run.returncode, run.stdout), (2, ""))
+                        self.assertIn(f"scripts/{script}", run.stderr)
+                        self.assertNotRegex(run.stderr, r"unbound variable|line \d+:")
+
     def packed(self, ranks, folders):
         """Of {folder: {file: text}}, as ranks and launchers leave them."""
         for name, files in folders.items():
