@@ -19,12 +19,12 @@ import json
 import os
 import pathlib
 import re
+import secrets
 import shlex
 import socket
 import stat
 import sys
 import tarfile
-import tempfile
 import unicodedata
 
 SCHEMA = "ddpsim.collect/1"
@@ -399,32 +399,24 @@ def write_archive(who, top, archive, document, members, left_out, not_found=(), 
     sys.stdout.flush()
     partial = None
     try:
+        place = archive.resolve()  # what a link leads to is replaced, not the link
         # A name that nobody can foresee, and plant a link at.
-        descriptor, partial = tempfile.mkstemp(prefix=f".{top}-", suffix=".partial", dir=archive.parent)
-        with open(descriptor, "wb") as bare, gzip.GzipFile("", "wb", fileobj=bare, mtime=0) as zipped, \
+        partial = pathlib.Path(f"{place}.{secrets.token_hex(8)}.partial")
+        with open(partial, "xb") as bare, gzip.GzipFile("", "wb", fileobj=bare, mtime=0) as zipped, \
                 tarfile.open(fileobj=zipped, mode="w") as out:
             for member in files:
                 entry = tarfile.TarInfo(f"{top}/{member.path}")  # no owner, no date
                 entry.size = len(member.content)
                 out.addfile(entry, io.BytesIO(member.content))
-        os.chmod(partial, mode_of(archive))
-        os.replace(partial, archive)
+        if place.exists():
+            partial.chmod(stat.S_IMODE(place.stat().st_mode))
+        partial.replace(place)
     except BaseException as error:
         if partial is not None:
-            pathlib.Path(partial).unlink(missing_ok=True)
+            partial.unlink(missing_ok=True)
         if isinstance(error, OSError):
             sys.exit(f"{who}: cannot write {legible(str(archive))}: {error.strerror}")
         raise
-
-
-def mode_of(file):
-    """Of what is replaced; else what a new file gets."""
-    try:
-        return stat.S_IMODE(os.stat(file).st_mode)
-    except OSError:
-        mask = os.umask(0o077)
-        os.umask(mask)
-        return 0o666 & ~mask
 
 
 def kind_of_measured(folder, name):

@@ -100,14 +100,21 @@ def _proposal(answer: Mapping[str, Any], evidence: Evidence, least_gain: float) 
         if _is_settable(point, answer["default"], evidence.first_follows_cap):
             low, high = point["cap_range_mb"]
             is_recommended = recommended["action"] == "set" and low <= recommended["bucket_cap_mb"] <= high
-            points.append(Candidate(Setting(bucket_cap_mb=recommended["bucket_cap_mb"] if is_recommended else roundest(low, high)),
+            points.append(Candidate(Setting(bucket_cap_mb=_cap(recommended["bucket_cap_mb"] if is_recommended else roundest(low, high))),
                                     point["buckets"], float(point["iteration_us"]),
                                     (recommended["gain_us"]["low"], recommended["gain_us"]["high"]) if is_recommended else None))
     partition = answer["best_partition"]
     if evidence.lists and partition is not None:
-        caps = tuple(size / MIB for size in partition["bucket_bytes"])
+        caps = tuple(_cap(size / MIB) for size in partition["bucket_bytes"])
         points.append(Candidate(Setting(bucket_cap_mb_list=caps), len(caps), float(partition["iteration_us"])))
     return Proposal(today_us, chosen(points, today_us, least_gain), answer["confidence"]["grade"])
+
+
+def _cap(value: Any) -> float:
+    """Raises ValueError for what DistributedDataParallel takes for no bucket cap: it would be raised on every rank, into the training."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value * MIB < 2**63:
+        raise ValueError(f"the simulator answered with a bucket cap of {ascii(value):.40} MiB")
+    return value
 
 
 def _is_settable(point: Mapping[str, Any], default: Mapping[str, Any], first_follows_cap: bool) -> bool:
