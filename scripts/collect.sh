@@ -66,6 +66,9 @@ mine=$parts/rank$rank
 [[ -z $command ]] || mine=$parts/launcher$rank
 mkdir -p "$mine"
 
+set -E
+trap 'printf "collect: cannot go on, for the reason above. Is there room in %q? Name another folder: -o FOLDER\n" "$parts" >&2' ERR
+
 note() { [[ $rank != 0 ]] || echo "collect: $*"; }
 world() {  # as the ranks say how many they are, else $1
   local said; said=$(head -c 8 "$parts/world" 2>/dev/null || true)
@@ -214,7 +217,7 @@ run_command() {
   $looked || [[ $local_rank != 0 ]] || note_gpus
   if ((recorded == 0)); then
     note "nothing was recorded: it must train with DistributedDataParallel for 50 steps or so within --seconds $seconds; it said"
-    [[ $rank != 0 ]] || tail -n 15 "$mine/run.out" | sed 's/^/  /'
+    [[ $rank != 0 ]] || tail -n 15 "$mine/run.out" | tr '\000-\010\013-\037\177' '[?*]' | sed 's/^/  /'
     lack trace "the command was not recorded: no 50 steps of DistributedDataParallel within $seconds s"
   fi
 }

@@ -540,6 +540,18 @@ class Collects(unittest.TestCase):
         self.assertIn("collect: cannot write out.tar.gz: File too large", run.stderr)
         self.assertEqual(sorted(file.name for file in self.folder.iterdir()), ["parts", "programs", "sysfs"])
 
+    def test_a_folder_on_a_full_disk_is_named(self):
+        run = subprocess.run(["bash", "-c", 'trap "" XFSZ; ulimit -f 0; exec "$@"', "", COLLECT, "--step-time", "104ms"], cwd=self.folder, capture_output=True,
+                             text=True, check=False, env={**os.environ, "PATH": str(self.programs), "DDPSIM_SYSFS": str(self.sysfs)})
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("collect: cannot go on, for the reason above. Is there room in ", run.stderr)
+        self.assertFalse((self.folder / "ddpsim-collect.tar.gz").exists())
+
+    def test_what_a_command_says_reaches_the_terminal_as_text(self):
+        run = self.collect("--seconds", "1", "--run", r"printf '\033[31mred\a\r\n'")
+        self.assertIn("?[31mred??", run.stdout)
+        self.assertNotIn("\x1b", run.stdout)
+
     def test_urls_shares_drives_and_serial_numbers_are_hidden(self):
         who = f"host={HOST}\nuser={USER}\nhome=/home/{USER}\n"
         lines = ["https://quill:pass:word@vault.example.org:8443/secret/page?token=secret#secret", "s3://secret-bucket/secret/x",
