@@ -400,17 +400,19 @@ def write_archive(who, top, archive, document, members, left_out, not_found=(), 
     partial = None
     try:
         place = archive.resolve()  # what a link leads to is replaced, not the link
-        # A name that nobody can foresee, and plant a link at.
-        partial = pathlib.Path(f"{place}.{secrets.token_hex(8)}.partial")
-        with open(partial, "xb") as bare, gzip.GzipFile("", "wb", fileobj=bare, mtime=0) as zipped, \
+        directly = place.exists() and not place.is_file()  # a device or a pipe
+        if not directly:  # a name that nobody can foresee, and plant a link at
+            partial = place.with_name(f".ddpsim-{secrets.token_hex(8)}")
+        with open(place if directly else partial, "wb" if directly else "xb") as bare, gzip.GzipFile("", "wb", fileobj=bare, mtime=0) as zipped, \
                 tarfile.open(fileobj=zipped, mode="w") as out:
             for member in files:
                 entry = tarfile.TarInfo(f"{top}/{member.path}")  # no owner, no date
                 entry.size = len(member.content)
                 out.addfile(entry, io.BytesIO(member.content))
-        if place.exists():
-            partial.chmod(stat.S_IMODE(place.stat().st_mode))
-        partial.replace(place)
+        if not directly:
+            if place.exists():
+                partial.chmod(stat.S_IMODE(place.stat().st_mode))
+            partial.replace(place)
     except BaseException as error:
         if partial is not None:
             partial.unlink(missing_ok=True)

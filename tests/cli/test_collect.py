@@ -460,6 +460,20 @@ class Collects(unittest.TestCase):
         self.archive("--step-time", "104ms")
         self.assertEqual(precious.read_text(), "mine\n")
 
+    def test_a_pipe_is_written_to_and_a_link_stays_one(self):
+        os.mkfifo(self.folder / "pipe")
+        place = self.folder / "ddpsim-collect.tar.gz"
+        place.symlink_to("pipe")
+        with open(os.open(self.folder / "pipe", os.O_RDONLY | os.O_NONBLOCK), "rb") as reading:
+            run = self.collect("--step-time", "104ms")
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertEqual(reading.read(2), b"\x1f\x8b")
+        place.unlink()
+        place.symlink_to("made.tar.gz")
+        self.archive("--step-time", "104ms")
+        self.assertTrue(place.is_symlink() and (self.folder / "pipe").is_fifo())
+        unpacked(self.folder / "made.tar.gz")
+
     def test_the_mode_of_an_archive_that_is_replaced_stays(self):
         self.archive("--step-time", "104ms")
         place = self.folder / "ddpsim-collect.tar.gz"

@@ -311,7 +311,7 @@ class Trainings:
 
     def test_a_file_that_cannot_be_written_is_said_and_leaves_nothing(self):
         self.assertIn("cannot be written", self.facts["unwritable"]["problem"])
-        self.assertEqual([path.name for path in self.folder.rglob("*.tmp")], [])
+        self.assertEqual([path.name for path in self.folder.rglob(".ddpsim-*")], [])
 
 
 for release, interpreter in pythons_with_torch().items():
@@ -360,6 +360,7 @@ class Hostile(unittest.TestCase):
         (self.folder / "dangling").symlink_to("made")
         os.mkfifo(self.folder / "pipe")
         self.trained("""
+train(Recorder_of("n" * 255))
 for name in ("step.json", "old"):
     for number in range(os.getpid() - 2, os.getpid() + 3):
         for ending in ("tmp", "partial"):
@@ -371,7 +372,7 @@ assert os.read(reading, 1) == b"{"
 """)
         self.assertEqual(precious.read_text(), "mine")
         self.assertTrue((self.folder / "link").is_symlink() and (self.folder / "pipe").is_fifo())
-        for name in ("step.json", "old", "made", os.fsdecode(b"caf\xe9\x1b[31m.json")):
+        for name in ("step.json", "old", "made", "n" * 255, os.fsdecode(b"caf\xe9\x1b[31m.json")):
             json.loads((self.folder / name).read_text())
         self.assertEqual((self.folder / "old").stat().st_mode & 0o777, 0o600)
         self.assertEqual((self.folder / "made").stat().st_mode & 0o777, (precious.stat().st_mode & 0o777))

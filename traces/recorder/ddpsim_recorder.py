@@ -1464,7 +1464,7 @@ def write_document(path, document):
         place = os.path.realpath(path)
         directly = os.path.exists(place) and not os.path.isfile(place)
         if not directly:
-            beside = f"{place}.{secrets.token_hex(8)}.tmp"
+            beside = os.path.join(os.path.dirname(place), f".ddpsim-{secrets.token_hex(8)}")  # short: the name may be as long as names get
         flags = os.O_WRONLY if directly else os.O_WRONLY | os.O_CREAT | os.O_EXCL
         # Half of a character becomes its escape, which JSON has for it.
         with open(os.open(place if directly else beside, flags, 0o666), "w", encoding="utf-8", errors="backslashreplace") as file:
