@@ -33,7 +33,6 @@ measures the one setting that DDPSIM_SETTING names. Run the script in turns, and
     python3 ab.py ab.jsonl
 """
 
-import contextlib
 import dataclasses
 import gc
 import json
@@ -216,19 +215,37 @@ def text_of(result, predicted, how):
     return "\n".join(lines)
 
 
+def run_of(line):
+    """(setting, seconds of a step, what was predicted) of a line that `measure` wrote. Raises ValueError where it did not."""
+    run = json.loads(line)
+    if not isinstance(run, dict) or run.get("setting") not in ("today", "proposed") or not is_number(run.get("step_s")) or run["step_s"] <= 0:
+        raise ValueError(line)
+    predicted = run.get("predicted")
+    if predicted is not None and not (isinstance(predicted, dict) and predicted.get("confidence") in ("A", "B", "C")
+                                      and all(is_number(predicted.get(key)) for key in ("iteration_us", "gain_us", "low_us", "high_us"))):
+        raise ValueError(line)
+    return run["setting"], float(run["step_s"]), predicted
+
+
+def is_number(value):
+    """NaN and infinity, which Python's json reads, are none."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+
+
 def main():
     if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
         sys.exit("usage: ab.py FILE, which ab.measure wrote\n\n" + __doc__)
     times, predicted = {"today": [], "proposed": []}, None
-    with contextlib.ExitStack() as stack:
-        try:
-            lines = stack.enter_context(open(sys.argv[1], encoding="utf-8"))
-            for line in lines:
-                run = json.loads(line)
-                times[run["setting"]].append(float(run["step_s"]))
-                predicted = run["predicted"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            sys.exit(f"{sys.argv[1]}: not what ab.measure writes: {error}")
+    try:
+        with open(sys.argv[1], encoding="utf-8", errors="replace") as lines:
+            for number, line in enumerate(lines, 1):
+                setting, step_s, predicted = run_of(line)
+                times[setting].append(step_s)
+    except OSError as error:
+        sys.exit(f"{sys.argv[1]!r} cannot be read: {error.strerror}")
+    except (ValueError, RecursionError):
+        sys.exit(f"{sys.argv[1]}: line {number} is not what ab.measure writes: "
+                 '{"setting": "today", "step_s": 0.014, "predicted": null}. Take it out, or measure that run again')
     today, proposed = times["today"], times["proposed"]
     if len(today) != len(proposed) or len(today) < FEWEST_ROUNDS:
         sys.exit(f"{sys.argv[1]}: {len(today)} runs of today's setting and {len(proposed)} of the proposed one; "

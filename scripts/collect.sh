@@ -26,35 +26,54 @@ TEXT
 }
 while (($#)); do
   case $1 in
-    --trace | --ddp-log | --nccl-log | --topology | --all-reduce | --step-time | --batch-size)
-      [[ $# -ge 2 ]] || { usage >&2; exit 2; }
-      given+=("$1" "$2") ;;
-    --run) command=${2:-} ;;
-    --seconds) seconds=${2:-} ;;
-    -o) out=${2:-} ;;
+    --trace | --ddp-log | --nccl-log | --topology | --all-reduce | --step-time | --batch-size | --run | --seconds | -o)
+      [[ $# -ge 2 && -n $2 ]] || { printf 'collect: %s needs a value\n\n' "$1" >&2; usage >&2; exit 2; } ;;&
+    --run) command=$2 ;;
+    --seconds) seconds=$2 ;;
+    -o) out=$2 ;;
     -h | --help) usage; exit 0 ;;
+    --trace | --ddp-log | --nccl-log | --topology | --all-reduce | --step-time | --batch-size) given+=("$1" "$2") ;;
     *) usage >&2; exit 2 ;;
   esac
-  shift 2 || { usage >&2; exit 2; }
+  shift 2
 done
-[[ $seconds =~ ^[1-9][0-9]*$ && -n $out ]] || { usage >&2; exit 2; }
+[[ $seconds =~ ^[1-9][0-9]{0,6}$ ]] || { usage >&2; exit 2; }
 
 here=$(cd "$(dirname "$0")" && pwd)
 python=$(command -v python3 || command -v python) || { echo "collect: there is no Python here" >&2; exit 1; }
 rank=${RANK:-${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-${SLURM_PROCID:-0}}}}
 ranks=${WORLD_SIZE:-${OMPI_COMM_WORLD_SIZE:-${PMI_SIZE:-${SLURM_NTASKS:-1}}}}
 local_rank=${LOCAL_RANK:-${OMPI_COMM_WORLD_LOCAL_RANK:-${MPI_LOCALRANKID:-${SLURM_LOCALID:-0}}}}
+wait=${DDPSIM_COLLECT_WAIT:-60}  # seconds, for ranks of other nodes
+# They become names of folders and numbers of bash, which would run commands that stand in them.
+whole='^(0|[1-9][0-9]{0,6})$'
+for number in "$rank" "$ranks" "$wait"; do
+  [[ $number =~ $whole ]] || {
+    printf 'collect: the environment says %q where a rank, the number of ranks or seconds belong. Correct it: RANK=0 WORLD_SIZE=1\n' "$number" >&2
+    exit 2
+  }
+done
 run_name=${SLURM_JOB_ID:-}${SLURM_STEP_ID:-}${PMIX_NAMESPACE:-}${TORCHELASTIC_RUN_ID:-}${MASTER_PORT:-}
 [[ $ranks != 1 ]] || run_name=alone$$
 parts=$out/parts-$(tr -cd 'A-Za-z0-9' <<<"${run_name:-ranks}")
-mkdir -p "$parts"
+(umask 077 && mkdir -p "$parts")
+# Whoever may write there could have links planted, through which others' files would be overwritten or sent away.
+[[ ! -L $parts && -z $(find "$parts" -maxdepth 0 -perm /022) ]] ||
+  { printf 'collect: %q is a link, or others may write into it. Remove it, or name a folder of your own: -o FOLDER\n' "$parts" >&2; exit 1; }
 parts=$(cd "$parts" && pwd)
 mine=$parts/rank$rank
 # What a launcher starts has ranks of its own, which leave folders of their own: those of this number may be on another node.
 [[ -z $command ]] || mine=$parts/launcher$rank
 mkdir -p "$mine"
 
+set -E
+trap 'printf "collect: cannot go on, for the reason above. Is there room in %q? Name another folder: -o FOLDER\n" "$parts" >&2' ERR
+
 note() { [[ $rank != 0 ]] || echo "collect: $*"; }
+world() {  # as the ranks say how many they are, else $1
+  local said; said=$(head -c 8 "$parts/world" 2>/dev/null || true)
+  [[ $said =~ $whole && $said != 0 ]] && echo "$said" || echo "$1"
+}
 lack() { printf '%s\t%s\n' "$1" "$2" >>"$mine/missing.txt"; }
 within() { timeout -k 5 "$@"; }
 
@@ -186,7 +205,7 @@ run_command() {
       looked=true
       note_gpus  # while they work: idle GPUs slow their links down
     fi
-    wanted=$(cat "$parts"/world 2>/dev/null || echo "$ranks")  # a launcher may start several ranks
+    wanted=$(world "$ranks")  # a launcher may start several ranks
     ((recorded < wanted)) || break
     sleep 0.3
   done
@@ -198,7 +217,7 @@ run_command() {
   $looked || [[ $local_rank != 0 ]] || note_gpus
   if ((recorded == 0)); then
     note "nothing was recorded: it must train with DistributedDataParallel for 50 steps or so within --seconds $seconds; it said"
-    [[ $rank != 0 ]] || tail -n 15 "$mine/run.out" | sed 's/^/  /'
+    [[ $rank != 0 ]] || tail -n 15 "$mine/run.out" | tr '\000-\010\013-\037\177' '[?*]' | sed 's/^/  /'
     lack trace "the command was not recorded: no 50 steps of DistributedDataParallel within $seconds s"
   fi
 }
@@ -229,12 +248,12 @@ fi
 touch "$mine/done"
 [[ $rank == 0 ]] || exit 0
 
-for ((waited = 0; waited < ${DDPSIM_COLLECT_WAIT:-60}; ++waited)); do  # seconds, for ranks of other nodes
+for ((waited = 0; waited < wait; ++waited)); do
   (($(find "$parts" -name done | wc -l) < ranks)) || break
   sleep 1
 done
 name_nccl_logs
-[[ ! -f $parts/world ]] || ((ranks > $(cat "$parts/world"))) || ranks=$(cat "$parts/world")
+[[ $(world "$ranks") -le $ranks ]] || ranks=$(world "$ranks")
 "$python" "$here/job_archive.py" collect "$parts" "$out.tar.gz" --ranks "$ranks" "${given[@]}" ||
   { note "not packed (that needs Python 3.9 or newer): what was collected is in $parts"; exit 1; }
 rm -rf "$parts"

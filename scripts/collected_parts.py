@@ -6,15 +6,18 @@ rank N only where it started that rank alone, on its own host."""
 
 import glob
 import gzip
+import io
 import itertools
-import json
+import math
+import os
 import pathlib
 import re
 import statistics
 import sys
+import zlib
 
 import job_archive
-from job_archive import Member
+from job_archive import MOST_RANKS, Member, legible
 
 # Name in a rank's folder → kind, name in the archive; of the rank, or of its node.
 OF_RANK = {"trace.json": ("trace", "traces/rank{}.json.gz"), "ddp.json": ("ddp_log", "ddp/rank{}.json"),
@@ -29,6 +32,9 @@ WHY = {"topology": "NCCL wrote none, and no --topology", "trace": "no --trace an
        "step_times": "no --step-time and no --run"}
 UNITS = {"us": 1, "ms": 1e3, "s": 1e6}
 MOST_BYTES = 256 << 20  # of one file, as the reader allows
+MOST_TRACE_BYTES = 8 * MOST_BYTES  # of one trace
+MOST_GAPS = 1000  # ranks named one by one that left nothing: the list of an archive has its limits, too
+LONGEST_STEP_US = 1e12  # which is 11 days
 
 
 # Where logs and documents name a host: "HOST:pid:thread [0] NCCL INFO", also behind what mpirun, srun -l and torchrun put before it, "Pid 12 on HOST device 0 [0x10]", "master_addr": "HOST".
@@ -37,13 +43,32 @@ OF_OTHERS = re.compile(r"\bPid\s+\d+\s+on\s+(\S+)\s+device\b|(?:\"(?:host_?name|
 
 
 def fail(message):
-    sys.exit(f"collect: {message}")
+    sys.exit(f"collect: {legible(message)}")
 
 
 def numbered(parts, name):
-    """{number: folder}, in order."""
-    folders = (folder for folder in parts.glob(f"{name}*") if folder.name.removeprefix(name).isdigit())
-    return dict(sorted((int(folder.name.removeprefix(name)), folder) for folder in folders))
+    """{number: folder}, in order. A link is none: in a folder of many users anyone can plant one."""
+    numbers = {folder: rank_of(folder.name.removeprefix(name)) for folder in parts.glob(f"{name}*")
+               if folder.is_dir() and not folder.is_symlink()}
+    return dict(sorted((number, folder) for folder, number in numbers.items() if number is not None))
+
+
+def rank_of(digits):
+    """The number that these digits spell; None where they are none, or no job has so many ranks."""
+    number = int(digits) if re.fullmatch(r"[0-9]{1,18}", digits) else MOST_RANKS
+    return number if number < MOST_RANKS else None
+
+
+def content_of(file):
+    """Of a file that a rank left; None where it left none that can be read, or a link."""
+    try:
+        return file.read_bytes() if file.is_file() and not file.is_symlink() else None
+    except OSError:
+        return None
+
+
+def lines_of(file):
+    return (content_of(file) or b"").decode("utf-8", errors="replace").split("\n")
 
 
 class Collected:
@@ -67,15 +92,15 @@ class Collected:
         self.nodes = len(self.hosts)
         self.folders = list(dict.fromkeys([*itertools.chain(*self.sources.values()), *launchers.values()]))
         self.members, self.missing, self.left_out = [], [], []
+        self.given = []  # files that options name
 
     def host(self, folder):
         return self.who[folder]["host"]
 
     @staticmethod
     def identity(folder):
-        lines = (folder / "host").read_text(encoding="utf-8").splitlines()
-        who = dict(line.split("=", 1) for line in lines if "=" in line)
-        return {"host": who.get("host", folder.name), "fqdn": who.get("fqdn", ""), "user": who.get("user", ""),
+        who = dict(line.split("=", 1) for line in lines_of(folder / "host") if "=" in line)
+        return {"host": who.get("host") or folder.name, "fqdn": who.get("fqdn", ""), "user": who.get("user", ""),
                 "paths": [value for key, value in who.items() if key in ("home", "cwd", "out")]}
 
     def redactor(self, arguments):
@@ -100,7 +125,7 @@ class Collected:
         given = [*arguments.trace, *arguments.ddp_log, *arguments.nccl_log, *arguments.topology, *arguments.all_reduce,
                  arguments.step_time]
         of_files = job_archive.folders([*paths, *(text for text in given if not re.fullmatch(r"[\d.]*\w{1,2}", text))])
-        redactor = job_archive.Redactor(names, hidden + sorted(of_files))
+        redactor = job_archive.Redactor(names, hidden, sorted(of_files))
         redactor.folders = frozenset(of_files) - set(names) - set(hidden)
         for who in self.who.values():
             shown = f"node{names.index(who['host'])}"
@@ -110,21 +135,23 @@ class Collected:
     def add(self, member):
         if not member.content:
             return
-        zipped = member.content[:2] == b"\x1f\x8b"
+        most = MOST_TRACE_BYTES if member.kind == "trace" else MOST_BYTES
         try:
-            plain = gzip.decompress(member.content) if zipped else member.content
-        except (OSError, EOFError):
-            plain = b"\0"
-        if not job_archive.is_text(plain):
-            self.lack(member.kind, "what was given is binary, in which names cannot be replaced", member.rank, member.node)
-            self.left_out.append(f"{member.path}: binary, names in it cannot be replaced")
+            plain = unzipped(member.content, most + 1)
+        except (OSError, EOFError, zlib.error):
+            self.leave_out(member, "it is cut off or damaged: its gzip stream does not end. Record or copy it again")
             return
-        if len(plain) > MOST_BYTES * (8 if member.kind == "trace" else 1):
-            self.lack(member.kind, f"what was given is larger than {MOST_BYTES >> 20} MiB", member.rank, member.node)
-            self.left_out.append(f"{member.path}: too large")
-            return
-        member.content = plain
-        self.members.append(member)
+        if len(plain) > most:
+            self.leave_out(member, f"it is larger than {most >> 20} MiB")
+        elif not job_archive.is_text(plain):
+            self.leave_out(member, "it is binary, names in it cannot be replaced")
+        else:
+            member.content = plain
+            self.members.append(member)
+
+    def leave_out(self, member, why):
+        self.lack(member.kind, why, member.rank, member.node)
+        self.left_out.append(f"{member.path}: {why}")
 
     def lack(self, kind, why, rank=None, node=None):
         entry = {"kind": kind, "why": why}
@@ -134,6 +161,14 @@ class Collected:
             entry["node"] = node
         self.missing.append(entry)
 
+    def lack_each(self, kind, ranks, why):
+        """`why`: with {} for the rank."""
+        for rank in itertools.islice(ranks, MOST_GAPS):
+            self.lack(kind, why.format(rank), rank)
+        more = sum(1 for _ in ranks)
+        if more:
+            self.lack(kind, f"the same holds for {more} more ranks")
+
     def has(self, kind, rank=None):
         return any(member.kind == kind and rank in (None, member.rank) for member in self.members)
 
@@ -141,74 +176,118 @@ class Collected:
         for rank, folders in self.sources.items():
             for name, (kind, path) in OF_RANK.items():
                 for folder in folders:
-                    if (folder / name).is_file():
-                        self.add(Member(path.format(rank), kind, (folder / name).read_bytes(), rank, self.node_of[rank]))
+                    content = content_of(folder / name)
+                    if content is not None:
+                        self.add(Member(path.format(rank), kind, content, rank, self.node_of[rank]))
                         break
-        rank_of = {folder: rank for rank, folders in self.sources.items() for folder in folders}
+        ranks = {folder: rank for rank, folders in self.sources.items() for folder in folders}
         for folder in self.folders:
             if self.host(folder) not in self.hosts:
                 self.lack("gpus", "collect.sh ran on a host of no rank: start it on the nodes of the job")
                 continue
             node = self.hosts.index(self.host(folder))
             for name, (kind, path) in OF_NODE.items():
-                if (folder / name).is_file() and all(member.path != path.format(node) for member in self.members):
-                    self.add(Member(path.format(node), kind, (folder / name).read_bytes(), None, node))
-            if (folder / "missing.txt").is_file():
-                for line in (folder / "missing.txt").read_text(encoding="utf-8").splitlines():
-                    kind, _, why = line.partition("\t")
-                    self.lack(kind, why, rank_of.get(folder) if kind in dict(OF_RANK.values()) else None, node)
+                content = content_of(folder / name)
+                if content is not None and all(member.path != path.format(node) for member in self.members):
+                    self.add(Member(path.format(node), kind, content, None, node))
+            for line in lines_of(folder / "missing.txt"):
+                kind, tab, why = line.partition("\t")
+                if tab:
+                    self.lack(kind, why, ranks.get(folder) if kind in dict(OF_RANK.values()) else None, node)
 
     def add_given(self, patterns, kind, path, of_rank):
         """Files that options name; what they are of by their content, their names, else their order."""
         files = sorted({pathlib.Path(name) for pattern in patterns for name in glob.glob(pattern, recursive=True)}
                        | {pathlib.Path(pattern) for pattern in patterns if pathlib.Path(pattern).is_file()})
-        files = [file for file in files if file.is_file()]
+        files = [file for file in files if file.is_file() and self.is_readable(file, kind)]
+        self.given += files
         if patterns and not files:
             self.lack(kind, "nothing matched what its option named")
             self.left_out.append(f"{kind}: no file matches {' '.join(patterns)}")
-        numbers = [number_in(file) if of_rank else None for file in files]
-        if len({number for number in numbers if number is not None}) != len(files):
-            numbers = list(range(len(files)))  # names say nothing, or the same
-        for number, file in zip(numbers, files):
+        numbers = {file: number_in(file) if of_rank else None for file in files}
+        for file, number in list(numbers.items()):
+            if number is not None and number >= MOST_RANKS:
+                why = f"it says that it is of rank {number}, and a job has at most {MOST_RANKS} ranks. Correct \"rank\" in it"
+                self.lack(kind, why)
+                self.left_out.append(f"{file}: {why}")
+                del numbers[file]
+        if len({number for number in numbers.values() if number is not None}) != len(numbers):
+            numbers = dict(zip(numbers, itertools.count()))  # names say nothing, or the same
+        for file, number in numbers.items():
             self.members = [member for member in self.members
                             if member.kind != kind or (member.rank if of_rank else member.node) != number]
             node = self.node_of.get(number, 0) if of_rank else number
             self.add(Member(path.format(number), kind, file.read_bytes(), number if of_rank else None, min(node, self.nodes - 1)))
 
+    def is_readable(self, file, kind):
+        if os.access(file, os.R_OK):
+            return True
+        self.lack(kind, "what its option named may not be read")
+        self.left_out.append(f"{file}: you may not read it")
+        return False
+
     def add_step_time(self, text):
         """→ microseconds, where a time was stated."""
         match = re.fullmatch(r"([0-9]*\.?[0-9]+)(us|ms|s)", text.strip())
         if match:
-            return float(match[1]) * UNITS[match[2]]
+            step_us = float(match[1]) * UNITS[match[2]]
+            if not 0 < step_us <= LONGEST_STEP_US:
+                fail(f"--step-time {text}: a step takes more than 0 s and less than 11 days. Write it such as 104ms")
+            return step_us
         if text:
             if not pathlib.Path(text).is_file():
                 fail(f"--step-time {text}: neither a time such as 104ms nor a file")
+            self.given.append(text)
             suffix = pathlib.Path(text).suffix
             suffix = suffix if suffix in (".csv", ".json", ".tsv") else ".txt"  # it may be a name
             self.add(Member(f"step_times/stated{suffix}", "step_times", pathlib.Path(text).read_bytes()))
         return None
 
 
-def number_in(file):
-    """The rank a file is of: by distributedInfo of a trace, else by its name ("rank3", "rank_3")."""
-    opened = gzip.open if file.suffix == ".gz" else open
+def unzipped(content, most):
+    """What a gzip file holds, no more than `most` bytes of it; anything else as it is. Raises OSError, EOFError or zlib.error where
+    it is cut off or damaged."""
+    if content[:2] != b"\x1f\x8b":
+        return content
+    with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
+        return stream.read(most)
+
+
+def beginning(file):
+    """Its first 64 KiB, also of a gzip file that is cut off behind them."""
     try:
-        with opened(file, "rb") as stream:
+        with open(file, "rb") as stream:
             head = stream.read(1 << 16)
-    except OSError:
-        head = b""
-    said = re.search(rb'"distributedInfo"\s*:\s*\{[^}]*"rank"\s*:\s*(\d+)', head) or re.search(rb'"rank"\s*:\s*"?(\d+)"?', head[:4096])
-    named = re.findall(r"rank[-_=.]?(\d+)", str(file), re.IGNORECASE)
-    return int(said[1]) if said else int(named[-1]) if named else None
+        return zlib.decompressobj(31).decompress(head, 1 << 16) if head[:2] == b"\x1f\x8b" else head
+    except (OSError, zlib.error):
+        return b""
+
+
+def number_in(file):
+    """The rank a file is of: by distributedInfo of a trace, else by its name ("rank3", "rank_3"). What a trace says is not held
+    against MOST_RANKS."""
+    head = beginning(file)
+    said = re.search(rb'"distributedInfo"\s*:\s*\{[^}]*"rank"\s*:\s*(\d{1,18})', head) or re.search(rb'"rank"\s*:\s*"?(\d{1,18})"?', head[:4096])
+    named = re.findall(r"rank[-_=.]?([0-9]+)", str(file), re.IGNORECASE)
+    return int(said[1]) if said else rank_of(named[-1]) if named else None
 
 
 def measured_step(collected):
     """Median of rank 0's own steps, microseconds."""
     for member in collected.members:
         if member.kind == "step_times" and member.rank == 0:
-            times = [float(line) for line in member.content.decode().splitlines()[1:] if line]
-            return statistics.median(times) * 1e3 if times else None
+            lines = member.content.decode("utf-8", errors="replace").split("\n")[1:]
+            times = [time for time in (number(line) * 1e3 for line in lines) if 0 < time <= LONGEST_STEP_US]
+            return statistics.median(times) if times else None
     return None
+
+
+def number(text):
+    """NaN where the text is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def collect(arguments):
@@ -221,13 +300,11 @@ def collect(arguments):
     collected.add_given(arguments.all_reduce, "all_reduce_log", "all_reduce/given{}.txt", False)
     step = collected.add_step_time(arguments.step_time) or measured_step(collected)
     ranks = max([arguments.ranks, *(member.rank + 1 for member in collected.members if member.rank is not None)])
-    for rank in range(arguments.ranks):
-        if rank not in collected.sources:
-            collected.lack("versions", f"rank {rank} left nothing in the folder: do all nodes share it?", rank)
+    collected.lack_each("versions", (rank for rank in range(arguments.ranks) if rank not in collected.sources),
+                        "rank {} left nothing in the folder: do all nodes share it?")
     if collected.has("trace"):
-        for rank in range(ranks):
-            if not collected.has("trace", rank):
-                collected.lack("trace", f"none of rank {rank}", rank)
+        traced = {member.rank for member in collected.members if member.kind == "trace"}
+        collected.lack_each("trace", (rank for rank in range(ranks) if rank not in traced), "none of rank {}")
     collected.missing = [gap for gap in collected.missing if not (gap["kind"] in ALWAYS and collected.has(gap["kind"], gap.get("rank"))
                                                                   and (collected.nodes == 1 or "rank" in gap))]
     for kind in ALWAYS:
@@ -247,4 +324,4 @@ def collect(arguments):
     for gap, times in itertools.groupby(f"{gap['kind']}: {gap['why']}" for gap in document["missing"]):
         count = len(list(times))
         not_found.append(gap + (f" ({count} times)" if count > 1 else ""))
-    job_archive.write_archive("collect", "ddpsim-collect", arguments.archive, document, members, collected.left_out, not_found)
+    job_archive.write_archive("collect", "ddpsim-collect", arguments.archive, document, members, collected.left_out, not_found, collected.given)

@@ -19,12 +19,16 @@ import json
 import os
 import pathlib
 import re
+import secrets
 import shlex
 import socket
+import stat
 import sys
 import tarfile
+import unicodedata
 
 SCHEMA = "ddpsim.collect/1"
+MOST_RANKS = 1_000_000  # as the reader allows (formats/src/archive.cpp)
 # What validate.sh leaves behind: name → kind in the manifest.
 VALIDATION = {"topology.txt": "note", "environment.txt": "note", "all_reduce_perf.txt": "all_reduce_log", "measured-0.csv": "note",
               "messages-0.txt": "nccl_log", "measured/measurement.json": "measurement", "measured/measurement.csv": "note",
@@ -103,14 +107,22 @@ OWN_WORDS = set("""root user node host localhost rank ranks group device float h
     fsdp deepspeed megatron horovod""".split())
 PATH = r"""(?:(?<=^)|(?<=[\s"'=:,(\[`<]))(?!(?<=<)/[\w:.-]+>)(?:~[\w.-]*/|\.{0,2}/)(?![>\s])"""
 OF_PATH = r"""[^\s"'<>,;:)\]`]"""
-QUOTED_PATH = re.compile(r"""'[^'\n]*/[^'\n]*'|(?<=")(?:~[\w.-]*/|\.{0,2}/)(?![>\s])[^"\n]*(?=")""")
+QUOTED_PATH = re.compile(r"""'(?=[^'\n]*/)[^'\n]*'|(?<=")(?:~[\w.-]*/|\.{0,2}/)(?![>\s])[^"\n]*(?=")""")
 WHOLE_PATH = re.compile(r"^(?:~[\w.-]*|\.{0,2})/\S[^\n]*", re.MULTILINE)
 # Where a function stands, as a profiler writes it: "FILE(12): function". A name with blanks has no other end.
 FRAME = re.compile(r"^[^\n]*(?=\(\d+\): )", re.MULTILINE)
 PYTHON_FILE = re.compile(r"""(?:^|(?<="))[^"\n\r]*\.py(?=\(\d+\))|(?<![^\s"'(\[<=,;])[^\s"'(\[<=,;]+\.py(?!\w)""", re.MULTILINE)
 # By these a reader knows who communicates (traces/src/scheme_names.cpp): shown as here, whatever stood around them.
 FILES_OF_SCHEMES = ("deepspeed/runtime/engine.py", "megatron/core/distributed/_.py", "horovod/torch/_.py")
-MAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@(?:[\w-]+\.)+[A-Za-z]{2,}(?![\w-])")
+# All of a URL: its user, password, host, path and query may each name somebody.
+URL = re.compile(r"""(?<![\w+.-])[A-Za-z][\w+.-]*://[^\s"'<>`]+""")
+# "user@host.org", "user:password@host:5432/base", and what ssh takes: "user@host.org:folder/file".
+MAIL = re.compile(r"""(?<![\w.+-])[\w.+-]+(?::[^\s"'<>@/]+@[\w.-]+|@(?:[\w-]+\.)+[A-Za-z]{2,}(?![\w-]))(?::[^\s"'<>,;)\]`]+|/[^\s"'<>,;)\]`]*)?""")
+# "C:\\Users\\jane", "\\\\server\\share\\jane", each backslash once, or twice where a log escapes it. Between quotes a name may have blanks.
+WINDOWS = r"""(?:(?<![A-Za-z0-9])[A-Za-z]:\\|(?<!\\)\\{2,4}[\w.$-]+\\)"""
+WINDOWS_PATH = re.compile(rf"""(?<=["']){WINDOWS}[^"'\n]*(?=["'])|{WINDOWS}[^\s"'<>,;)\]`]*""")
+WHOLE_WINDOWS_PATH = re.compile(rf"^{WINDOWS}[^\n]*", re.MULTILINE)
+UUID = re.compile(r"(?<![\w-])(?:(?:MIG-)?(?:GPU-)?[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|(?:GPU|MIG)-[0-9A-Fa-f][0-9A-Fa-f-]{7,})(?:/\d+/\d+)?(?![\w-])")
 IPV4 = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])")
 MAC = re.compile(r"(?<![\w:])(?:[0-9A-Fa-f]{2}[:-]){5,7}[0-9A-Fa-f]{2}(?![\w:])|(?<=\benx)[0-9a-f]{12}\b")  # or a serial number, as lspci has it
 HEX = "[0-9A-Fa-f]{1,4}"
@@ -129,10 +141,28 @@ def environment():
         print(f"{name}={shown}")
 
 
+def decoded(written):
+    """The text that stands for in JSON, between the quotes; None where an escape in it is none."""
+    if "\\" not in written:
+        return written
+    try:
+        return json.loads(f'"{written}"', strict=False)
+    except ValueError:
+        return None
+
+
+def legible(text):
+    """The text as a terminal may show it: control characters, overrides of direction and bytes that are no UTF-8 are written as
+    escapes."""
+    return "".join(one if unicodedata.category(one) not in ("Cc", "Cf", "Cs", "Zl", "Zp") else one.encode("unicode_escape", "backslashreplace").decode()
+                   for one in text)
+
+
 class Redactor:
     """Counts what it replaces."""
 
-    def __init__(self, hosts, hidden):
+    def __init__(self, hosts, people, places=()):
+        """Names of hosts and of people are known in any case, those of folders as they are spelled."""
         self.count = 0
         self.names = {}
         for index, host in enumerate(dict.fromkeys(hosts)):
@@ -140,7 +170,8 @@ class Redactor:
                 self.names.setdefault(name, f"node{index}")
             if "." in host:
                 self.names.setdefault(host.split(".", 1)[1], "<domain>")
-        for word in hidden:
+        self.as_spelled = frozenset(places) - {*self.names, *people}
+        for word in [*people, *places]:
             self.names.setdefault(word, "<hidden>")
         self.names = {name: shown for name, shown in self.names.items() if name and name.lower() not in OWN_WORDS}
         self.identities = {}
@@ -159,7 +190,9 @@ class Redactor:
 
     def know(self):
         known = sorted(self.names, key=len, reverse=True)
-        self.known = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(map(re.escape, known))})(?![A-Za-z0-9])") if known else None
+        words = "|".join(re.escape(name) if name in self.as_spelled else f"(?i:{re.escape(name)})" for name in known)
+        self.known = re.compile(rf"(?<![A-Za-z0-9])(?:{words})(?![A-Za-z0-9])") if known else None
+        self.in_any_case = {name.lower(): shown for name, shown in self.names.items() if name not in self.as_spelled}
         within = [re.escape(name) for name in known if not re.fullmatch(f"{OF_PATH}+", name)]  # a path goes on behind the blank of one
         self.path = re.compile(PATH + f"(?:{'|'.join([*within, OF_PATH])})+", re.MULTILINE)
 
@@ -172,19 +205,28 @@ class Redactor:
 
     def plain(self, text, but=frozenset()):
         """`but`: names that are left as they are."""
+        if "://" in text:
+            text = self.put(URL, text, "<address>")
+        if "\\" in text:
+            text = self.put(WINDOWS_PATH, text, "<path>")
         if ".py" in text:
             text = self.put(PYTHON_FILE, text, self.python_file)
         text = self.put(QUOTED_PATH, text, lambda found: "'<path>'" if found[0][0] == "'" else "<path>")
         text = self.put(self.path, text, "<path>")
         if "@" in text:
             text = self.put(MAIL, text, "<address>")
+        text = self.put(UUID, text, "<hidden>")
         text = self.put(IPV4, text, "<address>")
         text = self.put(MAC, text, "<address>")
         text = self.put(IPV6, text, "<address>")
         text = self.put(IDENTITY, text, lambda found: f'{found[1]}="{self.identity(found[2])}"')
         if not self.known:
             return text
-        return self.put(self.known, text, lambda found: found[0] if found[0] in but else self.names[found[0]])
+        return self.put(self.known, text, lambda found: found[0] if found[0] in but else self.shown_for(found[0]))
+
+    def shown_for(self, name):
+        """What stands for a name that `known` found."""
+        return self.names.get(name) or self.in_any_case[name.lower()]
 
     @staticmethod
     def python_file(found):
@@ -212,18 +254,17 @@ class Redactor:
 
     def json_text(self, written, but=frozenset()):
         """What stands between the quotes."""
-        text = written
-        if "\\" in written:
-            try:
-                text = json.loads(f'"{written}"', strict=False)
-            except ValueError:
-                self.count += 1
-                return "<hidden>"
+        text = decoded(written)
+        if text is None:
+            self.count += 1
+            return "<hidden>"
         shown = text
         if "): " in text:
             shown = self.put(FRAME, text, self.python_file)
         if "/" in shown:
             shown = self.put(WHOLE_PATH, shown, "<path>")
+        if "\\" in shown:
+            shown = self.put(WHOLE_WINDOWS_PATH, shown, "<path>")
         shown = self.plain(shown, but)
         return written if shown == text else shown if text is written else json.dumps(shown)[1:-1]
 
@@ -249,7 +290,10 @@ class Redactor:
             if key == "schema" and SCHEMA_NAME.fullmatch(match[1]):
                 return match[0]
             if key == "command":
-                return json.dumps(self.command(json.loads(match[0])))
+                text = decoded(match[1])
+                if text is None:
+                    self.count += 1
+                return '"<hidden>"' if text is None else json.dumps(self.command(text))
             return '"' + self.remembered(match[1]) + '"'
         return JSON_TEXT.sub(value, text)
 
@@ -261,8 +305,16 @@ class Redactor:
             if not path.startswith("/sys/"):
                 path = self.plain(path)
             elif self.known:
-                path = self.put(self.known, path, lambda found: self.names[found[0]])
+                path = self.put(self.known, path, lambda found: self.shown_for(found[0]))
             lines[index] = path + colon + self.plain(value)
+        return "\n".join(lines)
+
+    def settings(self, text):
+        """Lines of "NAME=value", of which the names are the format's own."""
+        lines = text.split("\n")
+        for index, line in enumerate(lines):
+            name, equals, value = line.partition("=")
+            lines[index] = name + equals + self.plain(value) if equals else self.plain(line)
         return "\n".join(lines)
 
     def file(self, name, text):
@@ -276,8 +328,14 @@ class Redactor:
 
 
 def setup_of(folder):
+    """Which hosts and which workload a measurement is of: texts, empty where it does not say."""
     measurement = folder / "measured" / "measurement.json"
-    return json.loads(measurement.read_text(encoding="utf-8")).get("setup", {}) if measurement.is_file() else {}
+    try:
+        setup = json.loads(measurement.read_text(encoding="utf-8"))["setup"] if measurement.is_file() else {}
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        sys.exit(f"validate: {legible(str(measurement))} is not what ddpsim-real writes. Measure again, into an empty folder (-o FOLDER)")
+    setup = setup if isinstance(setup, dict) else {}
+    return {key: setup[key] if isinstance(setup.get(key), str) else "" for key in ("hosts", "workload")}
 
 
 def users():
@@ -318,36 +376,49 @@ def redacted(redactor, member):
     """The member with names replaced; compressed where its path says so."""
     text = member.content.decode("utf-8", errors="replace")
     before = redactor.count
-    shown = (redactor.devices(text) if member.kind == "devices" else redactor.file(member.path.removesuffix(".gz"), text)).encode()
+    read = {"devices": redactor.devices, **dict.fromkeys(("environment", "versions", "pinning"), redactor.settings)}.get(member.kind)
+    shown = (read(text) if read else redactor.file(member.path.removesuffix(".gz"), text)).encode()
     member.content = gzip.compress(shown, 6, mtime=0) if member.path.endswith(".gz") else shown
     member.replaced = redactor.count - before
     return member
 
 
-def write_archive(who, top, archive, document, members, left_out, not_found=()):
-    """The list first, then the archive: beside its place, and renamed when it is whole."""
+def write_archive(who, top, archive, document, members, left_out, not_found=(), inputs=()):
+    """The list first, then the archive: beside its place, and renamed when it is whole. `inputs`: files it must not replace."""
+    if archive.exists() and any(os.path.exists(file) and os.path.samefile(file, archive) for file in inputs):
+        sys.exit(f"{who}: {legible(str(archive))} is an input, too. Name another folder: -o FOLDER")
     manifest = json.dumps({"schema": SCHEMA, **document, "members": [member.entry() for member in members]}, indent=1) + "\n"
     files = [Member("manifest.json", "", manifest.encode()), *members]
-    print(f"{who}: {archive} will hold, with names of users, hosts and files and addresses replaced:")
+    print(f"{who}: {legible(str(archive))} will hold, with names of users, hosts and files and addresses replaced:")
     for member in files:
-        print(f"  {top}/{member.path:<36} {len(member.content):>9} bytes, {member.replaced} replaced")
+        print(f"  {top}/{legible(member.path):<36} {len(member.content):>9} bytes, {member.replaced} replaced")
     for name in left_out:
-        print(f"  left out: {name}")
+        print(f"  left out: {legible(name)}")
     for gap in not_found:
-        print(f"  not found: {gap}")
+        print(f"  not found: {legible(gap)}")
     sys.stdout.flush()
-    partial = pathlib.Path(f"{archive}.partial")
+    partial = None
     try:
-        with open(partial, "wb") as bare, gzip.GzipFile("", "wb", fileobj=bare, mtime=0) as zipped, \
+        place = archive.resolve()  # what a link leads to is replaced, not the link
+        directly = place.exists() and not place.is_file()  # a device or a pipe
+        if not directly:  # a name that nobody can foresee, and plant a link at
+            partial = place.with_name(f".ddpsim-{secrets.token_hex(8)}")
+        with open(place if directly else partial, "wb" if directly else "xb") as bare, gzip.GzipFile("", "wb", fileobj=bare, mtime=0) as zipped, \
                 tarfile.open(fileobj=zipped, mode="w") as out:
             for member in files:
                 entry = tarfile.TarInfo(f"{top}/{member.path}")  # no owner, no date
                 entry.size = len(member.content)
                 out.addfile(entry, io.BytesIO(member.content))
-        partial.replace(archive)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        sys.exit(f"{who}: cannot write {archive}: {error.strerror}")
+        if not directly:
+            if place.exists():
+                partial.chmod(stat.S_IMODE(place.stat().st_mode))
+            partial.replace(place)
+    except BaseException as error:
+        if partial is not None:
+            partial.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            sys.exit(f"{who}: cannot write {legible(str(archive))}: {error.strerror}")
+        raise
 
 
 def kind_of_measured(folder, name):
@@ -364,10 +435,10 @@ def kind_of_measured(folder, name):
 
 def pack(folder, archive, paths, hide_workload):
     setup = setup_of(folder)
-    of_ranks = setup.get("hosts", "").split()
+    of_ranks = setup["hosts"].split()
     hosts = [*of_ranks, socket.gethostname(), socket.getfqdn()]  # of all ranks, and this one's
-    hidden = [*users(), *folders([*paths, folder.resolve(), os.getcwd(), pathlib.Path.home()])]
-    redactor = Redactor(hosts, [*hidden, setup.get("workload", "")] if hide_workload else hidden)
+    places = folders([*paths, folder.resolve(), os.getcwd(), pathlib.Path.home()])
+    redactor = Redactor(hosts, users(), [*places, setup["workload"]] if hide_workload else places)
     members, left_out = [], []
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         name = path.relative_to(folder).as_posix()
@@ -378,7 +449,16 @@ def pack(folder, archive, paths, hide_workload):
         node = 0 if kind in ("topology", "matrix") else None
         members.append(redacted(redactor, Member(name, kind, path.read_bytes(), node=node)))
     document = {"ranks": max(len(of_ranks), 1), "nodes": max(len(set(of_ranks)), 1)}
-    write_archive("validate", "ddpsim-validation", archive, document, members, left_out)
+    write_archive("validate", "ddpsim-validation", archive, document, members, left_out, inputs=paths)
+
+
+def whole_number(most):
+    """What an option takes: 1 to `most`."""
+    def number(text):
+        if not re.fullmatch(r"[0-9]{1,18}", text) or not 1 <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"{legible(text)!r} is not a whole number from 1 to {most}")
+        return int(text)
+    return number
 
 
 def main():
@@ -393,12 +473,14 @@ def main():
     collecting = commands.add_parser("collect")
     collecting.add_argument("parts", type=pathlib.Path)
     collecting.add_argument("archive", type=pathlib.Path)
-    collecting.add_argument("--ranks", type=int, default=1)
+    collecting.add_argument("--ranks", type=whole_number(MOST_RANKS), default=1)
     collecting.add_argument("--step-time", default="", metavar="TIME", help="without the profiler: 104ms, or a file of step times")
-    collecting.add_argument("--batch-size", type=int, metavar="N")
+    collecting.add_argument("--batch-size", type=whole_number(1 << 30), metavar="N")
     for name in ("trace", "ddp-log", "nccl-log", "topology", "all-reduce"):
         collecting.add_argument(f"--{name}", action="append", default=[], metavar="PATTERN")
     arguments = parser.parse_args()
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")
     if arguments.command == "environment":
         environment()
     elif arguments.command == "pack":

@@ -164,7 +164,13 @@ def default(command, option):
 
 def value_of(option):
     name = attribute(option["name"])
-    return f"repeated({name})" if option["repeated"] else name
+    return f"Switch({name})" if option["value"] is None else f"repeated({name})" if option["repeated"] else name
+
+
+def import_of_values(options):
+    values = [value_of(option) for option in options]
+    names = [name for name in ("Switch", "repeated") if any(value.startswith(f"{name}(") for value in values)]
+    return f"    from ._arguments import {', '.join(names)}\n" if names else ""
 
 
 def function(command):
@@ -181,13 +187,13 @@ def function(command):
                 '@overload\ndef list(*, commands: Literal[True]) -> CommandsResult: ...\n')
         return head + (f"def {name}(\n{signature}) -> {returns}:\n{docstring(command, options)}\n"
                        f"    from ._answer import {getter}\n"
+                       f"{import_of_values(options)}"
                        f"    from ._results import CommandsResult, ListResult\n\n"
                        f"    options = {{\n{given}    }}\n"
                        f'    return {getter}(CommandsResult, "list", (), options) if commands else '
                        f'{getter}(ListResult, "list", (), options)\n')
     imports = f"    from ._answer import {getter}\n"
-    if any(option["repeated"] for option in options):
-        imports += "    from ._arguments import repeated\n"
+    imports += import_of_values(options)
     imports += f"    from ._results import {kind}\n"
     return (f"def {name}(\n{signature}) -> {kind}:\n{docstring(command, options)}\n{imports}\n"
             f'    return {getter}({kind}, "{command["name"]}", ({inputs}), {{\n{given}    }})\n')

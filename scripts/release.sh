@@ -12,7 +12,8 @@ usage="usage: scripts/release.sh [-o FOLDER] [x86_64] [aarch64]"
 output=out/release targets=()
 while (($#)); do
   case $1 in
-    -o) output=${2:?$usage}; shift ;;
+    -o) [[ -n ${2-} ]] || { echo "$usage" >&2; exit 2; }
+        output=$2; shift ;;
     x86_64 | aarch64) targets+=("$1") ;;
     *) echo "$usage" >&2; exit 2 ;;
   esac

@@ -23,6 +23,8 @@ TEXT
 }
 while (($#)); do
   case $1 in
+    --ranks | --workload | --cluster | --backend | --caps | --sizes | --torch | -o)
+      [[ $# -ge 2 && -n $2 ]] || { printf 'validate: %s needs a value\n\n' "$1" >&2; usage >&2; exit 2; } ;;&
     --ranks) ranks=(--ranks "$2") ;;
     --workload) workload=$2 ;;
     --cluster) cluster=$2 ;;
@@ -34,7 +36,7 @@ while (($#)); do
     -h | --help) usage; exit 0 ;;
     *) usage >&2; exit 2 ;;
   esac
-  shift 2 || { usage >&2; exit 2; }
+  shift 2
 done
 
 given_cluster=$cluster
@@ -48,6 +50,9 @@ find_program() {  # find_program NAME BUILD_PATH: on PATH, or built here
 ddpsim=$(find_program ddpsim cli/ddpsim)
 real=$(find_program ddpsim-real real/ddpsim-real)
 rank=${RANK:-${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-${SLURM_PROCID:-0}}}}
+
+[[ $rank =~ ^[0-9]{1,7}$ ]] ||  # it becomes part of names of files
+  { printf 'validate: the environment says %q where a rank belongs. Correct it: RANK=0\n' "$rank" >&2; exit 2; }
 
 note() { [[ $rank != 0 ]] || echo "validate: $*"; }
 if [[ $rank == 0 ]]; then

@@ -3,6 +3,7 @@
 
 import argparse
 import json
+import signal
 import statistics
 import subprocess
 import sys
@@ -20,7 +21,30 @@ def predict(arguments, one):
     return json.loads(run.stdout)
 
 
+def points_of(file):
+    """What a measurement.json says of each configuration: name, options of its prediction, bytes of its buckets, and microseconds of
+    its step: median, p10, p90."""
+    def number(value):
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= sys.float_info.max:  # NaN is none
+            raise ValueError(value)
+        return value
+
+    def text(value):
+        if not isinstance(value, str):
+            raise ValueError(value)
+        return value
+
+    with open(file, encoding="utf-8") as measurement:
+        return [{"name": text(one["name"]), "gradient_as_bucket_view": bool(one["gradient_as_bucket_view"]),
+                 "bucket_cap_mb": None if one["bucket_cap_mb"] is None else number(one["bucket_cap_mb"]),
+                 "bytes": [bucket["bytes"] for bucket in one["buckets"]],
+                 **{key: number(one["iteration_us"][key]) for key in ("median", "p10", "p90")}}
+                for one in json.load(measurement)["configurations"]]
+
+
 def main():
+    if hasattr(signal, "SIGCHLD"):
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored, every exit code reads as 0
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", required=True, help="ddpsim")
     parser.add_argument("--workload", required=True)
@@ -29,17 +53,25 @@ def main():
     parser.add_argument("measurement")
     parser.add_argument("options", nargs="*", help="further options of ddpsim simulate, after --")
     arguments = parser.parse_args()
-    with open(arguments.measurement, encoding="utf-8") as file:
-        measurement = json.load(file)
+    try:
+        measured_points = points_of(arguments.measurement)
+    except OSError as error:
+        sys.exit(f"validate: {arguments.measurement!r} cannot be read: {error.strerror}")
+    except (LookupError, TypeError, ValueError, RecursionError):
+        sys.exit(f"validate: {arguments.measurement!r} is not what ddpsim-real writes. Measure again")
+    if not all(point["median"] > 0 for point in measured_points):
+        sys.exit(f"validate: {arguments.measurement!r} has a step of no time. Measure again")
+    if not measured_points:
+        sys.exit(f"validate: {arguments.measurement!r} holds no configuration. Measure again")
     print(f"{'configuration':<16} {'measured ms':>11} {'p10':>8} {'p90':>8} {'predicted':>9} {'error':>8}  buckets")
     points = []
-    for one in measurement["configurations"]:
+    for one in measured_points:
         result = predict(arguments, one)
-        measured, predicted = one["iteration_us"]["median"], result["iteration_us"]
+        measured, predicted = one["median"], result["iteration_us"]
         points.append((measured, predicted))
-        same = [bucket["bytes"] for bucket in one["buckets"]] == [bucket["bytes"] for bucket in result["buckets"]]
-        print(f"{one['name']:<16} {measured / 1000:>11.2f} {one['iteration_us']['p10'] / 1000:>8.2f} "
-              f"{one['iteration_us']['p90'] / 1000:>8.2f} {predicted / 1000:>9.2f} {(predicted / measured - 1) * 100:>+7.1f} %"
+        same = one["bytes"] == [bucket["bytes"] for bucket in result["buckets"]]
+        print(f"{one['name']:<16} {measured / 1000:>11.2f} {one['p10'] / 1000:>8.2f} "
+              f"{one['p90'] / 1000:>8.2f} {predicted / 1000:>9.2f} {(predicted / measured - 1) * 100:>+7.1f} %"
               f"  {'exact' if same else 'DIFFER'}")
     errors = [abs(predicted / measured - 1) * 100 for measured, predicted in points]
     regret = (min(points, key=lambda point: point[1])[0] / min(measured for measured, _ in points) - 1) * 100

@@ -7,11 +7,10 @@ import json
 import os
 import shlex
 import subprocess
-import tempfile
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Iterable, Mapping, Sequence, TypeVar
 
-from ._arguments import Arguments
+from ._arguments import Arguments, temporary
 from ._errors import Error, Failure, error_of
 from ._program import run
 from ._record import Record
@@ -65,7 +64,7 @@ class Answer(Record):
         """What the program prints on a terminal: the verdict, then tables."""
         if self.arguments.command in ("import", "sweep"):  # which print documents
             return "".join(f"{message}\n" for message in self.messages)
-        with tempfile.TemporaryDirectory(prefix="ddpsim-") as folder:
+        with temporary() as folder:
             return self.arguments.shown(_once_more(self, (), folder).stdout)
 
     @property
@@ -123,7 +122,7 @@ class Answer(Record):
 
     def _written(self, option: str, name: str, *further: str) -> str:
         """The file that `option` has the program write."""
-        with tempfile.TemporaryDirectory(prefix="ddpsim-") as folder:
+        with temporary() as folder:
             path = os.path.join(folder, name)
             _once_more(self, (f"{option}={path}", *further), folder)
             with open(path, encoding="utf-8") as file:
@@ -178,9 +177,12 @@ def sweep(kind: type[AnyAnswer], command: str, positionals: Iterable[Any], optio
     lines = done.stdout
     written = arguments.options.get("--output")
     if written:
-        with open(written[0], encoding="utf-8") as file:
-            lines = file.read()
-    head, *points = [json.loads(line) for line in arguments.shown(lines).splitlines() if line]
+        lines = _read(written[0], "a sweep's lines")
+    try:
+        head, *points = [json.loads(line) for line in arguments.shown(lines).split("\n") if line]
+    except ValueError as error:
+        where = f"{written[0]} holds" if written else "`ddpsim sweep` printed"
+        raise Failure.of(f"{where} no lines of a sweep: {lines[:80]!r}. Let output name a file of its own") from error
     return kind.from_document({**head, "points": points}, arguments=arguments, messages=_said(done, arguments))
 
 
@@ -194,8 +196,10 @@ def saved(kind: type[AnyFile], command: str, positionals: Iterable[Any], options
     if prints:
         document = _document(done, arguments)
     else:
-        with open(path, encoding="utf-8") as file:
-            document = json.load(file)
+        try:
+            document = json.loads(_read(path, "a workload"))
+        except ValueError as error:
+            raise Failure.of(f"{path} holds no workload to be read again. Let output name a file of its own") from error
     said = tuple(line for line in _said(done, arguments) if not line.startswith("wrote "))  # that is `path`
     return kind.from_document(document, arguments=arguments, messages=said, path=path)
 
@@ -233,4 +237,13 @@ def _document(done: subprocess.CompletedProcess[str], arguments: Arguments) -> d
 
 
 def _said(done: subprocess.CompletedProcess[str], arguments: Arguments) -> tuple[str, ...]:
-    return tuple(line for line in arguments.shown(done.stderr).splitlines() if line)
+    return tuple(line for line in arguments.shown(done.stderr).split("\n") if line)
+
+
+def _read(path: str, what: str) -> str:
+    """What the program wrote there."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Failure.of(f"{path} does not hold {what} to be read again. Let output name a file of its own") from error

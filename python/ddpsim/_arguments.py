@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import numbers
 import os
 import shutil
 import tempfile
 import weakref
-from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence, Union, cast
+from typing import TYPE_CHECKING, Any, Iterable, Iterator, Mapping, Sequence, Union, cast
 
-from ._errors import UsageError
+from ._errors import Failure, UsageError
 from ._record import Record
 
 if TYPE_CHECKING:
@@ -41,9 +42,11 @@ class Arguments:
         self.inputs = [self._input(value) for value in positionals if value is not None]
         self.options: dict[str, list[str] | None] = {}  # None: a switch
         for name, value in options.items():
-            if value is None or value is False:
-                continue
-            self.options[name] = None if value is True else self._values(name, value)
+            if isinstance(value, Switch):
+                if value.is_on(name):
+                    self.options[name] = None
+            elif value is not None:
+                self.options[name] = self._values(name, value)
         self.command = command
 
     def words(self, without: Iterable[str] = (), extra: Sequence[str] = ()) -> list[str]:
@@ -74,12 +77,15 @@ class Arguments:
     def _values(self, name: str, value: Any) -> list[str]:
         if name in _VERSIONS and not isinstance(value, str):
             raise TypeError(f"{name[2:]}={value!r}: a version is text, such as \"2.10\" (2.10 as a number is 2.1)")
-        if isinstance(value, Repeated):
-            words = [self._value(one) for one in value.values]
-        else:
-            words = [",".join(self._value(one) for one in several(value))]  # X,X,… as the command line takes lists
+        values = value.values if isinstance(value, Repeated) else several(value)
+        for one in values:
+            if _is_truth(one):
+                raise TypeError(f"{_keyword(name)}={one!r}: it takes a value and is no switch. Leave it out for the default")
+        words = [self._value(one) for one in values]
+        if not isinstance(value, Repeated):
+            words = [",".join(words)]  # X,X,… as the command line takes lists
         if not all(words):  # it would take the next word
-            raise UsageError.of(f"{name}: an empty value. Leave {name[2:].replace('-', '_')} out, or give it one")
+            raise UsageError.of(f"{name}: an empty value. Leave {_keyword(name)} out, or give it one")
         return words
 
     def _value(self, value: Any) -> str:
@@ -90,11 +96,11 @@ class Arguments:
         if isinstance(value, numbers.Real):
             text = repr(float(value))
             return text[:-2] if text.endswith(".0") else text
-        return str(value)  # of a path, too
+        return os.fsdecode(value) if isinstance(value, (bytes, os.PathLike)) else str(value)
 
     def _input(self, value: Any) -> str:
         if isinstance(value, (str, os.PathLike)):
-            text = os.fspath(cast("str | os.PathLike[str]", value))
+            text = os.fsdecode(cast("str | os.PathLike[str]", value))
             return os.path.join(".", text) if text.startswith("-") else text  # a file, not an option
         document: Any = value.document if isinstance(value, Record) else value
         if not isinstance(document, Mapping):
@@ -106,15 +112,53 @@ class Arguments:
         self._files += 1
         number = "" if self._files == 1 else f"-{self._files}"
         path = os.path.join(self._place(), f"{kind}{number}.json")
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(document, file)
+        try:
+            text = json.dumps(document)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise UsageError.of(f"{kind}.json: this document is no JSON: {error}. Give one as json.load reads it") from error
+        try:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        except OSError as error:
+            raise Failure.of(f"{path} cannot be written: {error.strerror}. Let TMPDIR name a folder with room") from error
         return path
 
     def _place(self) -> str:
         if not self._folder:
-            self._folder = tempfile.mkdtemp(prefix="ddpsim-")
+            self._folder = temporary_folder()
             weakref.finalize(self, _removed, self._folder, os.getpid())
         return self._folder
+
+
+def temporary_folder() -> str:
+    """A new one, which whoever asks removes."""
+    try:
+        return tempfile.mkdtemp(prefix="ddpsim-")
+    except OSError as error:
+        raise Failure.of(f"no temporary folder can be made: {error.strerror}. Let TMPDIR name one that can be written") from error
+
+
+@contextlib.contextmanager
+def temporary() -> Iterator[str]:
+    """A temporary folder, gone afterwards."""
+    folder = temporary_folder()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class Switch:
+    """An option without a value."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def is_on(self, name: str) -> bool:
+        """1 and 0 are as good as True and False; None is off."""
+        if self.value is not None and not _is_truth(self.value) and not (isinstance(self.value, numbers.Integral) and self.value in (0, 1)):
+            raise TypeError(f"{_keyword(name)}={self.value!r}: it is a switch, True or False")
+        return bool(self.value)
 
 
 class Repeated:
@@ -133,9 +177,19 @@ def several(values: Any) -> Sequence[Any]:
     return (values,) if _is_one(values) else list(values)
 
 
+def _keyword(name: str) -> str:
+    """`--bucket-cap-mb`, as it is called here."""
+    return name[2:].replace("-", "_").lower()
+
+
+def _is_truth(value: Any) -> bool:
+    """Also NumPy's."""
+    return isinstance(value, bool) or type(value).__module__ == "numpy" and type(value).__name__ in ("bool", "bool_")
+
+
 def _is_one(value: Any) -> bool:
     """ndim: an array of NumPy's or a column of pandas' holds several, their numbers have none."""
-    return isinstance(value, (str, Mapping, Record, os.PathLike)) or not hasattr(value, "__iter__") or getattr(value, "ndim", 1) == 0
+    return isinstance(value, (str, bytes, Mapping, Record, os.PathLike)) or not hasattr(value, "__iter__") or getattr(value, "ndim", 1) == 0
 
 
 def _here() -> str | None:

@@ -222,14 +222,13 @@ class Autotuner:
         finally:
             recorder._leave()  # of one that did not end nothing stays on the model
         document = recorder.document
-        if document is not None:
-            periods = [step["iteration_us"] for step in document["steps"] if "iteration_us" in step]
-            self._variation = _deviation(periods) / statistics.median(periods)
         self._problem = recorder.problem or ""
-        if not ranks.agree(document is not None) or document is None:
+        times = self._guarded(lambda: _times_of(document)) if document is not None else None
+        if not ranks.agree(times is not None) or times is None:
             return None
-        self._step_s = ranks.slowest([document["iteration"]["duration_us"] / 1e6])[0]
-        compute = ranks.gathered(document["backward"]["duration_us"] + document.get("forward", {}).get("duration_us", 0))
+        step_s, computing_us, self._variation = times
+        self._step_s = ranks.slowest([step_s])[0]
+        compute = ranks.gathered(computing_us)
         late = compute.index(max(compute)) if max(compute) > ALIKE * min(compute) else 0
         workload = ranks.gathered(document if ranks.rank == late else None)[late]
         nodes, ranks_per_node = ranks.nodes() if ranks.backend != "gloo" else (ranks.size, 1)
@@ -248,6 +247,8 @@ class Autotuner:
             if len(found) >= FEWEST_SIZES and expected_s * (REPETITIONS + 2) > left_s:
                 break
             times = self._ranks.all_reduce_us(size, REPETITIONS)
+            if not times:
+                break
             left_s -= sum(times) / 1e6
             found[size] = statistics.median(times)
         return found
@@ -442,6 +443,16 @@ class _Series:
         return statistics.mean(self._gains), math.sqrt(sum(self._variances)) / rounds
 
 
+def _times_of(document: dict[str, Any]) -> tuple[float, float, float]:
+    """Seconds of a recorded step, microseconds of its compute, and how its steps vary as a fraction. Raises where it tells none."""
+    periods = [step["iteration_us"] for step in document["steps"] if "iteration_us" in step]
+    step_s = document["iteration"]["duration_us"] / 1e6
+    if not step_s > 0:
+        raise ValueError(f"a step was recorded that took {step_s:g} s")
+    computing_us = document["backward"]["duration_us"] + document.get("forward", {}).get("duration_us", 0)
+    return step_s, computing_us, _deviation(periods) / statistics.median(periods)
+
+
 def _variance(times: list[float]) -> float:
     """Of their median."""
     return (MEDIAN_ERROR * _deviation(times)) ** 2 / len(times)
@@ -471,4 +482,9 @@ def _first_line(error: BaseException) -> str:
 
 
 def _to_stderr(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    """What was decided holds whether or not anyone can be told: a closed stream or a full disk must not end a training."""
+    try:
+        if sys.stderr is not None:
+            print("".join(one if one.isprintable() else ascii(one)[1:-1] for one in line), file=sys.stderr, flush=True)
+    except (OSError, ValueError):
+        pass

@@ -239,7 +239,7 @@ def simulate(
     True
     """
     from ._answer import answer
-    from ._arguments import repeated
+    from ._arguments import Switch, repeated
     from ._results import SimulateResult
 
     return answer(SimulateResult, "simulate", (workload, cluster), {
@@ -250,10 +250,10 @@ def simulate(
         "--first-bucket-mb": first_bucket_mb,
         "--bucket-cap-mb-list": bucket_cap_mb_list,
         "--torch": torch,
-        "--find-unused-parameters": find_unused_parameters,
-        "--static-graph": static_graph,
-        "--gradient-as-bucket-view": gradient_as_bucket_view,
-        "--no-broadcast-buffers": no_broadcast_buffers,
+        "--find-unused-parameters": Switch(find_unused_parameters),
+        "--static-graph": Switch(static_graph),
+        "--gradient-as-bucket-view": Switch(gradient_as_bucket_view),
+        "--no-broadcast-buffers": Switch(no_broadcast_buffers),
         "--process-groups": process_groups,
         "--comm-hook": comm_hook,
         "--comm-hook-min-mb": comm_hook_min_mb,
@@ -261,8 +261,8 @@ def simulate(
         "--min-compression-rate": min_compression_rate,
         "--local-sgd-period": local_sgd_period,
         "--local-sgd-gradients": local_sgd_gradients,
-        "--apply-optimizer-in-backward": apply_optimizer_in_backward,
-        "--sync-batchnorm": sync_batchnorm,
+        "--apply-optimizer-in-backward": Switch(apply_optimizer_in_backward),
+        "--sync-batchnorm": Switch(sync_batchnorm),
         "--sync-batchnorm-group": sync_batchnorm_group,
         "--accumulate": accumulate,
         "--nccl": nccl,
@@ -271,8 +271,8 @@ def simulate(
         "--min-channels": min_channels,
         "--max-channels": max_channels,
         "--buffer-size": buffer_size,
-        "--no-nvls": no_nvls,
-        "--collnet": collnet,
+        "--no-nvls": Switch(no_nvls),
+        "--collnet": Switch(collnet),
         "--nodes": nodes,
         "--gpus-per-node": gpus_per_node,
         "--backend": backend,
@@ -282,7 +282,7 @@ def simulate(
         "--interference": interference,
         "--model": model,
         "--timing": timing,
-        "--no-trace-calibration": no_trace_calibration,
+        "--no-trace-calibration": Switch(no_trace_calibration),
         "--measured-step": measured_step,
         "--gpu": gpu,
         "--batch": batch,
@@ -292,7 +292,7 @@ def simulate(
         "--drop-last": drop_last,
         "--uneven-inputs": uneven_inputs,
         "--optimizer": optimizer,
-        "--master-weights": master_weights,
+        "--master-weights": Switch(master_weights),
         "--memory": memory,
         "--straggler": repeated(straggler),
         "--jitter": jitter,
@@ -301,7 +301,7 @@ def simulate(
         "--rank-slowdown": rank_slowdown,
         "--seed": seed,
         "--launch-cost": launch_cost,
-        "--cuda-graph": cuda_graph,
+        "--cuda-graph": Switch(cuda_graph),
         "--nnodes": nnodes,
         "--elastic": elastic,
         "--mtbf": mtbf,
@@ -310,9 +310,9 @@ def simulate(
         "--csv": csv,
         "--timeline": timeline,
         "--report": report,
-        "--interactive": interactive,
-        "--quiet": quiet,
-        "--verbose": verbose,
+        "--interactive": Switch(interactive),
+        "--quiet": Switch(quiet),
+        "--verbose": Switch(verbose),
     })
 
 
@@ -493,7 +493,7 @@ def tune(
     'DistributedDataParallel(model, bucket_cap_mb=8)'
     """
     from ._answer import answer
-    from ._arguments import repeated
+    from ._arguments import Switch, repeated
     from ._results import TuneResult
 
     return answer(TuneResult, "tune", (workload, cluster), {
@@ -503,10 +503,10 @@ def tune(
         "--first-bucket-mb": first_bucket_mb,
         "--bucket-cap-mb-list": bucket_cap_mb_list,
         "--torch": torch,
-        "--find-unused-parameters": find_unused_parameters,
-        "--static-graph": static_graph,
-        "--gradient-as-bucket-view": gradient_as_bucket_view,
-        "--no-broadcast-buffers": no_broadcast_buffers,
+        "--find-unused-parameters": Switch(find_unused_parameters),
+        "--static-graph": Switch(static_graph),
+        "--gradient-as-bucket-view": Switch(gradient_as_bucket_view),
+        "--no-broadcast-buffers": Switch(no_broadcast_buffers),
         "--process-groups": process_groups,
         "--comm-hook": comm_hook,
         "--comm-hook-min-mb": comm_hook_min_mb,
@@ -514,8 +514,8 @@ def tune(
         "--min-compression-rate": min_compression_rate,
         "--local-sgd-period": local_sgd_period,
         "--local-sgd-gradients": local_sgd_gradients,
-        "--apply-optimizer-in-backward": apply_optimizer_in_backward,
-        "--sync-batchnorm": sync_batchnorm,
+        "--apply-optimizer-in-backward": Switch(apply_optimizer_in_backward),
+        "--sync-batchnorm": Switch(sync_batchnorm),
         "--sync-batchnorm-group": sync_batchnorm_group,
         "--accumulate": accumulate,
         "--nccl": nccl,
@@ -524,8 +524,8 @@ def tune(
         "--min-channels": min_channels,
         "--max-channels": max_channels,
         "--buffer-size": buffer_size,
-        "--no-nvls": no_nvls,
-        "--collnet": collnet,
+        "--no-nvls": Switch(no_nvls),
+        "--collnet": Switch(collnet),
         "--nodes": nodes,
         "--gpus-per-node": gpus_per_node,
         "--backend": backend,
@@ -535,27 +535,27 @@ def tune(
         "--interference": interference,
         "--model": model,
         "--timing": timing,
-        "--no-trace-calibration": no_trace_calibration,
+        "--no-trace-calibration": Switch(no_trace_calibration),
         "--measured-step": measured_step,
         "--gpu": gpu,
         "--batch": batch,
         "--compute-scale": compute_scale,
         "--data-loader": data_loader,
         "--optimizer": optimizer,
-        "--master-weights": master_weights,
+        "--master-weights": Switch(master_weights),
         "--memory": memory,
         "--straggler": repeated(straggler),
         "--gpu-spread": gpu_spread,
         "--rank-slowdown": rank_slowdown,
         "--launch-cost": launch_cost,
-        "--cuda-graph": cuda_graph,
+        "--cuda-graph": Switch(cuda_graph),
         "--threads": threads,
         "--csv": csv,
         "--plot": plot,
         "--report": report,
-        "--interactive": interactive,
-        "--quiet": quiet,
-        "--verbose": verbose,
+        "--interactive": Switch(interactive),
+        "--quiet": Switch(quiet),
+        "--verbose": Switch(verbose),
     })
 
 
@@ -732,7 +732,7 @@ def advise(
     True
     """
     from ._answer import answer
-    from ._arguments import repeated
+    from ._arguments import Switch, repeated
     from ._results import AdviseResult
 
     return answer(AdviseResult, "advise", (workload, cluster), {
@@ -741,10 +741,10 @@ def advise(
         "--first-bucket-mb": first_bucket_mb,
         "--bucket-cap-mb-list": bucket_cap_mb_list,
         "--torch": torch,
-        "--find-unused-parameters": find_unused_parameters,
-        "--static-graph": static_graph,
-        "--gradient-as-bucket-view": gradient_as_bucket_view,
-        "--no-broadcast-buffers": no_broadcast_buffers,
+        "--find-unused-parameters": Switch(find_unused_parameters),
+        "--static-graph": Switch(static_graph),
+        "--gradient-as-bucket-view": Switch(gradient_as_bucket_view),
+        "--no-broadcast-buffers": Switch(no_broadcast_buffers),
         "--process-groups": process_groups,
         "--comm-hook": comm_hook,
         "--comm-hook-min-mb": comm_hook_min_mb,
@@ -752,8 +752,8 @@ def advise(
         "--min-compression-rate": min_compression_rate,
         "--local-sgd-period": local_sgd_period,
         "--local-sgd-gradients": local_sgd_gradients,
-        "--apply-optimizer-in-backward": apply_optimizer_in_backward,
-        "--sync-batchnorm": sync_batchnorm,
+        "--apply-optimizer-in-backward": Switch(apply_optimizer_in_backward),
+        "--sync-batchnorm": Switch(sync_batchnorm),
         "--sync-batchnorm-group": sync_batchnorm_group,
         "--accumulate": accumulate,
         "--nccl": nccl,
@@ -762,8 +762,8 @@ def advise(
         "--min-channels": min_channels,
         "--max-channels": max_channels,
         "--buffer-size": buffer_size,
-        "--no-nvls": no_nvls,
-        "--collnet": collnet,
+        "--no-nvls": Switch(no_nvls),
+        "--collnet": Switch(collnet),
         "--nodes": nodes,
         "--gpus-per-node": gpus_per_node,
         "--backend": backend,
@@ -773,27 +773,27 @@ def advise(
         "--interference": interference,
         "--model": model,
         "--timing": timing,
-        "--no-trace-calibration": no_trace_calibration,
+        "--no-trace-calibration": Switch(no_trace_calibration),
         "--measured-step": measured_step,
         "--gpu": gpu,
         "--batch": batch,
         "--compute-scale": compute_scale,
         "--data-loader": data_loader,
         "--optimizer": optimizer,
-        "--master-weights": master_weights,
+        "--master-weights": Switch(master_weights),
         "--memory": memory,
         "--straggler": repeated(straggler),
         "--gpu-spread": gpu_spread,
         "--rank-slowdown": rank_slowdown,
         "--launch-cost": launch_cost,
-        "--cuda-graph": cuda_graph,
+        "--cuda-graph": Switch(cuda_graph),
         "--threads": threads,
         "--csv": csv,
         "--report": report,
         "--export": export,
         "--lever": lever,
-        "--quiet": quiet,
-        "--verbose": verbose,
+        "--quiet": Switch(quiet),
+        "--verbose": Switch(verbose),
     })
 
 
@@ -1017,22 +1017,22 @@ def compare(
     'dgxa100@2'
     """
     from ._answer import answer
-    from ._arguments import repeated
+    from ._arguments import Switch, repeated
     from ._results import CompareResult
 
     return answer(CompareResult, "compare", (_workload, *clusters), {
         "--workload": repeated(workload),
         "--until": repeated(until),
-        "--no-tune": no_tune,
+        "--no-tune": Switch(no_tune),
         "--study": study,
         "--bucket-cap-mb": bucket_cap_mb,
         "--first-bucket-mb": first_bucket_mb,
         "--bucket-cap-mb-list": bucket_cap_mb_list,
         "--torch": torch,
-        "--find-unused-parameters": find_unused_parameters,
-        "--static-graph": static_graph,
-        "--gradient-as-bucket-view": gradient_as_bucket_view,
-        "--no-broadcast-buffers": no_broadcast_buffers,
+        "--find-unused-parameters": Switch(find_unused_parameters),
+        "--static-graph": Switch(static_graph),
+        "--gradient-as-bucket-view": Switch(gradient_as_bucket_view),
+        "--no-broadcast-buffers": Switch(no_broadcast_buffers),
         "--process-groups": process_groups,
         "--comm-hook": comm_hook,
         "--comm-hook-min-mb": comm_hook_min_mb,
@@ -1040,8 +1040,8 @@ def compare(
         "--min-compression-rate": min_compression_rate,
         "--local-sgd-period": local_sgd_period,
         "--local-sgd-gradients": local_sgd_gradients,
-        "--apply-optimizer-in-backward": apply_optimizer_in_backward,
-        "--sync-batchnorm": sync_batchnorm,
+        "--apply-optimizer-in-backward": Switch(apply_optimizer_in_backward),
+        "--sync-batchnorm": Switch(sync_batchnorm),
         "--sync-batchnorm-group": sync_batchnorm_group,
         "--accumulate": accumulate,
         "--scheme": repeated(scheme),
@@ -1051,8 +1051,8 @@ def compare(
         "--min-channels": min_channels,
         "--max-channels": max_channels,
         "--buffer-size": buffer_size,
-        "--no-nvls": no_nvls,
-        "--collnet": collnet,
+        "--no-nvls": Switch(no_nvls),
+        "--collnet": Switch(collnet),
         "--nodes": nodes,
         "--gpus-per-node": gpus_per_node,
         "--backend": backend,
@@ -1062,7 +1062,7 @@ def compare(
         "--interference": interference,
         "--model": model,
         "--timing": timing,
-        "--no-trace-calibration": no_trace_calibration,
+        "--no-trace-calibration": Switch(no_trace_calibration),
         "--batch": batch,
         "--data-loader": data_loader,
         "--gpu": repeated(gpu),
@@ -1070,13 +1070,13 @@ def compare(
         "--measured-step": repeated(measured_step),
         "--global-batch": global_batch,
         "--optimizer": optimizer,
-        "--master-weights": master_weights,
+        "--master-weights": Switch(master_weights),
         "--memory": memory,
         "--straggler": repeated(straggler),
         "--gpu-spread": gpu_spread,
         "--rank-slowdown": rank_slowdown,
         "--launch-cost": launch_cost,
-        "--cuda-graph": cuda_graph,
+        "--cuda-graph": Switch(cuda_graph),
         "--price": repeated(price),
         "--life": life,
         "--utilisation": utilisation,
@@ -1094,8 +1094,8 @@ def compare(
         "--plot": plot,
         "--plot-cost": plot_cost,
         "--report": report,
-        "--quiet": quiet,
-        "--verbose": verbose,
+        "--quiet": Switch(quiet),
+        "--verbose": Switch(verbose),
     })
 
 
@@ -1135,13 +1135,13 @@ def sweep(
     [5, 25]
     """
     from ._answer import sweep
-    from ._arguments import repeated
+    from ._arguments import Switch, repeated
     from ._results import SweepResult
 
     return sweep(SweepResult, "sweep", (study,), {
-        "--no-intervals": no_intervals,
+        "--no-intervals": Switch(no_intervals),
         "--shard": shard,
-        "--no-mpi": no_mpi,
+        "--no-mpi": Switch(no_mpi),
         "--join": repeated(join),
         "--output": output,
         "--csv": csv,
@@ -1205,6 +1205,7 @@ def diff(
     ('unknown', 12000.0)
     """
     from ._answer import answer
+    from ._arguments import Switch
     from ._results import DiffResult
 
     return answer(DiffResult, "diff", (old, new), {
@@ -1219,8 +1220,8 @@ def diff(
         "--backend": backend,
         "--gloo": gloo,
         "--csv": csv,
-        "--quiet": quiet,
-        "--verbose": verbose,
+        "--quiet": Switch(quiet),
+        "--verbose": Switch(verbose),
     })
 
 
@@ -1267,6 +1268,7 @@ def buckets(
     [2052000, 28852224]
     """
     from ._answer import answer
+    from ._arguments import Switch
     from ._results import BucketsResult
 
     return answer(BucketsResult, "buckets", (workload,), {
@@ -1276,8 +1278,8 @@ def buckets(
         "--first-bucket-mb": first_bucket_mb,
         "--bucket-cap-mb-list": bucket_cap_mb_list,
         "--torch": torch,
-        "--find-unused-parameters": find_unused_parameters,
-        "--static-graph": static_graph,
+        "--find-unused-parameters": Switch(find_unused_parameters),
+        "--static-graph": Switch(static_graph),
         "--model": model,
         "--csv": csv,
     })
@@ -1350,6 +1352,7 @@ def allreduce(
     [1048576, 2097152, 4194304]
     """
     from ._answer import answer
+    from ._arguments import Switch
     from ._results import AllreduceResult
 
     return answer(AllreduceResult, "allreduce", (cluster,), {
@@ -1358,7 +1361,7 @@ def allreduce(
         "--factor": factor,
         "--step": step,
         "--collective": collective,
-        "--side-by-side": side_by_side,
+        "--side-by-side": Switch(side_by_side),
         "--measured": measured,
         "--nccl": nccl,
         "--algorithm": algorithm,
@@ -1366,8 +1369,8 @@ def allreduce(
         "--min-channels": min_channels,
         "--max-channels": max_channels,
         "--buffer-size": buffer_size,
-        "--no-nvls": no_nvls,
-        "--collnet": collnet,
+        "--no-nvls": Switch(no_nvls),
+        "--collnet": Switch(collnet),
         "--torch": torch,
         "--nodes": nodes,
         "--gpus-per-node": gpus_per_node,
@@ -1480,11 +1483,12 @@ def calibrate(
         output (FILE): the calibrated cluster file
     """
     from ._answer import saved
+    from ._arguments import Switch
     from ._results import CalibrateResult
 
     return saved(CalibrateResult, "calibrate", (*logs,), {
-        "--keep-unhealthy": keep_unhealthy,
-        "--published": published,
+        "--keep-unhealthy": Switch(keep_unhealthy),
+        "--published": Switch(published),
         "--cluster": cluster,
         "--backend": backend,
         "--nccl": nccl,
@@ -1554,10 +1558,11 @@ def list(
     True
     """
     from ._answer import answer
+    from ._arguments import Switch
     from ._results import CommandsResult, ListResult
 
     options = {
-        "--commands": commands,
+        "--commands": Switch(commands),
     }
     return answer(CommandsResult, "list", (), options) if commands else answer(ListResult, "list", (), options)
 

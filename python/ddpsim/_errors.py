@@ -78,7 +78,7 @@ def _parted(text: str) -> tuple[str, str]:
 
 def error_of(code: int, stderr: str, inputs: Sequence[str], result: Any = None) -> Error:
     """The exception for how the program ended; its own words are the last it wrote, a line where no name in them has more."""
-    lines = [line for line in stderr.splitlines() if line.strip()]
+    lines = [line for line in stderr.split("\n") if line.strip()]
     own = max((number for number, line in enumerate(lines) if line.startswith("ddpsim: ")), default=len(lines) - 1)
     text = "\n".join(lines[own:]) if lines else ""
     text = text[len("ddpsim: "):] if text.startswith("ddpsim: ") else text

@@ -10,10 +10,11 @@ import dataclasses
 import math
 import pathlib
 import subprocess
-import tempfile
 from typing import Any, Literal, Mapping, Sequence
 
+from ._arguments import temporary
 from ._commands import calibrate, tune
+from ._program import exit_codes_kept
 from ._wrapper import MIB, Setting
 
 MOST_CANDIDATES = 3
@@ -57,7 +58,7 @@ class Proposal:
 
 def propose(evidence: Evidence, least_gain: float) -> Proposal:
     """Raises OSError or ddpsim.Error where it cannot be asked or has no answer."""
-    with tempfile.TemporaryDirectory(prefix="ddpsim-") as name:
+    with temporary() as name:
         folder = pathlib.Path(name)
         log = folder / "all-reduces.csv"
         with log.open("w", encoding="utf-8", newline="") as file:
@@ -84,8 +85,10 @@ def _specification(evidence: Evidence, folder: pathlib.Path) -> str:
         gbps = 2 * (ranks - 1) / ranks * size * 8 / taken / 1000
         return f"node:{evidence.nodes} gpu:{evidence.ranks_per_node}xV100 pcie:12GBps nic:1x{max(gbps, 0.001):.4g}Gbps:tcp"
     matrix = folder / "topo.txt"
-    matrix.write_text(subprocess.run(["nvidia-smi", "topo", "-m"], capture_output=True, text=True, timeout=20, check=True).stdout,
-                      encoding="utf-8")
+    with exit_codes_kept():
+        shown = subprocess.run(["nvidia-smi", "topo", "-m"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                               timeout=20, check=True).stdout
+    matrix.write_bytes(shown)
     return f"{matrix} gpu:{evidence.workload.get('gpu', '')} node:{evidence.nodes}"
 
 
@@ -97,14 +100,21 @@ def _proposal(answer: Mapping[str, Any], evidence: Evidence, least_gain: float) 
         if _is_settable(point, answer["default"], evidence.first_follows_cap):
             low, high = point["cap_range_mb"]
             is_recommended = recommended["action"] == "set" and low <= recommended["bucket_cap_mb"] <= high
-            points.append(Candidate(Setting(bucket_cap_mb=recommended["bucket_cap_mb"] if is_recommended else roundest(low, high)),
+            points.append(Candidate(Setting(bucket_cap_mb=_cap(recommended["bucket_cap_mb"] if is_recommended else roundest(low, high))),
                                     point["buckets"], float(point["iteration_us"]),
                                     (recommended["gain_us"]["low"], recommended["gain_us"]["high"]) if is_recommended else None))
     partition = answer["best_partition"]
     if evidence.lists and partition is not None:
-        caps = tuple(size / MIB for size in partition["bucket_bytes"])
+        caps = tuple(_cap(size / MIB) for size in partition["bucket_bytes"])
         points.append(Candidate(Setting(bucket_cap_mb_list=caps), len(caps), float(partition["iteration_us"])))
     return Proposal(today_us, chosen(points, today_us, least_gain), answer["confidence"]["grade"])
+
+
+def _cap(value: Any) -> float:
+    """Raises ValueError for what DistributedDataParallel takes for no bucket cap: it would be raised on every rank, into the training."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value * MIB < 2**63:
+        raise ValueError(f"the simulator answered with a bucket cap of {ascii(value):.40} MiB")
+    return value
 
 
 def _is_settable(point: Mapping[str, Any], default: Mapping[str, Any], first_follows_cap: bool) -> bool:

@@ -4,9 +4,11 @@
 
 #include <cmath>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ddpsim/formats/json_writer.hpp"
+#include "ddpsim/formats/quote.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "report_lines.hpp"
 #include "text_layout.hpp"
@@ -115,16 +117,17 @@ def of_large_buckets(default_hooks, setting):
 
 std::string python_string(std::string_view text) {
   std::string quoted = "\"";
-  for (const char c : printable(text)) {
+  for (const char c : legible(text, std::string_view::npos)) {
     if (c == '"' || c == '\\') quoted += '\\';
     quoted += c;
   }
   return quoted + '"';
 }
 
-/// Names may hold anything: in a docstring neither quotes nor backslashes.
+/// Names may hold anything. A docstring takes neither quotes nor backslashes, and a module is UTF-8
+/// throughout, or Python refuses it.
 std::string in_docstring(std::string_view text) {
-  std::string plain = printable(text);
+  std::string plain = legible(text, std::string_view::npos);
   for (char& c : plain) {
     if (c == '"') c = '\'';
     if (c == '\\') c = '/';

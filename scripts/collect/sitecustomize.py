@@ -27,7 +27,10 @@ def safely(function):
         try:
             return function(*arguments)
         except Exception as error:  # noqa: BLE001
-            print(f"collect: {type(error).__name__}: {error}; training goes on", file=sys.stderr)
+            try:
+                print(f"collect: {type(error).__name__}: {ascii(str(error))[1:-1]}; training goes on", file=sys.stderr)
+            except (OSError, ValueError):  # nobody listens any more, or the disk is full
+                pass
             return None
     return call
 
@@ -88,13 +91,16 @@ class Watch:
 
     def finish(self):
         self.finished = True
-        if self.recorder.document is not None:
-            from ddpsim_recorder import document_text
-            (self.folder / "trace.json").write_text(document_text(self.recorder.document) + "\n", encoding="utf-8")
-        else:
-            self.lack("trace", f"the recorder gave up: {self.recorder.problem}")
+        safely(self.write_trace)()
         safely(self.write_rank)()
         (self.folder / "recorded").write_text("")
+
+    def write_trace(self):
+        if self.recorder.document is not None:
+            from ddpsim_recorder import write_document
+            write_document(self.folder / "trace.json", self.recorder.document)
+        else:
+            self.lack("trace", f"the recorder gave up: {self.recorder.problem}")
 
     def write_ddp_log(self):
         log = self.ddp._get_ddp_logging_data()

@@ -15,7 +15,7 @@ import tempfile
 import textwrap
 import unittest
 
-from command import ROOT, answer, ddpsim
+from command import ROOT, SHARED, answer, ddpsim
 from torch_python import ENVIRONMENT, python_with_torch, under_every_torch
 
 COLLECT = ROOT / "scripts" / "collect.sh"
@@ -387,6 +387,219 @@ class Collects(unittest.TestCase):
                 self.assertEqual(run.code, 3, f"{message}: {run.out}")
                 self.assertIn(message, run.err)
                 self.assertEqual(len(run.err.strip().splitlines()), 1, run.err)
+
+    def attack(self, name):
+        file = SHARED / "data" / "attack" / name
+        if not file.exists():
+            self.skipTest("shared/data/attack is not beside the checkout")
+        return file
+
+    def test_a_recording_that_is_cut_off_is_left_out_and_all_else_is_packed(self):
+        trace = (INPUTS / "rank0.json").read_bytes()
+        whole, zipped = gzip.compress(trace), self.folder / "cut.json.gz"
+        for content in (whole[:len(whole) // 2], whole[:12], whole[:100] + b"\0" * 100 + whole[200:]):
+            zipped.write_bytes(content)
+            said, files = self.archive("--trace", "cut.json.gz", "--step-time", "104ms")
+            self.assertIn("left out: traces/rank0.json.gz: it is cut off or damaged", said)
+            self.assertIn("versions/rank0.txt", files)
+            self.assertEqual(json.loads(files["manifest.json"])["step_us"], 104000)
+
+    def test_the_cut_recording_of_the_attack(self):
+        said, files = self.archive("--trace", self.attack("cut.json.gz"))
+        self.assertIn("it is cut off or damaged", said)
+        self.assertIn("versions/rank0.txt", files)
+
+    def test_a_rank_that_no_job_has_is_said(self):
+        for number in (99999999999, 10**40):
+            (self.folder / "big.json").write_text(json.dumps({"distributedInfo": {"rank": number}, "traceEvents": []}))
+            said, files = self.archive("--trace", "big.json")
+            self.assertIn("a job has at most 1000000 ranks", said)
+            self.assertEqual(json.loads(files["manifest.json"])["ranks"], 1)
+
+    def test_the_big_rank_of_the_attack(self):
+        said, files = self.archive("--trace", self.attack("bigrank.json"))
+        self.assertIn("a job has at most 1000000 ranks", said)
+        self.assertEqual(json.loads(files["manifest.json"])["ranks"], 1)
+
+    def test_a_date_in_a_files_name_is_no_rank(self):
+        (self.folder / "rank_20261126181917.json").write_text((INPUTS / "rank0.json").read_text().replace('"rank"', '"other"'))
+        _, files = self.archive("--trace", "rank_20261126181917.json")
+        self.assertIn("traces/rank0.json.gz", files)
+
+    def test_ranks_that_left_nothing_are_not_listed_without_end(self):
+        (self.folder / "rank900000.json").write_text((INPUTS / "rank0.json").read_text().replace('"rank"', '"other"'))
+        _, files = self.archive("--trace", "rank900000.json")
+        manifest = json.loads(files["manifest.json"])
+        self.assertEqual(manifest["ranks"], 900001)
+        self.assertLess(len(files["manifest.json"]), 1 << 20)
+
+    def test_a_command_with_a_bad_escape_is_hidden(self):
+        for command in (r"a\q", r"a\u12", r"\ud800 x", "a 'b"):
+            (self.folder / "cmd.json").write_text('{"schemaVersion":1,"command":"%s","traceEvents":[]}' % command)
+            _, files = self.archive("--trace", "cmd.json")
+            self.assertNotIn("'b", files["traces/rank0.json.gz"])
+            json.loads(files["traces/rank0.json.gz"])
+        _, files = self.archive("--trace", self.attack("cmd.json"))
+        self.assertIn('"command":"<hidden>"', files["traces/rank0.json.gz"])
+
+    def test_an_archive_is_no_input_of_itself(self):
+        trace = INPUTS / "rank0.json"
+        place = self.folder / "job.tar.gz"
+        shutil.copy(trace, place)
+        (self.folder / "link.json").symlink_to(place)
+        for name in ("job.tar.gz", "link.json", "*.json"):
+            run = self.collect("--trace", name, "-o", "job")
+            self.assertEqual(run.returncode, 1, run.stdout)
+            self.assertIn("job.tar.gz is an input, too", run.stderr)
+            self.assertEqual(place.read_bytes(), trace.read_bytes())
+
+    def test_a_planted_link_is_not_written_through(self):
+        precious = self.folder / "precious"
+        precious.write_text("mine\n")
+        (self.folder / "ddpsim-collect.tar.gz.partial").symlink_to(precious)
+        self.archive("--step-time", "104ms")
+        self.assertEqual(precious.read_text(), "mine\n")
+
+    def test_a_pipe_is_written_to_and_a_link_stays_one(self):
+        os.mkfifo(self.folder / "pipe")
+        place = self.folder / "ddpsim-collect.tar.gz"
+        place.symlink_to("pipe")
+        with open(os.open(self.folder / "pipe", os.O_RDONLY | os.O_NONBLOCK), "rb") as reading:
+            run = self.collect("--step-time", "104ms")
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertEqual(reading.read(2), b"\x1f\x8b")
+        place.unlink()
+        place.symlink_to("made.tar.gz")
+        self.archive("--step-time", "104ms")
+        self.assertTrue(place.is_symlink() and (self.folder / "pipe").is_fifo())
+        unpacked(self.folder / "made.tar.gz")
+
+    def test_the_mode_of_an_archive_that_is_replaced_stays(self):
+        self.archive("--step-time", "104ms")
+        place = self.folder / "ddpsim-collect.tar.gz"
+        (self.folder / "new").write_text("")
+        self.assertEqual(place.stat().st_mode, (self.folder / "new").stat().st_mode)
+        place.chmod(0o600)
+        self.archive("--step-time", "104ms")
+        self.assertEqual(place.stat().st_mode & 0o777, 0o600)
+
+    def test_a_folder_that_others_may_write_or_a_link_to_one_is_refused(self):
+        elsewhere = self.folder / "elsewhere"
+        elsewhere.mkdir()
+        parts = self.folder / "ddpsim-collect" / "parts-7"
+        parts.parent.mkdir()
+        job = {"SLURM_JOB_ID": "7", "WORLD_SIZE": "2", "RANK": "0", "DDPSIM_COLLECT_WAIT": "0"}
+        parts.symlink_to(elsewhere)
+        run = self.collect("--step-time", "104ms", **job)
+        self.assertEqual((run.returncode, list(elsewhere.iterdir())), (1, []))
+        self.assertIn("is a link, or others may write into it", run.stderr)
+        parts.unlink()
+        parts.mkdir()
+        parts.chmod(0o777)
+        run = self.collect("--step-time", "104ms", **job)
+        self.assertEqual((run.returncode, list(parts.iterdir())), (1, []))
+
+    def test_what_others_left_in_the_folder_is_data(self):
+        parts = self.folder / "ddpsim-collect" / "parts-7"
+        parts.mkdir(parents=True)
+        secret = self.folder / "secret"
+        secret.write_text("a password\n")
+        for number, (file, text) in enumerate({"host": "\xff\xfe", "missing.txt": "trace\n\ttab\n", "step_times.csv": "step_time_ms\nnan\nx\n1e400\n"}.items(), 1):
+            (parts / f"rank{number}").mkdir()
+            (parts / f"rank{number}" / file).write_bytes(text.encode("latin-1"))
+        (parts / "rank\u00b2").mkdir()
+        (parts / "rank4").symlink_to(self.folder)
+        (parts / "rank5").mkdir()
+        (parts / "rank5" / "environment.txt").symlink_to(secret)
+        (parts / "rank6").write_text("no folder")
+        (parts / "world").write_text("a[$(touch pwned)]")
+        job = {"SLURM_JOB_ID": "7", "WORLD_SIZE": "6", "RANK": "0", "DDPSIM_COLLECT_WAIT": "0"}
+        _, files = self.archive("--step-time", "104ms", **job)
+        self.assertEqual(json.loads(files["manifest.json"])["ranks"], 6)
+        self.assertFalse(any("password" in text for text in files.values()))
+        self.assertFalse((self.folder / "pwned").exists())
+
+    def test_numbers_of_the_environment_are_data(self):
+        for name in ("RANK", "WORLD_SIZE", "DDPSIM_COLLECT_WAIT"):
+            for value in ("a[$(touch pwned)]", "../x", "-1", "99999999999", "1 2", "08"):
+                run = self.collect("--step-time", "104ms", **{name: value})
+                self.assertEqual(run.returncode, 2, f"{name}={value}: {run.stderr}")
+                self.assertIn("the environment says", run.stderr)
+                self.assertEqual(sorted(file.name for file in self.folder.iterdir()), ["programs", "sysfs"])
+
+    def test_numbers_of_options_that_no_archive_may_hold(self):
+        for option, value in (("--batch-size", "0"), ("--batch-size", "9" * 20), ("--batch-size", "1.5"), ("--step-time", "0ms"), ("--step-time", "9" * 400 + "s"),
+                              ("--seconds", "9" * 30)):
+            run = self.collect(option, value)
+            self.assertNotEqual(run.returncode, 0, option)
+            self.assertNotIn("Traceback", run.stderr)
+            self.assertFalse((self.folder / "ddpsim-collect.tar.gz").exists())
+
+    def test_names_of_files_reach_the_terminal_as_text(self):
+        name = b"rank0\x1b]0;owned\x07\xff\xc2\x9b\xe2\x80\xae.json"
+        (pathlib.Path(os.fsdecode(bytes(self.folder) + b"/" + name))).write_bytes(b"\0")
+        for arguments in (["--trace", "rank0*"], ["--trace", os.fsdecode(name)], ["--step-time", os.fsdecode(name)], ["--step-time", os.fsdecode(name) + "x"],
+                          ["--trace", os.fsdecode(name) + "x"]):
+            run = self.collect(*arguments)
+            self.assertNotIn("Traceback", run.stderr)
+            self.assertNotRegex(run.stdout + run.stderr, "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
+
+    def test_a_full_disk_is_said_and_leaves_nothing(self):
+        (self.folder / "parts" / "rank0").mkdir(parents=True)
+        (self.folder / "parts" / "rank0" / "environment.txt").write_text("WORLD_SIZE=1\n")
+        packing = [ROOT / "scripts" / "job_archive.py", "collect", "parts", "out.tar.gz"]
+        # A limit of the file's size is what a full disk is to a test: the write fails behind its first bytes.
+        run = subprocess.run(["bash", "-c", 'trap "" XFSZ; ulimit -f 0; exec "$@"', "", *packing], cwd=self.folder, capture_output=True, text=True, check=False)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("collect: cannot write out.tar.gz: File too large", run.stderr)
+        self.assertEqual(sorted(file.name for file in self.folder.iterdir()), ["parts", "programs", "sysfs"])
+
+    def test_a_folder_on_a_full_disk_is_named(self):
+        run = subprocess.run(["bash", "-c", 'trap "" XFSZ; ulimit -f 0; exec "$@"', "", COLLECT, "--step-time", "104ms"], cwd=self.folder, capture_output=True,
+                             text=True, check=False, env={**os.environ, "PATH": str(self.programs), "DDPSIM_SYSFS": str(self.sysfs)})
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("collect: cannot go on, for the reason above. Is there room in ", run.stderr)
+        self.assertFalse((self.folder / "ddpsim-collect.tar.gz").exists())
+
+    def test_what_a_command_says_reaches_the_terminal_as_text(self):
+        run = self.collect("--seconds", "1", "--run", r"printf '\033[31mred\a\r\n'")
+        self.assertIn("?[31mred??", run.stdout)
+        self.assertNotIn("\x1b", run.stdout)
+
+    def test_urls_shares_drives_and_serial_numbers_are_hidden(self):
+        who = f"host={HOST}\nuser={USER}\nhome=/home/{USER}\n"
+        lines = ["https://quill:pass:word@vault.example.org:8443/secret/page?token=secret#secret", "s3://secret-bucket/secret/x",
+                 "postgres://quill:secret@db/secret", "quill:secret@dbhost:5432/secret", "git@example.org:secret/secret.git", "quill@example.org:/secret/x",
+                 r"\\server\secret\x.txt", r"\\server\secret share\x", r"C:\Users\secret\x.py", r"'C:\Users\secret person\x'", r"D:\\secret\\x",
+                 USER.upper(), USER.title(), f"{HOST.upper()}.example.org", "GPU-8a1c2b3d-1111-2222-3333-444455556666", "GPU-8a1c2b3d",
+                 "MIG-GPU-8a1c2b3d-1111-2222-3333-444455556666/1/0", "MIG-8a1c2b3d-1111-2222-3333-444455556666", "8A1C2B3D-1111-2222-3333-444455556666"]
+        log = "".join(f"kept {number} {line} kept\n" for number, line in enumerate(lines))
+        trace = {"schemaVersion": 1, "traceEvents": [{"ph": "M", "name": line, "args": {"said": f"here {line}"}} for line in lines],
+                 "wholes": [r"C:\Users\secret person\x", r"\\server\secret share\x"]}
+        _, files = self.packed(1, {"rank0": {"host": who, "nccl.txt": log, "trace.json": json.dumps(trace), "environment.txt": f"WORLD_SIZE=1\nNCCL_ALGO={USER}\n"}})
+        for name in ("nccl/rank0.txt", "traces/rank0.json.gz"):
+            for secret in ("quill", "pass", "vault", "secret", "token", "server", "Users", "dbhost", "marmalade", "8a1c2b3d", "4444"):
+                self.assertNotIn(secret, files[name].lower(), name)
+        self.assertEqual(files["environment/rank0.txt"], "WORLD_SIZE=1\nNCCL_ALGO=<hidden>\n")
+        for number, line in enumerate(files["nccl/rank0.txt"].splitlines()):
+            self.assertRegex(line, f"^kept {number} .*kept$")
+
+    def test_names_of_people_hide_no_name_of_a_setting(self):
+        who = f"host={HOST}\nuser=world\n"
+        _, files = self.packed(1, {"rank0": {"host": who, "environment.txt": "WORLD_SIZE=1\n"}})
+        self.assertEqual(files["environment/rank0.txt"], "WORLD_SIZE=1\n")
+
+    def test_an_option_without_its_value_is_usage_in_every_script(self):
+        options = {"collect.sh": ["--trace", "--ddp-log", "--nccl-log", "--topology", "--all-reduce", "--step-time", "--batch-size", "--run", "--seconds", "-o"],
+                   "validate.sh": ["--ranks", "--workload", "--cluster", "--backend", "--caps", "--sizes", "--torch", "-o"], "release.sh": ["-o"]}
+        for script, names in options.items():
+            for name in names:
+                for value in ([], [""]):
+                    with self.subTest(script=script, name=name, value=value):
+                        run = subprocess.run([ROOT / "scripts" / script, name, *value], cwd=self.folder, capture_output=True, text=True, check=False)
+                        self.assertEqual((run.returncode, run.stdout), (2, ""))
+                        self.assertIn(f"scripts/{script}", run.stderr)
+                        self.assertNotRegex(run.stderr, r"unbound variable|line \d+:")
 
     def packed(self, ranks, folders):
         """Of {folder: {file: text}}, as ranks and launchers leave them."""

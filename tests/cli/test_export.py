@@ -1,8 +1,11 @@
 """What `advise --export` writes, imported and run by PyTorch, and scripts/ab.py, under every PyTorch found here."""
 
 import json
+import math
+import os
 import pathlib
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -115,6 +118,17 @@ class Plans(unittest.TestCase):
                 self.assertEqual(documents(told), [{"nccl": expected}])
 
 
+class Names(unittest.TestCase):
+    def test_a_file_whose_name_is_no_text_makes_a_module_all_the_same(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in (b"caf\xe9.json", b"\xff\xfe\x80.json", b"a\nimport os\n\x1b\xc2\x9b\"\"\".json"):
+                named = pathlib.Path(folder, os.fsdecode(name))
+                shutil.copy(LAYERS, named)
+                file = exported(pathlib.Path(folder), "plan", job=(named, "dgx1v@2"))
+                compile(file.read_bytes(), "plan.py", "exec")
+                self.assertNotIn("\nimport os\n\x1b", file.read_text(encoding="utf-8"))
+
+
 class SideBySide(unittest.TestCase):
     @under_every_torch
     def test_two_ranks(self, version, python, folder):
@@ -160,7 +174,7 @@ class Runs(unittest.TestCase):
     def told(self, text):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "ab.jsonl")
-            file.write_text(text)
+            file.write_text(text, encoding="utf-8", errors="surrogateescape")
             return subprocess.run([sys.executable, str(ROOT / "scripts" / "ab.py"), str(file)], capture_output=True, text=True)
 
     def test_laid_beside_each_other(self):
@@ -174,7 +188,20 @@ class Runs(unittest.TestCase):
             "           the intervals overlap"])
 
     def test_what_is_no_such_file_is_said(self):
-        self.assertIn("not what ab.measure writes", self.told("{}\n").stderr)
+        good = {"setting": "today", "step_s": 0.014, "predicted": None}
+        predicted = {"iteration_us": 14000, "gain_us": 1000, "low_us": 500, "high_us": 1500, "confidence": "C"}
+        bad = [{**good, "step_s": step} for step in (math.nan, math.inf, -math.inf, -1, 0, True, "0.014", None, [1], 10**400)]
+        bad += [{**good, "predicted": other} for other in (5, "", [], {}, {**predicted, "gain_us": math.nan}, {**predicted, "low_us": "1"},
+                                                           {**predicted, "confidence": 3}, {**predicted, "confidence": "\x1b[31m"})]
+        bad += [{**good, "setting": setting} for setting in ("other", None, ["today"], {})]
+        lines = [*map(json.dumps, bad), "{}", "[]", "5", "x", '{"setting": "today", "step_s": 1e999, "predicted": null}', "[" * 100000, "\udcff"]
+        for line in lines:
+            with self.subTest(line[:80]):
+                told = self.told(f"{json.dumps(good)}\n{line}\n")
+                self.assertEqual((told.returncode, told.stdout), (1, ""))
+                self.assertIn("ab.jsonl: line 2 is not what ab.measure writes", told.stderr)
+                self.assertNotIn("Traceback", told.stderr)
+                self.assertNotIn("\x1b", told.stderr)
         self.assertIn("0 runs of today's setting", self.told("").stderr)
 
 

@@ -1,6 +1,7 @@
 """The recorder in real trainings, against what torch's own DistributedDataParallel logs about them."""
 
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -310,12 +311,125 @@ class Trainings:
 
     def test_a_file_that_cannot_be_written_is_said_and_leaves_nothing(self):
         self.assertIn("cannot be written", self.facts["unwritable"]["problem"])
-        self.assertEqual([path.name for path in self.folder.rglob("*.tmp")], [])
+        self.assertEqual([path.name for path in self.folder.rglob(".ddpsim-*")], [])
 
 
 for release, interpreter in pythons_with_torch().items():
     name = "TrainingsUnder" + release.replace(".", "_")
     globals()[name] = type(name, (Trainings, unittest.TestCase), {"version": release, "python": interpreter})
+
+
+HOSTILE = """
+import os, pathlib, sys
+sys.path.insert(0, sys.argv[1])
+import torch
+from ddpsim_recorder import Recorder
+Recorder_of = lambda path, **more: Recorder(model, path, warmup=2, steps=2, **more)
+model = torch.nn.Linear(4, 4)
+def train(recorder):
+    for _ in range(10):
+        model(torch.rand(2, 4)).sum().backward()
+        model.zero_grad()
+        recorder.step()
+    return recorder
+"""
+
+
+@unittest.skipUnless(python_with_torch(), "no python3 here has PyTorch (scripts/setup.sh --torch installs it)")
+class Hostile(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+
+    def trained(self, code, shell='exec "$@"', **environment):
+        """What a training that runs `code` printed; it must end well, whatever befell its recorder."""
+        run = subprocess.run(["bash", "-c", shell, "", python_with_torch(), "-W", "ignore", "-c", HOSTILE + code, str(RECORDER.parent)], cwd=self.folder,
+                             capture_output=True, text=True, errors="surrogateescape", env={**ENVIRONMENT, **environment}, timeout=120)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertNotIn("Traceback", run.stderr)
+        self.assertNotRegex(run.stdout + run.stderr, "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u202a-\\u202e\\udc80-\\udcff]")
+        return run.stdout + run.stderr
+
+    def test_links_modes_pipes_and_names_that_are_no_text(self):
+        precious = self.folder / "precious"
+        precious.write_text("mine")
+        (self.folder / "old").write_text("old")
+        (self.folder / "old").chmod(0o600)
+        (self.folder / "link").symlink_to("old")
+        (self.folder / "dangling").symlink_to("made")
+        os.mkfifo(self.folder / "pipe")
+        self.trained("""
+train(Recorder_of("n" * 255))
+for name in ("step.json", "old"):
+    for number in range(os.getpid() - 2, os.getpid() + 3):
+        for ending in ("tmp", "partial"):
+            os.symlink("precious", f"{name}.{number}.{ending}")
+train(Recorder_of("step.json")); train(Recorder_of("link")); train(Recorder_of("dangling")); train(Recorder_of(os.fsdecode(b"caf\\xe9\\x1b[31m.json")))
+reading = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
+train(Recorder_of("pipe"))
+assert os.read(reading, 1) == b"{"
+""")
+        self.assertEqual(precious.read_text(), "mine")
+        self.assertTrue((self.folder / "link").is_symlink() and (self.folder / "pipe").is_fifo())
+        for name in ("step.json", "old", "made", "n" * 255, os.fsdecode(b"caf\xe9\x1b[31m.json")):
+            json.loads((self.folder / name).read_text())
+        self.assertEqual((self.folder / "old").stat().st_mode & 0o777, 0o600)
+        self.assertEqual((self.folder / "made").stat().st_mode & 0o777, (precious.stat().st_mode & 0o777))
+
+    def test_a_full_disk(self):
+        said = self.trained("""
+recorder = train(Recorder_of("step.json"))
+print(recorder.finished, recorder.problem)
+""", shell='trap "" XFSZ; ulimit -f 0; exec "$@"')
+        self.assertIn("True step.json cannot be written: File too large", said)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_nobody_can_be_told(self):
+        for shell in ('exec "$@" 2>/dev/full', 'exec "$@" 2>&-'):
+            self.trained("""
+train(Recorder_of("step.json")); train(Recorder_of("no such folder/step.json"))
+""", shell=shell)
+            json.loads((self.folder / "step.json").read_text())
+
+    def test_paths_that_are_none(self):
+        (self.folder / "full").symlink_to("/dev/full")
+        said = self.trained("""
+for path in ("a\\0b", "\\ud800", "x" * 5000, "", "/", ".", "/proc/version", "full", "a/../b/c"):
+    recorder = train(Recorder_of(path))
+    assert recorder.finished and recorder.problem, path
+""")
+        self.assertEqual(said.count("cannot be written"), 9)
+
+    def test_names_in_a_model_are_data(self):
+        self.trained("""
+type(model).__name__ = "Lin\\x1b[31mear"
+train(Recorder_of("step.json", name="na\\x1b]0;x\\x07me\\udcff"))
+""")
+        self.assertEqual(json.loads((self.folder / "step.json").read_text())["name"], "na\x1b]0;x\x07me\udcff")
+
+    def test_variables_of_the_environment(self):
+        for environment in ({"LC_ALL": "C", "PYTHONIOENCODING": "ascii:strict"}, {"RANK": "x", "WORLD_SIZE": "a[$(touch pwned)]", "LOCAL_RANK": "-1"},
+                            {"TMPDIR": "/dev/full", "HOME": "/dev/full", "OMP_NUM_THREADS": "many"}):
+            self.trained("""
+train(Recorder_of("step.json", name="\\u00e9"))
+""", **environment)
+            json.loads((self.folder / "step.json").read_text(encoding="utf-8"))
+            self.assertEqual([one.name for one in self.folder.iterdir()], ["step.json"])
+
+    def test_models_that_raise(self):
+        (self.folder / "mine.py").write_text("import torch\ndef raises(): raise KeyError('a\\x1bb')\n"
+                                             "class Odd(torch.nn.Linear):\n    def forward(self, one, two): return one\n"
+                                             "def odd(): return Odd(2, 2), (torch.rand(2),)\ndef three(): return 1, 2, 3\n"
+                                             "def model(): return torch.nn.Linear(2, 2)\n")
+        (self.folder / "broken.py").write_text("def (\n")
+        for arguments in (["mine:raises"], ["mine:odd"], ["mine:three"], ["broken:model"], ["..x:model"], ["mine:model", "--input", "99999999999,99999999999"],
+                          ["mine:model", "--input", "9" * 40], ["mine:model", "--input", "3"],
+                          ["mine:model", "--output", "no such folder/x"]):
+            run = subprocess.run([python_with_torch(), "-W", "ignore", str(RECORDER), "-o", "x.json", "--meta", *arguments], cwd=self.folder, capture_output=True,
+                                 text=True, env=ENVIRONMENT, timeout=120, errors="surrogateescape")
+            self.assertEqual((run.returncode, len(run.stderr.splitlines())), (3, 1), f"{arguments}: {run.stderr}")
+            self.assertNotIn("\x1b", run.stderr)
 
 
 MANY = """

@@ -10,6 +10,7 @@ import os
 import pathlib
 import signal
 import sys
+import tempfile
 import time
 
 import torch
@@ -82,7 +83,7 @@ def run(job, most=400, after=10, **options):
     """Trains until the tuner has finished, and `after` steps more. Returns it, and how many steps there were."""
     lines = []
     model, job.ddp = job.ddp, None  # held by this function alone
-    tuner = ddpsim.autotune(model, record=4, log=lines.append, **{"horizon": LONG, **options})
+    tuner = ddpsim.autotune(model, record=4, **{"horizon": LONG, "log": lines.append, **options})
     while not tuner.finished:
         job.step(model)
         model = tuner.step()
@@ -337,6 +338,96 @@ def case_real(rank, folder):
     tell(**facts(tuner, lines), sizes=sorted(evidence.all_reduces) if evidence else [],
          candidates=len(proposal.candidates) if proposal else None, step_us=evidence.step_us if evidence else None,
          predicted_us=proposal.today_us if proposal else None)
+
+
+def case_nobody_listens(rank, folder):
+    """Standard error is closed, or its disk is full: what was decided is set all the same."""
+    proposed(HALF)
+    gains(0.3)
+    before, ends = sys.stderr, []
+    full, closed = open("/dev/full", "w"), open(os.devnull, "w")
+    closed.close()
+    try:
+        for stream in (full, closed, None):
+            sys.stderr = stream
+            tuner, _ = run(Job(rank), log=None)
+            ends.append(tuner.outcome.changed)
+    finally:
+        sys.stderr = before
+    try:
+        full.close()
+    except OSError:  # what it could not write
+        pass
+    tell(ends=ends)
+
+
+def case_odd_document(rank, folder):
+    """On one rank the recorder left a document that says nothing of steps, or times that are none."""
+    proposed(HALF)
+    gains(0.3)
+    said = []
+    for change in (lambda document: document.pop("steps"), lambda document: document.update(steps=[]), lambda document: document.pop("iteration"),
+                   lambda document: document["iteration"].update(duration_us=0), lambda document: document["iteration"].update(duration_us=float("nan"))):
+        class Odd(_autotune.Recorder):
+            def step(self):
+                super().step()
+                if self.document is not None and rank == 1:
+                    change(self.document)
+                    type(self).step = lambda _: None
+        real, _autotune.Recorder = _autotune.Recorder, Odd
+        tuner, _ = run(Job(rank))
+        _autotune.Recorder = real
+        said.append(tuner.outcome.said)
+    tell(said=said)
+
+
+def case_no_memory(rank, folder):
+    """One rank has no memory for the all-reduces that are timed: all others do without them, and go on together."""
+    seen = []
+
+    def propose(evidence, least_gain):
+        seen.append(sorted(evidence.all_reduces))
+        return _proposal.Proposal(evidence.step_us, [_proposal.Candidate(HALF, 3, 0.7 * evidence.step_us)], "C")
+    _proposal.propose = propose
+    gains(0.3)
+    zeros = torch.zeros
+
+    def scarce(*arguments, **options):
+        if rank == 1 and sys._getframe(1).f_code.co_name == "all_reduce_us":
+            raise RuntimeError("out of memory")
+        return zeros(*arguments, **options)
+    torch.zeros = scarce
+    job = Job(rank)
+    tuner, lines = run(job)
+    torch.zeros = zeros
+    tell(**facts(tuner, lines), seen=seen, same=same_weights(job, plain(Job(rank), job.done)))
+
+
+def case_hostile_environment(rank, folder):
+    """Programs that are none, answers that are none, folders that cannot be written."""
+    answer = ('{"today": null, "default": {"iteration_us": 9, "first_bucket_mb": 1}, "recommended": {"action": "keep", "bucket_cap_mb": null}, "curve": '
+              '[{"reachable": true, "bucket_cap_mb": 5, "first_bucket_mb": 1, "cap_range_mb": [%s], "buckets": %s, "iteration_us": 1}], '
+              '"best_partition": null, "confidence": {"grade": "C"}}')
+    scripts = ["exit 0", "echo '[]'", "echo '{}'", "kill -9 $$", "head -c 100000 /dev/zero", "echo 'ddpsim: \\033[31m' >&2; exit 3",
+               *(f"echo '{answer % said}'" for said in (("1e300, 1e300", "3"), ("-5, -5", "3"), ("NaN, NaN", "3"), ('"x", "y"', "3")))]
+    environments = [{"DDPSIM_PROGRAM": str(folder)}, {"DDPSIM_PROGRAM": "/dev/null"}, {"DDPSIM_PROGRAM": "a\udcff\n"}, {"TMPDIR": "/dev/full"}]
+    for number, script in enumerate(scripts):
+        program = folder / f"program{number}-{rank}"
+        program.write_text(f"""#!/bin/sh
+case $1 in calibrate) for word; do case $word in --output=*) echo '{{}}' >"${{word#*=}}";; esac; done; echo '{{}}'; exit 0;; esac
+{script}
+""")
+        program.chmod(0o755)
+        environments.append({"DDPSIM_PROGRAM": str(program)})
+    said, before = [], dict(os.environ)
+    for environment in environments:
+        os.environ.update(environment)
+        tempfile.tempdir = None
+        tuner, lines = run(Job(rank))
+        os.environ.clear()
+        os.environ.update(before)
+        said.append(tuner.outcome.said)
+    tell(said=said)
 
 
 def case_killed(rank, folder):

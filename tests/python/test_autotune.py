@@ -166,6 +166,30 @@ class Autotune(unittest.TestCase):
     def test_no_answer(self, told, version):
         self.assertIn("keep PyTorch's default: RuntimeError: no program here", self.both(told)["said"])
 
+    @case("nobody_listens")
+    def test_nobody_can_be_told(self, told, version):
+        self.assertEqual([one["ends"] for one in told], 2 * [3 * [True]])
+
+    @case("odd_document")
+    def test_a_rank_whose_recording_says_nothing(self, told, version):
+        self.assertEqual(told[0]["said"], told[1]["said"])
+        for said in told[0]["said"]:
+            self.assertIn("keep PyTorch's default: ", said)
+
+    @case("no_memory")
+    def test_a_rank_without_memory(self, told, version):
+        facts = self.both(told)
+        self.assertEqual(told[0]["seen"], [[]])
+        self.assertTrue(facts["changed"])
+        self.assertTrue(all(one["same"] for one in told))
+
+    @case("hostile_environment")
+    def test_programs_and_folders_that_are_none(self, told, version):
+        self.assertEqual(told[0]["said"], told[1]["said"])
+        self.assertEqual(len(told[0]["said"]), 14)
+        for said in told[0]["said"]:
+            self.assertRegex(said, "^keep PyTorch's default: ")
+
     @case("short")
     def test_a_short_horizon(self, told, version):
         facts = self.both(told)

@@ -14,7 +14,7 @@ import unittest
 
 import ddpsim
 import ddpsim._commands
-from ddpsim._arguments import Arguments, repeated
+from ddpsim._arguments import Arguments, Switch, repeated
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ["DDPSIM_PROGRAM"]
@@ -45,12 +45,23 @@ class Commands(unittest.TestCase):
 
     def test_take_switches_values_lists_and_paths(self):
         words = Arguments("simulate", ["w.json", pathlib.Path("c.xml")], {
-            "--static-graph": True, "--collnet": False, "--torch": None, "--bucket-cap-mb": 12.5, "--nodes": 4,
+            "--static-graph": Switch(True), "--collnet": Switch(False), "--torch": None, "--bucket-cap-mb": 12.5, "--nodes": 4,
             "--caps": [5, 25.0, 0.1], "--straggler": repeated(["3:1.2", "5:2"]), "--price": repeated("a=1/gpu_hour"),
             "--csv": pathlib.Path("a b.csv"), "--jitter": "2%"}).words()
         self.assertEqual(words, ["simulate", "w.json", "c.xml", "--static-graph", "--bucket-cap-mb=12.5", "--nodes=4",
                                  "--caps=5,25,0.1", "--straggler=3:1.2", "--straggler=5:2", "--price=a=1/gpu_hour",
                                  "--csv=a b.csv", "--jitter=2%"])
+
+    def test_a_truth_is_the_value_of_switches_alone(self):
+        for value in (True, False):
+            for option in ("bucket_cap_mb", "caps", "csv", "network", "straggler", "nodes"):
+                for given in (value, [value]):
+                    with self.subTest(option), self.assertRaisesRegex(TypeError, f"^{option}={value}: it takes a value and is no switch"):
+                        ddpsim.tune("resnet50-v100-b32", "dgx1v", **{option: given})
+        for value in ("yes", "", 2, 0.5, [], [True], object()):
+            with self.assertRaisesRegex(TypeError, "^static_graph=.*: it is a switch, True or False"):
+                ddpsim.tune("resnet50-v100-b32", "dgx1v", static_graph=value)
+        self.assertEqual(Arguments("tune", [], {"--a": Switch(1), "--b": Switch(0), "--c": Switch(None)}).words(), ["tune", "--a"])
 
     def test_a_name_that_looks_like_an_option_is_a_file(self):
         self.assertEqual(Arguments("topo", ["-x.json"], {}).words(), ["topo", "./-x.json"])

@@ -54,6 +54,37 @@ class Inputs(unittest.TestCase):
             self.assertIn("bucket,bytes", pathlib.Path(folder, "ein schritt.csv").read_text())
             self.assertIn(str(path), answer.arguments.words())
 
+    def test_words_that_no_command_line_holds_are_named(self):
+        for word, why in (("a\0b", "NUL"), ("a\ud800b", "half of a character"), ("x" * (1 << 20), "more than a command line takes")):
+            for question in (lambda: ddpsim.tune(word, "dgx1v"), lambda: ddpsim.tune(THREE_LAYERS, word), lambda: ddpsim.tune(THREE_LAYERS, "dgx1v", csv=word),
+                             lambda: ddpsim.tune(THREE_LAYERS, "dgx1v", caps=[word, 5]), lambda: ddpsim.tune(THREE_LAYERS, "dgx1v", torch=word),
+                             lambda: ddpsim.import_trace(THREE_LAYERS, output=word), lambda: ddpsim.sweep(THREE_LAYERS, output=word)):
+                with self.subTest(why), self.assertRaisesRegex(ddpsim.UsageError, why) as caught:
+                    question()
+                self.assertLess(len(str(caught.exception)), 300)
+                self.assertTrue(str(caught.exception).isprintable())
+
+    def test_names_that_are_bytes_are_names(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, os.fsdecode(b"caf\xe9.json"))
+            path.write_bytes(THREE_LAYERS.read_bytes())
+            with os.scandir(os.fsencode(folder)) as entries:
+                entry = next(entries)
+            self.assertEqual(ddpsim.simulate(entry, "2xv100-nvlink").workload, "three-layers")
+            self.assertEqual(ddpsim.simulate(path, "2xv100-nvlink", csv=os.fsencode(path) + b".csv").workload, "three-layers")
+            self.assertEqual(len(os.listdir(folder)), 2)
+
+    def test_a_document_that_is_no_json_is_said(self):
+        endless = {"schema": "ddpsim.workload/1"}
+        endless["self"] = endless
+        for document in (endless, {"schema": "ddpsim.workload/1", "name": {1, 2}}, {("a",): 1}):
+            with self.assertRaisesRegex(ddpsim.UsageError, "this document is no JSON"):
+                ddpsim.tune(document, "dgx1v")
+        with self.assertRaises(ddpsim.InputError):
+            ddpsim.tune({"schema": "ddpsim.workload/1", "name": "\ud800"}, "dgx1v")
+        with self.assertRaises(ddpsim.InputError):
+            ddpsim.tune({"schema": "ddpsim.workload/1", "name": float("nan")}, "dgx1v")
+
     def test_an_empty_value_is_refused_before_it_takes_the_next_word(self):
         for options in ({"csv": ""}, {"caps": []}, {"torch": ""}, {"bucket_cap_mb": ""}):
             with self.subTest(options), self.assertRaisesRegex(ddpsim.UsageError, "an empty value. Leave"):
@@ -129,6 +160,22 @@ class Inputs(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             self.assertEqual(ddpsim.sweep(study, output=pathlib.Path(folder, "s.jsonl")).points[0].grid, {"bucket-cap-mb": 5})
 
+
+    def test_a_label_may_hold_what_python_takes_for_the_end_of_a_line(self):
+        ends = "a\u2028b\u2029c\u0085d"
+        study = {"schema": "ddpsim.study/1", "workload": str(THREE_LAYERS), "candidates": [{"label": ends, "cluster": "dgx1v"}]}
+        with tempfile.TemporaryDirectory() as folder:
+            for options in ({}, {"output": pathlib.Path(folder, "lines.jsonl")}):
+                swept = ddpsim.sweep(study, **options)
+                self.assertEqual(len(swept.points), 1)
+
+    def test_an_output_that_cannot_be_read_again_is_named(self):
+        before = os.getcwd()
+        self.addCleanup(os.chdir, before)
+        os.chdir(INPUTS)
+        for question in (lambda: ddpsim.import_trace(THREE_LAYERS, output="/dev/null"), lambda: ddpsim.sweep(INPUTS / "study.json", output="/dev/null")):
+            with self.assertRaisesRegex(ddpsim.Error, "/dev/null"):
+                question()
 
     def test_shards_are_put_together(self):
         study = {"schema": "ddpsim.study/1", "workload": str(THREE_LAYERS), "candidates": ["dgx1v"], "grid": {"bucket-cap-mb": [5, 25, 50]}}
@@ -249,6 +296,44 @@ class Errors(unittest.TestCase):
                 with mock.patch.dict(os.environ, DDPSIM_PROGRAM=str(pretender(folder, script))):
                     with self.assertRaisesRegex(ddpsim.Failure, said):
                         ddpsim.topo("dgx1v")
+
+    def test_are_seen_where_ended_children_are_ignored(self):
+        code = textwrap.dedent("""\
+            import concurrent.futures, signal, ddpsim
+            signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+            def asked(_):
+                try:
+                    ddpsim.tune("no-such-workload", "dgx1v")
+                except ddpsim.Error as error:
+                    return type(error).__name__
+            with concurrent.futures.ThreadPoolExecutor(4) as pool:
+                print({asked(0)}, set(pool.map(asked, range(16))), signal.getsignal(signal.SIGCHLD).name)
+            """)
+        run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        self.assertEqual(run.stdout, "{'InputError'} {'InputError'} SIG_IGN\n", run.stderr)
+
+    def test_of_a_full_disk(self):
+        code = textwrap.dedent("""\
+            import resource, signal, sys, ddpsim
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+            try:
+                ddpsim.tune({"schema": "ddpsim.workload/1"}, "dgx1v")
+            except ddpsim.Failure as error:
+                print(error)
+            """)
+        run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        self.assertIn("Let TMPDIR name", run.stdout, run.stderr)
+
+    def test_of_a_folder_that_is_gone(self):
+        before = os.getcwd()
+        self.addCleanup(os.chdir, before)
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
+            answer = ddpsim.topo("dgx1v")
+            os.chdir(before)
+        with self.assertRaisesRegex(ddpsim.Failure, "where this was asked, is no folder any more"):
+            answer.text
 
     def test_survive_pickling(self):
         error = pickle.loads(pickle.dumps(ddpsim.InputError.of("a.json:/b: c. d")))

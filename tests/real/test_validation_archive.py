@@ -51,6 +51,39 @@ class ValidationArchive(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stderr)
         return run.stdout, unpacked(self.folder / "out.tar.gz")
 
+    def test_a_measurement_that_is_none_is_said(self):
+        place = self.folder / "out" / "measured" / "measurement.json"
+        place.parent.mkdir(parents=True)
+        good = {"name": "default", "bucket_cap_mb": None, "gradient_as_bucket_view": False, "buckets": [{"bytes": 4}],
+                "iteration_us": {"median": 5.0, "p10": 4.0, "p90": 6.0}}
+        bad = [json.dumps({"configurations": [{**good, **other}]}) for other in (
+            {"iteration_us": {"median": float("nan"), "p10": 4.0, "p90": 6.0}}, {"iteration_us": {"median": float("inf"), "p10": 4.0, "p90": 6.0}},
+            {"iteration_us": {"median": 0, "p10": 0, "p90": 0}}, {"iteration_us": 5}, {"bucket_cap_mb": float("nan")}, {"bucket_cap_mb": "5"},
+            {"buckets": 3}, {"name": 5})]
+        for text in (*bad, "", "[]", "{", '{"configurations": []}', '{"configurations": {}}', "[" * 100000):
+            place.write_text(text)
+            line = [sys.executable, str(SCRIPTS / "validation_table.py"), "--program", "/bin/false", "--workload", "w", "--cluster", "c", str(place)]
+            run = self.run_line(line)
+            self.assertEqual(run.returncode, 1, text[:80])
+            self.assertRegex(run.stderr, r"^validate: .*Measure again\n$")
+        for text in ("", "[]", "{", "{}", "[" * 100000):
+            place.write_text(text)
+            run = self.run_line([sys.executable, str(SCRIPTS / "job_archive.py"), "pack", "out", "out.tar.gz"])
+            self.assertEqual(run.returncode, 1, text[:80])
+            self.assertRegex(run.stderr, r"^validate: .*Measure again, into an empty folder \(-o FOLDER\)\n$")
+
+    def test_a_program_that_fails_is_seen_where_ended_children_are_ignored(self):
+        good = {"name": "default", "bucket_cap_mb": None, "gradient_as_bucket_view": False, "buckets": [{"bytes": 4}],
+                "iteration_us": {"median": 5.0, "p10": 4.0, "p90": 6.0}}
+        (self.folder / "measurement.json").write_text(json.dumps({"configurations": [good]}))
+        program = self.folder / "program"
+        program.write_text("#!/bin/sh\necho 'ddpsim: no such workload' >&2\nexit 3\n")
+        program.chmod(0o755)
+        ignoring = "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.executable, sys.argv)"
+        run = self.run_line([sys.executable, "-c", ignoring, str(SCRIPTS / "validation_table.py"), "--program", str(program), "--workload", "w",
+                             "--cluster", "c", "measurement.json"])
+        self.assertEqual((run.returncode, run.stderr), (1, "ddpsim: no such workload\n"))
+
     @unittest.skipUnless("cpu-gloo" in BACKENDS, "this build has no gloo (Debian: libgloo-dev)")
     def test_a_whole_run_names_nobody(self):
         programs = self.folder / "programs"

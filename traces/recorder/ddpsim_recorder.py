@@ -54,7 +54,10 @@ import functools
 import gc
 import importlib
 import json
+import math
 import os
+import secrets
+import stat
 import sys
 import threading
 import time
@@ -1063,9 +1066,16 @@ def scheduled_between(first, last, steps):
 
 def say(job, text):
     rank = f" (rank {job.rank})" if job is not None and job.world > 1 else ""
+    tell(f"ddpsim recorder{rank}: {text}", sys.stderr)
+
+
+def tell(line, stream):
+    """A line for a terminal: control characters in it, and what hides what it says, are written as escapes."""
+    shown = "".join(one if one.isprintable() else one.encode("unicode_escape", "backslashreplace").decode() for one in line)
     try:
-        print(f"ddpsim recorder{rank}: {text}", file=sys.stderr, flush=True)
-    except (OSError, ValueError):  # nobody listens any more
+        if stream is not None:  # Python has none where it is closed
+            print(shown.encode(stream.encoding or "ascii", "backslashreplace").decode(stream.encoding or "ascii"), file=stream, flush=True)
+    except (OSError, ValueError):  # nobody listens any more, or the disk is full
         pass
 
 
@@ -1408,6 +1418,8 @@ def head_of_document(name):
 def number(value):
     """As ddpsim prints it: no trailing zeros; a nanosecond is the finest a clock gives."""
     if isinstance(value, float):
+        if not math.isfinite(value):
+            raise Problem(f"a time or a size came out as {value}, which no file can hold")
         text = f"{value:.3f}".rstrip("0").rstrip(".")
         return "0" if text in ("-0", "") else text
     return json.dumps(value, ensure_ascii=False)
@@ -1444,18 +1456,29 @@ def document_text(value, indent="", key=""):
 
 
 def write_document(path, document):
-    """Beside, then renamed: there is never half a file."""
-    beside = f"{path}.{os.getpid()}.tmp"
+    """Beside, under a name that nobody can foresee and plant a link at, then renamed: there is never half a file. A device or a pipe is
+    written directly; what a link leads to is replaced, not the link. What is replaced keeps its mode."""
+    text = document_text(document) + "\n"
+    beside = None
     try:
-        with open(beside, "w", encoding="utf-8") as file:
-            file.write(document_text(document) + "\n")
-        os.replace(beside, path)
-    except OSError as error:
+        place = os.path.realpath(path)
+        directly = os.path.exists(place) and not os.path.isfile(place)
+        if not directly:
+            beside = os.path.join(os.path.dirname(place), f".ddpsim-{secrets.token_hex(8)}")  # short: the name may be as long as names get
+        flags = os.O_WRONLY if directly else os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        # Half of a character becomes its escape, which JSON has for it.
+        with open(os.open(place if directly else beside, flags, 0o666), "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+        if not directly:
+            if os.path.exists(place):
+                os.chmod(beside, stat.S_IMODE(os.stat(place).st_mode))
+            os.replace(beside, place)
+    except (OSError, ValueError) as error:
         try:
             os.unlink(beside)
-        except OSError:
+        except (OSError, TypeError):
             pass
-        raise Problem(f"{path} cannot be written: {error.strerror}") from error
+        raise Problem(f"{path} cannot be written: {getattr(error, 'strerror', None) or error}") from error
 
 
 # ---------------------------------------------------------------- without a GPU: names, shapes, order
@@ -1496,9 +1519,11 @@ def order_of_gradients(model, inputs, device=None):
         return order_on_meta(model, inputs, "memory" if device is None and not on_meta else "")
     try:
         return one_backward(model, inputs), "one backward on the CPU"
-    except (MemoryError, RuntimeError) as error:
+    except Problem:
+        raise
+    except Exception as error:  # noqa: BLE001  (of the model, which may raise anything)
         if device is not None or not ("memory" in str(error) or isinstance(error, MemoryError)):
-            raise Problem(f"one forward and backward failed: {error}") from error
+            raise Problem(f"one forward and backward failed: {type(error).__name__}: {error}") from error
         return order_on_meta(model, inputs, "memory")
 
 
@@ -1575,7 +1600,10 @@ def input_tensor(text):
             raise ValueError
     except (ValueError, AttributeError):
         raise Problem(f'--input: "{text}" is not a shape such as 2,3,224,224 or 8,128:int64') from None
-    return torch.rand(sizes).to(kind) if kind.is_floating_point else torch.zeros(sizes, dtype=kind)
+    try:
+        return torch.rand(sizes).to(kind) if kind.is_floating_point else torch.zeros(sizes, dtype=kind)
+    except (MemoryError, RuntimeError, TypeError, OverflowError) as error:
+        raise Problem(f'--input: a tensor of "{text}" cannot be made: {error}') from error
 
 
 def model_from(text, device):
@@ -1586,16 +1614,19 @@ def model_from(text, device):
     sys.path.insert(0, os.getcwd())
     try:
         make = getattr(importlib.import_module(module), factory)
-    except ImportError as error:
-        raise Problem(f"--meta: {module} cannot be imported: {error}") from error
     except AttributeError:
         raise Problem(f"--meta: {module} has no {factory}") from None
-    if device != "meta" or torch_release() < (2, 0):
-        made = make()
-    else:
-        with torch.device("meta"):
+    except Exception as error:  # noqa: BLE001  (of the module, which may raise anything)
+        raise Problem(f"--meta: {module} cannot be imported: {type(error).__name__}: {error}") from error
+    try:
+        if device != "meta" or torch_release() < (2, 0):
             made = make()
-    model, inputs = made if isinstance(made, tuple) else (made, None)
+        else:
+            with torch.device("meta"):
+                made = make()
+    except Exception as error:  # noqa: BLE001
+        raise Problem(f"--meta: {text} made no model: {type(error).__name__}: {error}") from error
+    model, inputs = made if isinstance(made, tuple) and len(made) == 2 else (made, None)
     if not isinstance(model, torch.nn.Module):
         raise Problem(f"--meta: {text} makes a {type(model).__name__}, not a torch.nn.Module")
     if inputs is None and isinstance(getattr(model, "dummy_inputs", None), dict):
@@ -1621,10 +1652,10 @@ def main(arguments=None):
             inputs = tuple(input_tensor(text) for text in options.input)
         document = record_meta(model, inputs, options.output, name=options.name, device=options.device)
     except Problem as problem:
-        print(f"ddpsim recorder: {problem}", file=sys.stderr)
+        tell(f"ddpsim recorder: {' '.join(str(problem).split())}", sys.stderr)
         return 3
-    print(f"wrote {options.output}: {document['name']}, {len(document['parameters'])} parameters; "
-          f"order of gradients: {document['provenance']['order']}")
+    tell(f"wrote {options.output}: {document['name']}, {len(document['parameters'])} parameters; "
+         f"order of gradients: {document['provenance']['order']}", sys.stdout)
     return 0
 
 

@@ -1,0 +1,60 @@
+"""Each check of fuzz_commands.py notices a program that breaks it, and none complains of a program that refuses everything."""
+
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+FUZZER = pathlib.Path(__file__).with_name("fuzz_commands.py")
+# A script of sh in place of ddpsim, what is said of it, and of which kind of case.
+BROKEN = [
+    ("kill -SEGV $$", "it ended with -11", "options"),
+    ("exit 134", "it ended with 134", "options"),
+    ("echo 'ddpsim: std::bad_alloc' >&2; exit 1", "exit code 1, which is for failures of the machine", "structure"),
+    (r"printf '\033[31m'; exit 2", "stdout holds a character that must not reach a terminal", "text"),
+    (r"printf '\302\233' >&2; exit 2", "stderr holds a character that must not reach a terminal", "text"),
+    (r"printf '\377' >&2; exit 2", "stderr holds a character that must not reach a terminal", "words"),
+    ("echo '{'; exit 0", "what --json printed is no JSON", "bytes"),
+    ("echo x > .bashrc; exit 0", "a file that is no output was changed", "study"),
+    ("echo x > ../outside/precious.txt; exit 2", "a file that is no output was changed", "study"),
+    ("echo x > out.123.partial; exit 2", "a file that is no output was left behind", "options"),
+    # Writes whatever an option of an output names, as a careless program does.
+    ('for word; do case $before in --csv|--report|--plot|-o) echo x > "$word";; esac; case $word in --*=*) echo x > "${word#*=}";; esac; before=$word; done; exit 0',
+     "an input was changed", "outputs"),
+    ("exit 0", "two outputs are one file, and neither was refused", "outputs"),
+]
+
+
+def fuzzed(script, kind, *more):
+    with tempfile.TemporaryDirectory() as folder:
+        program = pathlib.Path(folder, "ddpsim")
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+        run = subprocess.run([sys.executable, FUZZER, program, "--only", kind, *more], capture_output=True, text=True, check=False)
+        case = re.search(r"--case (\S+)", run.stdout)
+        again = subprocess.run([sys.executable, FUZZER, program, "--case", case[1]], capture_output=True, text=True, check=False) if case else None
+        if again:
+            place = re.match("cd (.*)/case/job\n", again.stdout)[1]
+            subprocess.run(["rm", "-r", place], check=True)
+        return run, again
+
+
+class Checks(unittest.TestCase):
+    def test_each_notices_what_breaks_it(self):
+        for script, said, kind in BROKEN:
+            with self.subTest(said, script=script):
+                run, again = fuzzed(script, kind, "--first", "--seconds", "30")
+                self.assertIn(said, run.stdout, run.stderr)
+                self.assertEqual((run.returncode, again.returncode), (1, 1))
+                self.assertIn(said, again.stdout)  # the line that is printed shows it again
+
+    def test_none_complains_of_a_program_that_refuses_everything(self):
+        run, _ = fuzzed("echo 'ddpsim: no' >&2; exit 2", "options,words,study,text,bytes,structure,outputs", "--seconds", "3")
+        self.assertEqual(run.returncode, 0, run.stdout)
+        self.assertIn("0 ways to fail", run.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
