@@ -19,6 +19,7 @@ import json
 import os
 import pathlib
 import re
+import secrets
 import shlex
 import socket
 import sys
@@ -336,15 +337,20 @@ def write_archive(who, top, archive, document, members, left_out, not_found=()):
     for gap in not_found:
         print(f"  not found: {gap}")
     sys.stdout.flush()
-    partial = pathlib.Path(f"{archive}.partial")
+    # The name is random and the file new, so that no link can stand in its place.
+    target = pathlib.Path(archive).resolve()
+    partial = target.with_name(f".ddpsim-{secrets.token_hex(8)}")
     try:
-        with open(partial, "wb") as bare, gzip.GzipFile("", "wb", fileobj=bare, mtime=0) as zipped, \
+        opened = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+        with open(opened, "wb") as bare, gzip.GzipFile("", "wb", fileobj=bare, mtime=0) as zipped, \
                 tarfile.open(fileobj=zipped, mode="w") as out:
+            if target.exists():
+                os.fchmod(bare.fileno(), target.stat().st_mode & 0o777)
             for member in files:
                 entry = tarfile.TarInfo(f"{top}/{member.path}")  # no owner, no date
                 entry.size = len(member.content)
                 out.addfile(entry, io.BytesIO(member.content))
-        partial.replace(archive)
+        partial.replace(target)
     except OSError as error:
         partial.unlink(missing_ok=True)
         sys.exit(f"{who}: cannot write {archive}: {error.strerror}")

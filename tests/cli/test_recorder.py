@@ -310,7 +310,7 @@ class Trainings:
 
     def test_a_file_that_cannot_be_written_is_said_and_leaves_nothing(self):
         self.assertIn("cannot be written", self.facts["unwritable"]["problem"])
-        self.assertEqual([path.name for path in self.folder.rglob("*.tmp")], [])
+        self.assertEqual([path.name for path in self.folder.rglob(".ddpsim-*")], [])
 
 
 for release, interpreter in pythons_with_torch().items():

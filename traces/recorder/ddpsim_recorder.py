@@ -1444,12 +1444,16 @@ def document_text(value, indent="", key=""):
 
 
 def write_document(path, document):
-    """Beside, then renamed: there is never half a file."""
-    beside = f"{path}.{os.getpid()}.tmp"
+    """Writes beside, then renames: there is never half a file. The name is random and the file new, so that no link can stand in
+    its place. A file that is replaced passes its permissions on."""
+    target = os.path.realpath(path)
+    beside = os.path.join(os.path.dirname(target), f".ddpsim-{os.urandom(8).hex()}")
     try:
-        with open(beside, "w", encoding="utf-8") as file:
+        with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666), "w", encoding="utf-8") as file:
+            if os.path.exists(target):
+                os.fchmod(file.fileno(), os.stat(target).st_mode & 0o777)
             file.write(document_text(document) + "\n")
-        os.replace(beside, path)
+        os.replace(beside, target)
     except OSError as error:
         try:
             os.unlink(beside)
