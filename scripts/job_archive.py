@@ -10,6 +10,7 @@ Hosts become node0, node1, …, so that it still shows which ranks share one. Wh
 folder stays as it is. What is not text is left out: names in it cannot be replaced."""
 
 import argparse
+import contextlib
 import dataclasses
 import fnmatch
 import getpass
@@ -325,6 +326,27 @@ def redacted(redactor, member):
     return member
 
 
+@contextlib.contextmanager
+def written(path):
+    """Opens a file beside `path`, which takes its place when all is written. The name is random and the file new, so that no link
+    can stand there. A file that is replaced passes its permissions on. Devices and pipes are written directly."""
+    target = pathlib.Path(path).resolve()
+    if target.exists() and not target.is_file():
+        with open(target, "wb") as file:
+            yield file
+        return
+    beside = target.with_name(f".ddpsim-{secrets.token_hex(8)}")
+    try:
+        with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666), "wb") as file:
+            if target.exists():
+                os.fchmod(file.fileno(), target.stat().st_mode & 0o777)
+            yield file
+        beside.replace(target)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+
+
 def write_archive(who, top, archive, document, members, left_out, not_found=()):
     """The list first, then the archive: beside its place, and renamed when it is whole."""
     manifest = json.dumps({"schema": SCHEMA, **document, "members": [member.entry() for member in members]}, indent=1) + "\n"
@@ -337,22 +359,14 @@ def write_archive(who, top, archive, document, members, left_out, not_found=()):
     for gap in not_found:
         print(f"  not found: {gap}")
     sys.stdout.flush()
-    # The name is random and the file new, so that no link can stand in its place.
-    target = pathlib.Path(archive).resolve()
-    partial = target.with_name(f".ddpsim-{secrets.token_hex(8)}")
     try:
-        opened = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
-        with open(opened, "wb") as bare, gzip.GzipFile("", "wb", fileobj=bare, mtime=0) as zipped, \
+        with written(archive) as bare, gzip.GzipFile("", "wb", fileobj=bare, mtime=0) as zipped, \
                 tarfile.open(fileobj=zipped, mode="w") as out:
-            if target.exists():
-                os.fchmod(bare.fileno(), target.stat().st_mode & 0o777)
             for member in files:
                 entry = tarfile.TarInfo(f"{top}/{member.path}")  # no owner, no date
                 entry.size = len(member.content)
                 out.addfile(entry, io.BytesIO(member.content))
-        partial.replace(target)
     except OSError as error:
-        partial.unlink(missing_ok=True)
         sys.exit(f"{who}: cannot write {archive}: {error.strerror}")
 
 

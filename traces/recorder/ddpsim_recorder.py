@@ -1445,10 +1445,14 @@ def document_text(value, indent="", key=""):
 
 def write_document(path, document):
     """Writes beside, then renames: there is never half a file. The name is random and the file new, so that no link can stand in
-    its place. A file that is replaced passes its permissions on."""
+    its place. A file that is replaced passes its permissions on. Devices and pipes are written directly."""
     target = os.path.realpath(path)
     beside = os.path.join(os.path.dirname(target), f".ddpsim-{os.urandom(8).hex()}")
     try:
+        if os.path.exists(target) and not os.path.isfile(target) and not os.path.isdir(target):
+            with open(target, "w", encoding="utf-8") as file:
+                file.write(document_text(document) + "\n")
+            return
         with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666), "w", encoding="utf-8") as file:
             if os.path.exists(target):
                 os.fchmod(file.fileno(), os.stat(target).st_mode & 0o777)
