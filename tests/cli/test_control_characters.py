@@ -26,7 +26,7 @@ PLANTED = "".join(map(chr, [*range(1, 9), *range(11, 32), *range(0x7F, 0xA0), 0x
                             *range(0x2066, 0x206A)])) + "\x1b[2J\x1b]0;title\x07\0behind a NUL\r\n\x1b[1mPLANTED"
 HIDDEN = re.compile("[\0-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufffe\uffff]")
 OWN_STYLES = re.compile("\x1b\\[[012]m")
-MOST_PLACES = 60  # of one file
+MOST_PLACES = 40  # of one file
 
 
 def places(value, path=()):
@@ -265,6 +265,12 @@ class NamesAndWords(Hostile):
             run = subprocess.run([BINARY, "import", "resnet18@V100:b32", "-o", out], cwd=self.here, capture_output=True, check=False)
             self.assertEqual(run.returncode, 0, run.stderr)
             self.check(run.stderr, out)
+
+    def test_what_is_advised_for_a_file_whose_name_is_not_utf8_is_still_python(self):
+        name = b"w\xff\x9b.json"
+        subprocess.run([BINARY, "import", "resnet18@V100:b32", "-o", name], cwd=self.here, capture_output=True, check=True)
+        subprocess.run([BINARY, "advise", name, "dgx1v@1", "--export", "x.py"], cwd=self.here, capture_output=True, check=True)
+        compile((self.here / "x.py").read_text(encoding="utf-8"), "x.py", "exec")
 
     def test_a_nul_does_not_cut_a_message(self):
         write_json(self.here / "c.json", {"schema": "ddpsim.cluster/1", "name": "c", "nodes\0more": 1})
