@@ -15,6 +15,7 @@ import json
 import os
 import pathlib
 import platform
+import secrets
 import statistics
 import sys
 import time
@@ -28,10 +29,19 @@ DTYPES = {"float32": torch.float32, "float64": torch.float64, "float16": torch.f
 
 
 def write(path, text):
-    """Beside, then renamed: an interrupt leaves whole files."""
-    beside = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)
+    """Writes beside, then renames: an interrupt leaves whole files. The name is random and the file new, so that no link can
+    stand in its place. A file that is replaced passes its permissions on."""
+    target = path.resolve()
+    beside = target.with_name(f".ddpsim-{secrets.token_hex(8)}")
+    try:
+        with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666), "w", encoding="utf-8") as file:
+            if target.exists():
+                os.fchmod(file.fileno(), target.stat().st_mode & 0o777)
+            file.write(text)
+        beside.replace(target)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
 
 
 def quantiles(values):

@@ -17,6 +17,7 @@
 #include "help_format.hpp"
 #include "job_arguments.hpp"
 #include "logged_buckets.hpp"
+#include "printing.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
 #include "word_option.hpp"

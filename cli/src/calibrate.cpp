@@ -29,6 +29,8 @@
 #include "exit_code.hpp"
 #include "help_format.hpp"
 #include "help_group.hpp"
+#include "own_outputs.hpp"
+#include "printing.hpp"
 #include "terminal.hpp"
 #include "terminal_progress.hpp"
 #include "typed_line.hpp"
@@ -239,6 +241,9 @@ ClusterAt cluster_at(const CalibrateArguments& arguments) {
 /// Written only if it can be read.
 void write_cluster(const std::string& file, const CalibrateArguments& arguments) {
   parse_cluster(file, arguments.output);
+  std::vector<NamedOutput> outputs = {{"--output", arguments.output}};
+  if (arguments.report) outputs.push_back({"--report", *arguments.report});
+  require_own_outputs(outputs);
   write_file(arguments.output, file);
 }
 

@@ -17,6 +17,7 @@
 #include "help_group.hpp"
 #include "job_arguments.hpp"
 #include "number_between.hpp"
+#include "printing.hpp"
 #include "terminal.hpp"
 #include "typed_line.hpp"
 #include "without_percent_sign.hpp"

@@ -17,6 +17,8 @@
 #include "help_format.hpp"
 #include "help_group.hpp"
 #include "job_arguments.hpp"
+#include "own_outputs.hpp"
+#include "printing.hpp"
 #include "terminal.hpp"
 #include "terminal_progress.hpp"
 #include "usage_error.hpp"
@@ -61,6 +63,7 @@ int run(const ImportArguments& arguments) {
   const std::vector<std::filesystem::path> paths(arguments.inputs.begin(), arguments.inputs.end());
   const Imported imported = paths.size() == 1 ? import_any(arguments.inputs.front(), options)
                                               : import_ranks(paths, options);
+  if (arguments.output) require_own_outputs({{"--output", *arguments.output}});
   const std::string document = format_workload(imported.workload);
   for (const std::string& sentence : imported.recognised) print_error(sentence);
   if (!imported.alone.empty()) print_error(imported.alone);

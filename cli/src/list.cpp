@@ -15,6 +15,7 @@
 #include "ddpsim/traces/import.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
+#include "printing.hpp"
 #include "terminal.hpp"
 
 namespace ddpsim {

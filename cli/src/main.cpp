@@ -22,7 +22,9 @@
 #include "exit_code.hpp"
 #include "help_format.hpp"
 #include "misplaced.hpp"
+#include "own_outputs.hpp"
 #include "parse_problem.hpp"
+#include "printing.hpp"
 #include "study.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
@@ -89,6 +91,7 @@ int run(int argc, char** argv) {
     std::vector<std::string> words = typed_words(app, argc, argv);
     std::ranges::reverse(words);  // as CLI11 takes them
     app.parse(words);
+    require_own_outputs(*app.get_subcommands().front());
     return action();
   } catch (const CLI::Success& request) {  // --help, --version
     std::ostringstream told;
@@ -124,6 +127,7 @@ void keep_freed_memory() {
 }  // namespace ddpsim
 
 int main(int argc, char** argv) {
+  ddpsim::fill_standard_descriptors();
   ddpsim::keep_freed_memory();
   std::signal(
       SIGXFSZ,

@@ -2,11 +2,8 @@
 
 #include <CLI/CLI.hpp>
 #include <exception>
-#include <filesystem>
 #include <functional>
 #include <memory>
-#include <set>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -18,7 +15,9 @@
 #include "exit_code.hpp"
 #include "help_format.hpp"
 #include "help_group.hpp"
+#include "own_outputs.hpp"
 #include "point_settings.hpp"
+#include "printing.hpp"
 #include "ranks.hpp"
 #include "study.hpp"
 #include "sweep_dispatch.hpp"
@@ -70,6 +69,12 @@ void say_what_is_there(const SweepArguments& arguments, const SweepOutput& outpu
   for (const auto& file : {arguments.files.csv, arguments.files.plot})
     if (file) text += fmt::format("Wrote {}\n", *file);
   print(text);
+}
+
+std::vector<NamedOutput> outputs_of(const SweepArguments& arguments) {
+  std::vector<NamedOutput> outputs = named_outputs(arguments.files);
+  if (arguments.output) outputs.push_back({"--output", *arguments.output});
+  return outputs;
 }
 
 /// The sweep that a command line asks for, ready to be answered.
@@ -126,11 +131,14 @@ bool write_points(const AskedSweep& asked, SweepOutput& output, int threads, Swe
 int sweep(const SweepArguments& arguments, int threads, SweepRanks& others) {
   const AskedSweep asked(arguments);
   others.require_same(sweep_header_line(asked.header()));
+  require_own_outputs(outputs_of(arguments));
   SweepCurves curves(asked.header());
   const bool drawn = arguments.files.plot.has_value();
   SweepOutput output(asked.header(), arguments.output, arguments.files.csv,
                      drawn ? &curves : nullptr);
   const bool all = write_points(asked, output, threads, others);
+  require_own_outputs(outputs_of(arguments));  // points have read more files
+  output.finish();
   if (drawn) write_file(*arguments.files.plot, curves.svg());
   say_what_is_there(arguments, output, asked.count());
   if (!all) return kInterrupted;
@@ -168,10 +176,10 @@ int sweep(const SweepArguments& arguments) {
 }
 
 int join(const SweepArguments& arguments) {
-  constexpr std::int64_t kMostOfAPart = std::int64_t{8} << 30;
   std::vector<SweepPart> parts;
   for (const std::string& file : arguments.join)
-    parts.push_back({.file = file, .text = read_file(file, kMostOfAPart)});
+    parts.push_back({.file = file, .text = read_file(file, kMostOfASweep)});
+  require_own_outputs(outputs_of(arguments));
   const JoinedSweep joined = join_sweeps(parts);
   if (arguments.files.csv) write_file(*arguments.files.csv, joined.table);
   if (arguments.files.plot) write_file(*arguments.files.plot, joined.figure);
@@ -182,23 +190,7 @@ int join(const SweepArguments& arguments) {
   return kOk;
 }
 
-/// However they are spelled. The study is not written over, either.
-void require_different_files(const SweepArguments& arguments) {
-  std::set<std::filesystem::path> known;
-  for (const auto& file : {std::optional(arguments.study), arguments.output, arguments.files.csv,
-                           arguments.files.plot}) {
-    std::error_code error;
-    if (!file || file->empty()) continue;
-    const std::filesystem::path place =
-        std::filesystem::weakly_canonical(std::filesystem::absolute(*file, error), error);
-    if (!error && !known.insert(place).second)
-      throw UsageError(
-          fmt::format("{}: STUDY, -o, --csv and --plot are a file each; name another", *file));
-  }
-}
-
 int run(const SweepArguments& arguments) {
-  require_different_files(arguments);
   if (!arguments.join.empty()) return join(arguments);
   if (arguments.study.empty()) throw UsageError("sweep: which STUDY? Or --join FILE …");
   return sweep(arguments);

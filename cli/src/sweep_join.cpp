@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/formats/sweep_file.hpp"
 #include "ddpsim/reports/sweep_report.hpp"
 
@@ -74,7 +75,7 @@ JoinedSweep join_sweeps(const std::vector<SweepPart>& parts) {
   SweepCurves curves(header);
   for (std::size_t point = 0; point < lines.size(); ++point) {
     if (holders[point] == nullptr) fail_missing(read, point);
-    joined.lines += lines[point];
+    joined.lines += with_escapes(std::string(lines[point]));
     joined.lines += '\n';
     joined.table += sweep_csv_row(lines[point], header.grid);
     curves.add(lines[point]);

@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <stdexcept>
 #include <system_error>
 
+#include "ddpsim/formats/file_identity.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/reports/sweep_report.hpp"
 
@@ -27,19 +29,6 @@ bool has_failed(std::string_view line) {
   return !line.ends_with("\"error\": null}\n");
 }
 
-std::string content_of(int opened) {
-  constexpr std::size_t kPiece = 1 << 20;
-  std::string content;
-  for (;;) {
-    const std::size_t before = content.size();
-    content.resize(before + kPiece);
-    const ssize_t got = ::read(opened, content.data() + before, kPiece);
-    content.resize(before + static_cast<std::size_t>(got > 0 ? got : 0));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return content;
-  }
-}
-
 [[noreturn]] void refuse(const std::string& file, std::string message) {
   throw InputError({.file = file,
                     .where = "",
@@ -47,23 +36,29 @@ std::string content_of(int opened) {
                     .hint = "Move it away, or name another file"});
 }
 
-std::unique_ptr<OpenFile> opened(const std::string& name, int flags) {
-  const int file = ::open(name.c_str(), flags | O_CREAT | O_CLOEXEC, kReadable);
-  if (file < 0) throw std::runtime_error(fmt::format("cannot write {}: {}", name, reason()));
-  return std::make_unique<OpenFile>(name, file);
-}
-
 }  // namespace
 
-OpenFile::~OpenFile() {
-  if (opened_ != STDOUT_FILENO) ::close(opened_);
+AppendedFile::AppendedFile(const std::optional<std::string>& file)
+    : name_(file.value_or("standard output")) {
+  const int named = file ? descriptor_named(*file) : STDOUT_FILENO;
+  opened_ = named >= 0
+                ? ::dup(named)
+                : ::open(behind_links(name_).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kReadable);
+  if (opened_ < 0) fail();
+  struct stat status {};
+  if (::fstat(opened_, &status) != 0) fail();
+  regular_ = named < 0 && S_ISREG(status.st_mode);
 }
 
-void OpenFile::fail() const {
+AppendedFile::~AppendedFile() {
+  if (opened_ >= 0) ::close(opened_);
+}
+
+void AppendedFile::fail() const {
   throw std::runtime_error(fmt::format("cannot write {}: {}", name_, reason()));
 }
 
-void OpenFile::write(std::string_view text) const {
+void AppendedFile::write(std::string_view text) const {
   while (!text.empty()) {
     const ssize_t put = ::write(opened_, text.data(), text.size());
     if (put < 0 && errno != EINTR) fail();
@@ -71,27 +66,34 @@ void OpenFile::write(std::string_view text) const {
   }
 }
 
-std::string OpenFile::take_over() const {
-  struct stat status {};
-  if (::fstat(opened_, &status) != 0) fail();
-  if (!S_ISREG(status.st_mode)) return "";  // a pipe, a terminal: nothing to go on from
+std::string AppendedFile::take_over() const {
+  if (!regular_) return "";  // a pipe, a terminal: nothing to go on from
   if (::flock(opened_, LOCK_EX | LOCK_NB) != 0) refuse(name_, "is being written by another sweep");
-  return content_of(opened_);
+  constexpr std::size_t kPiece = 1 << 20;
+  std::string content;
+  for (;;) {
+    const std::size_t before = content.size();
+    content.resize(before + kPiece);
+    const ssize_t got = ::read(opened_, content.data() + before, kPiece);
+    content.resize(before + static_cast<std::size_t>(got > 0 ? got : 0));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0 || !begins_as_sweep(content)) return content;
+    if (static_cast<std::int64_t>(content.size()) > kMostOfASweep)
+      refuse(name_,
+             fmt::format("has more than {} bytes, the most a sweep may have", kMostOfASweep));
+  }
 }
 
-void OpenFile::cut(std::size_t bytes) const {
+void AppendedFile::cut(std::size_t bytes) const {
+  if (!regular_) return;
   const auto end = static_cast<off_t>(bytes);
-  struct stat status {};
-  if (::fstat(opened_, &status) != 0) fail();
-  if (!S_ISREG(status.st_mode)) return;
   if (::ftruncate(opened_, end) != 0 || ::lseek(opened_, end, SEEK_SET) != end) fail();
 }
 
 SweepOutput::SweepOutput(const SweepHeader& header, const std::optional<std::string>& file,
                          const std::optional<std::string>& csv, SweepCurves* curves)
     : header_(header), curves_(curves) {
-  lines_ =
-      file ? opened(*file, O_RDWR) : std::make_unique<OpenFile>("standard output", STDOUT_FILENO);
+  lines_ = std::make_unique<AppendedFile>(file);
   const std::string first = sweep_header_line(header);
   const std::string content = file ? lines_->take_over() : "";
   const std::optional<SweepFile> before = read_sweep(content, file.value_or(""));
@@ -101,7 +103,7 @@ SweepOutput::SweepOutput(const SweepHeader& header, const std::optional<std::str
                       : "is the sweep of another study, or by another version of ddpsim");
   if (!before && !first.starts_with(content)) refuse(*file, "is there already, and no sweep");
   if (csv) {
-    table_ = opened(*csv, O_WRONLY | O_TRUNC);
+    table_ = std::make_unique<OutputFile>(*csv);
     table_->write(sweep_csv_header(header.grid));
   }
   if (!before) {
@@ -118,6 +120,10 @@ SweepOutput::SweepOutput(const SweepHeader& header, const std::optional<std::str
 }
 
 SweepOutput::~SweepOutput() = default;
+
+void SweepOutput::finish() {
+  if (table_) table_->finish();
+}
 
 void SweepOutput::derive(std::string_view line) const {
   if (table_) table_->write(sweep_csv_row(line, header_.grid));

@@ -1,5 +1,5 @@
 // Where the lines of a sweep go, in order and each as soon as all before it are there: a file, which goes on where it
-// ended, or standard output; and a table of the same lines.
+// ended, or standard output; and a table of the same lines, which is there when all are.
 #pragma once
 
 #include <cstddef>
@@ -8,30 +8,33 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
+#include "ddpsim/formats/output_file.hpp"
 #include "ddpsim/formats/sweep_file.hpp"
 #include "ddpsim/reports/sweep_report.hpp"
 
 namespace ddpsim {
 
-/// What is written to is open as long as this lives. Whatever fails is a std::runtime_error.
-class OpenFile {
+/// A file that is appended to, or standard output. Whatever fails is a std::runtime_error.
+class AppendedFile {
  public:
-  OpenFile(std::string name, int opened) : name_(std::move(name)), opened_(opened) {}
-  ~OpenFile();
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
+  /// Absent: standard output. So is a name of an open descriptor, such as /dev/stdout.
+  explicit AppendedFile(const std::optional<std::string>& file);
+  ~AppendedFile();
+  AppendedFile(const AppendedFile&) = delete;
+  AppendedFile& operator=(const AppendedFile&) = delete;
   void write(std::string_view text) const;
-  /// What a plain file holds, nobody else writing to it from now on. Throws InputError where somebody does.
+  /// What a regular file holds, nobody else writing to it from now on. Of a file that does not begin as a sweep, only the
+  /// beginning. Throws InputError where somebody else writes, and for more than kMostOfASweep bytes.
   std::string take_over() const;
-  /// Writes on behind so many bytes of a plain file; what is beyond is lost.
+  /// Writes on behind so many bytes of a regular file; what is beyond is lost.
   void cut(std::size_t bytes) const;
 
  private:
   [[noreturn]] void fail() const;
-  const std::string name_;
-  const int opened_;
+  std::string name_;
+  int opened_ = -1;
+  bool regular_ = false;  ///< a file of its own, with a beginning and an end
 };
 
 class SweepOutput {
@@ -48,6 +51,8 @@ class SweepOutput {
   std::size_t failed() const { return failed_; }  ///< of them, those with an error
   /// The k-th line, with its newline; by one thread at a time.
   void put(std::size_t k, std::string line);
+  /// Nothing more comes: puts the table in its place.
+  void finish();
 
  private:
   /// What is derived from lines.
@@ -55,8 +60,8 @@ class SweepOutput {
 
   const SweepHeader header_;
   SweepCurves* const curves_;
-  std::unique_ptr<OpenFile> lines_;
-  std::unique_ptr<OpenFile> table_;
+  std::unique_ptr<AppendedFile> lines_;
+  std::unique_ptr<OutputFile> table_;
   std::map<std::size_t, std::string> early_;  ///< those whose turn has not come
   std::size_t kept_ = 0;
   std::size_t next_ = 0;

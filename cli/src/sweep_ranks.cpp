@@ -9,6 +9,7 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/number.hpp"
 #include "exit_code.hpp"
+#include "printing.hpp"
 #include "terminal.hpp"
 
 namespace ddpsim {

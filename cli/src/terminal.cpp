@@ -6,13 +6,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
-#include <stdexcept>
+#include <utility>
 
 #include "ddpsim/formats/files.hpp"
 #include "help_group.hpp"
+#include "printing.hpp"
 
 namespace ddpsim {
 namespace {
@@ -136,7 +135,19 @@ std::string write_report(const Answer& answer, const std::string& file) {
   return "Wrote " + file + ": open it in a browser\n";
 }
 
+std::vector<NamedOutput> named_outputs(const OutputArguments& arguments) {
+  std::vector<NamedOutput> outputs;
+  const std::pair<const char*, const std::optional<std::string>*> files[] = {
+      {"--export", &arguments.plan},   {"--timeline", &arguments.timeline},
+      {"--csv", &arguments.csv},       {"--plot", &arguments.plot},
+      {"--report", &arguments.report}, {"--plot-cost", &arguments.plot_cost}};
+  for (const auto& [option, file] : files)
+    if (*file) outputs.push_back({option, **file});
+  return outputs;
+}
+
 void deliver(const Answer& answer, const OutputArguments& arguments) {
+  require_own_outputs(named_outputs(arguments));
   std::string written;
   if (arguments.plan) {
     write_file(*arguments.plan, answer.plan(*arguments.plan));
@@ -178,19 +189,8 @@ TerminalStyle terminal_style() {
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
     style.width = std::clamp<int>(size.ws_col, 60, 160);
-  const char* no_color = std::getenv("NO_COLOR");
-  style.colour = no_color == nullptr || *no_color == '\0';
+  style.colour = output_takes_styles();
   return style;
-}
-
-void print(const std::string& text) {
-  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
-  if (!written || std::fflush(stdout) != 0)
-    throw std::runtime_error("cannot write to standard output");
-}
-
-void print_error(const std::string& text) {
-  std::fprintf(stderr, "%s\n", text.c_str());
 }
 
 }  // namespace ddpsim

@@ -8,6 +8,7 @@
 
 #include "ddpsim/reports/html_report.hpp"
 #include "ddpsim/reports/reports.hpp"
+#include "own_outputs.hpp"
 
 namespace CLI {
 class App;
@@ -64,6 +65,9 @@ struct Answer {
   /// Of --interactive: what the report goes on from; else empty.
   std::optional<InteractivePage> page = {};
 };
+/// The files it names, for `require_own_outputs`.
+std::vector<NamedOutput> named_outputs(const OutputArguments& arguments);
+
 /// Files first, so that no answer speaks of one that could not be written; a text names them.
 void deliver(const Answer& answer, const OutputArguments& arguments);
 
@@ -72,8 +76,5 @@ std::string write_report(const Answer& answer, const std::string& file);
 
 /// Width and colour of standard output; NO_COLOR and pipes give plain text.
 TerminalStyle terminal_style();
-
-void print(const std::string& text);        ///< to stdout; throws when that fails
-void print_error(const std::string& text);  ///< to stderr, one line
 
 }  // namespace ddpsim

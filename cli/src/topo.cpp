@@ -7,6 +7,7 @@
 #include "ddpsim/topologies/topology.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
+#include "printing.hpp"
 #include "terminal.hpp"
 
 namespace ddpsim {

@@ -10,6 +10,7 @@
 #include "exit_code.hpp"
 #include "help_format.hpp"
 #include "number_between.hpp"
+#include "printing.hpp"
 #include "terminal.hpp"
 #include "typed_line.hpp"
 #include "without_percent_sign.hpp"

@@ -7,10 +7,11 @@
 #include <cerrno>
 #include <cstddef>
 #include <fstream>
-#include <stdexcept>
 #include <system_error>
 
+#include "ddpsim/formats/file_identity.hpp"
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/output_file.hpp"
 
 namespace ddpsim {
 namespace {
@@ -24,10 +25,6 @@ std::string reason_of_errno() {
   throw InputError({path.string(), "", std::move(message), std::move(hint)});
 }
 
-[[noreturn]] void unwritable(const std::filesystem::path& path, const std::string& reason) {
-  throw std::runtime_error(fmt::format("cannot write {}: {}", path.string(), reason));
-}
-
 /// /dev/zero, /dev/urandom, if they say anything at all: no reason to fill the memory first. What a person types at a
 /// terminal ends.
 bool is_endless(const std::filesystem::path& path, std::filesystem::file_status status) {
@@ -36,16 +33,6 @@ bool is_endless(const std::filesystem::path& path, std::filesystem::file_status 
   const bool terminal = opened >= 0 && ::isatty(opened) == 1;
   if (opened >= 0) ::close(opened);
   return !terminal;
-}
-
-void write_whole(const std::filesystem::path& place, const std::filesystem::path& shown,
-                 std::string_view content) {
-  errno = 0;
-  std::ofstream out(place, std::ios::binary | std::ios::trunc);
-  if (!out) unwritable(shown, reason_of_errno());
-  out.write(content.data(), static_cast<std::streamsize>(content.size()));
-  out.close();  // a full disk may only show here
-  if (!out) unwritable(shown, reason_of_errno());
 }
 
 }  // namespace
@@ -60,6 +47,7 @@ std::string read_file(const std::filesystem::path& path, std::int64_t limit) {
   errno = 0;
   std::ifstream in(path, std::ios::binary);
   if (!in) unreadable(path, "cannot be read: " + reason_of_errno());
+  note_input(path);
   const bool endless = is_endless(path, status);
   // Read in pieces rather than trust the size: pipes have none, and files grow.
   constexpr std::size_t kPiece = 1 << 16;
@@ -81,27 +69,9 @@ std::string read_file(const std::filesystem::path& path, std::int64_t limit) {
 }
 
 void write_file(const std::filesystem::path& path, std::string_view content) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  // Through a symbolic link, so that the link survives and the file it names is replaced.
-  const fs::path target = fs::is_symlink(path, error) ? fs::weakly_canonical(path, error) : path;
-  const fs::file_status status = fs::status(target, error);
-  if (fs::is_directory(status)) unwritable(path, "is a directory");
-  if (fs::exists(status) && !fs::is_regular_file(status)) {  // /dev/stdout, a pipe: no renaming
-    write_whole(target, path, content);
-    return;
-  }
-  fs::path beside = target;
-  beside += fmt::format(".{}.partial", ::getpid());
-  try {
-    write_whole(beside, path, content);
-    fs::rename(beside, target, error);
-    if (error) unwritable(path, error.message());
-  } catch (...) {
-    std::error_code ignored;
-    fs::remove(beside, ignored);
-    throw;
-  }
+  OutputFile file(path);
+  file.write(content);
+  file.finish();
 }
 
 }  // namespace ddpsim

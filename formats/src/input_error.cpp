@@ -1,5 +1,7 @@
 #include "ddpsim/formats/input_error.hpp"
 
+#include "ddpsim/formats/quote.hpp"
+
 namespace ddpsim {
 
 std::string to_string(const Diagnostic& diagnostic) {
@@ -8,7 +10,7 @@ std::string to_string(const Diagnostic& diagnostic) {
   if (!text.empty()) text += ": ";
   text += diagnostic.message;
   if (!diagnostic.hint.empty()) text += ". " + diagnostic.hint;
-  return text;
+  return printable(text);
 }
 
 }  // namespace ddpsim

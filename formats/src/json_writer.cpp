@@ -2,9 +2,13 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <utility>
+
+#include "code_point.hpp"
 
 namespace ddpsim {
 
@@ -29,7 +33,25 @@ std::string number_token(double value) {
 }
 
 std::string string_token(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return with_escapes(
+      nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+std::string with_escapes(std::string json) {
+  const auto may_hide = [](char c) { return c < ' ' || c > '~'; };
+  if (std::ranges::none_of(json, may_hide)) return json;
+  std::string escaped;
+  for (std::string_view rest = json; !rest.empty();) {
+    const CodePoint first = first_code_point(rest);
+    const std::string_view own = rest.substr(0, std::max<std::size_t>(first.bytes, 1));
+    rest.remove_prefix(own.size());
+    constexpr char32_t kFirstSurrogate = 0x10000;  // which needs a pair of escapes
+    if (first.value < 0x7F || is_shown(first.value) || first.value >= kFirstSurrogate)
+      escaped += own;
+    else
+      escaped += fmt::format("\\u{:04x}", static_cast<std::uint32_t>(first.value));
+  }
+  return escaped;
 }
 
 JsonWriter& JsonWriter::key(std::string_view name) {

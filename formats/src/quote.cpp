@@ -3,52 +3,63 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "ddpsim/formats/display_width.hpp"
+#include "code_point.hpp"
 
 namespace ddpsim {
 namespace {
 
-/// Bytes of the well-formed UTF-8 character at the front of `text`; 0 when it is broken. By hand, because
-/// libraries judge a text as a whole and do not say where it may be cut. Overlong forms and surrogates are
-/// not worth telling apart here: a terminal shows them as one bad glyph.
-std::size_t character_length(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text.front());
-  const std::size_t length = first < 0x80   ? 1
-                             : first < 0xC2 ? 0
-                             : first < 0xE0 ? 2
-                             : first < 0xF0 ? 3
-                             : first < 0xF5 ? 4
-                                            : 0;
-  if (length == 0 || length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if (starts_code_point(text[i])) return 0;
-  }
-  return length;
+bool is_plain(char c) {
+  return c >= ' ' && c <= '~';
 }
 
-/// C0, DEL, and C1: U+0080 to U+009F, which terminals obey just as well.
-bool is_control(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text.front());
-  if (first < 0x20 || first == 0x7F) return true;
-  return first == 0xC2 && text.size() > 1 && static_cast<unsigned char>(text[1]) < 0xA0;
+/// Takes the first character off `text`; returns what is shown for it.
+std::string_view take_shown(std::string_view& text, std::string_view instead) {
+  const CodePoint first = first_code_point(text);
+  const std::string_view own = text.substr(0, first.bytes);
+  text.remove_prefix(std::max<std::size_t>(first.bytes, 1));
+  if (first.value == '\n' || first.value == '\t') return " ";
+  return first.bytes > 0 && is_shown(first.value) ? own : instead;
+}
+
+/// The style at the front of `text`; empty where there is none.
+std::string_view style_at(std::string_view text) {
+  for (const std::string_view style : {kBoldStyle, kDimStyle, kPlainStyle})
+    if (text.starts_with(style)) return style;
+  return {};
 }
 
 }  // namespace
 
+std::string printable(std::string_view text, std::string_view instead) {
+  if (std::ranges::all_of(text, is_plain)) return std::string(text);
+  std::string out;
+  while (!text.empty()) out += take_shown(text, instead);
+  return out;
+}
+
+std::string printable_lines(std::string_view text, Styles styles) {
+  const auto stays = [](char c) { return is_plain(c) || c == '\n'; };
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const auto plain =
+        static_cast<std::size_t>(std::ranges::find_if_not(text, stays) - text.begin());
+    out += text.substr(0, plain);
+    text.remove_prefix(plain);
+    if (text.empty()) break;
+    const std::string_view style = styles == Styles::kept ? style_at(text) : std::string_view();
+    out += style.empty() ? take_shown(text, "?") : style;
+    text.remove_prefix(style.size());
+  }
+  return out;
+}
+
 std::string legible(std::string_view text, std::size_t longest) {
   std::string out;
   while (!text.empty()) {
-    const std::size_t length = character_length(text);
-    if (out.size() + std::max<std::size_t>(length, 1) > longest) {
-      out += "…";
-      break;
-    }
-    if (length == 0 || is_control(text)) {
-      out += '?';
-    } else {
-      out += text.substr(0, length);
-    }
-    text.remove_prefix(std::max<std::size_t>(length, 1));
+    const std::string_view shown = take_shown(text, "?");
+    if (out.size() + shown.size() > longest) return out + "…";
+    out += shown;
   }
   return out;
 }

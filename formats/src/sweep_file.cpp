@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ddpsim/formats/decoder.hpp"
 #include "ddpsim/formats/json_writer.hpp"
 
@@ -74,6 +76,12 @@ bool SweepHeader::same_sweep(const SweepHeader& other) const {
   SweepHeader same = other;
   same.shard = shard;
   return *this == same;
+}
+
+bool begins_as_sweep(std::string_view text) {
+  constexpr std::string_view kBeginning = R"({"schema": "ddpsim.sweep/1")";
+  const std::size_t compared = std::min(text.size(), kBeginning.size());
+  return text.substr(0, compared) == kBeginning.substr(0, compared);
 }
 
 std::string sweep_header_line(const SweepHeader& header) {

@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "ddpsim/formats/file_identity.hpp"
 #include "ddpsim/formats/input_error.hpp"
 
 namespace ddpsim {
@@ -115,6 +116,7 @@ bool is_tar(const std::filesystem::path& path) {
 }
 
 std::vector<TarMember> read_tar(const std::filesystem::path& path) {
+  note_input(path);
   const TarReader reader = tar_reader();
   if (archive_read_open_filename(reader.get(), path.c_str(), kBlock) != ARCHIVE_OK)
     refuse(path.string(), "",

@@ -12,6 +12,13 @@ if TYPE_CHECKING:
 _PLACE = re.compile(r"(?P<file>.*?):(?P<place>/\S*|line \d+.*|byte \d+.*|--[a-z-]+)")
 # A line of words that stands for a cluster: "cluster:nvswitch:150".
 _WORD = re.compile(r"(?P<file>cluster):(?P<place>\S+)")
+# What the program never prints (formats/quote.hpp): controls, directions, separators, bytes that are no UTF-8.
+_HIDDEN = re.compile("[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+
+
+def _shown(text: str) -> str:
+    """The text as the program's messages show it."""
+    return _HIDDEN.sub("?", text.replace("\n", " ").replace("\t", " "))
 
 
 class Error(Exception):
@@ -51,11 +58,12 @@ class InputError(Error):
 
     def _read(self, text: str, inputs: Sequence[str]) -> None:
         head, colon, rest = text.partition(": ")
+        typed = {_shown(one): one for one in inputs}
         found = _PLACE.fullmatch(head) or _WORD.fullmatch(head)
         if found:
-            self.file, self.place = found["file"], found["place"]
-        elif colon and (head in inputs or head == "command line" or " " not in head):
-            self.file = head
+            self.file, self.place = typed.get(found["file"], found["file"]), found["place"]
+        elif colon and (head in typed or head == "command line" or " " not in head):
+            self.file = typed.get(head, head)
         else:
             rest = text
         self.message, self.remedy = _parted(rest)

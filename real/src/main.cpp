@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <optional>
@@ -24,7 +23,9 @@
 #include "help_format.hpp"
 #include "help_group.hpp"
 #include "job_message.hpp"
+#include "own_outputs.hpp"
 #include "parse_problem.hpp"
+#include "printing.hpp"
 #include "rank_threads.hpp"
 #include "store.hpp"
 #include "sweep.hpp"
@@ -190,6 +191,18 @@ void require_backend(const std::string& name) {
   throw UsageError("--backend: " + not_one_of(name, known));
 }
 
+/// The files that a sweep writes into its folder.
+std::vector<NamedOutput> outputs_of(const Sweep& sweep) {
+  if (sweep.output.empty()) return {};
+  std::vector<std::string> names = {"measurement.json", "measurement.csv", "all_reduce.txt"};
+  for (const Configuration& configuration : sweep.configurations)
+    names.push_back(timeline_name(configuration.name));
+  std::vector<NamedOutput> outputs;
+  for (const std::string& name : names)
+    outputs.push_back({"--output", (sweep.output / name).string()});
+  return outputs;
+}
+
 /// What can be told before any rank starts.
 void require_possible(const Sweep& sweep) {
   if (sweep.busy_compute && sweep.backend == "c10d-gloo")
@@ -201,6 +214,7 @@ void require_possible(const Sweep& sweep) {
         backend_refuses(sweep.backend, sweep.workload, configuration.options);
     if (!problem.empty()) throw UsageError(problem);
   }
+  require_own_outputs(outputs_of(sweep));
   if (std::filesystem::exists(sweep.output) && !std::filesystem::is_directory(sweep.output))
     throw UsageError(fmt::format("-o: {} is a file; name a folder", sweep.output.string()));
 }
@@ -262,7 +276,7 @@ void say_failed(const World& world, int rank, JobMessage::Cause cause, const cha
   if (world.launched && cause == JobMessage::Cause::heard) return;
   const std::string text = fmt::format("ddpsim-real: rank {}: {}", rank, one_line(reason));
   if (world.message != nullptr) return world.message->leave(cause, text);
-  std::fprintf(stderr, "%s\n", text.c_str());
+  print_error(text);
 }
 
 std::string with_files(std::string text, const Sweep& sweep, const Measurement& measurement) {
@@ -273,11 +287,15 @@ std::string with_files(std::string text, const Sweep& sweep, const Measurement& 
   return text;
 }
 
-/// Data goes to standard output; where that is full, it says so.
-int print(const std::string& text) {
-  const bool written = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
-  if (!written) std::fprintf(stderr, "ddpsim-real: cannot write to standard output\n");
-  return written ? kOk : kFailure;
+/// Data goes to standard output. Returns the exit code; a failure is told.
+int deliver(const std::string& text) {
+  try {
+    print(text);
+    return kOk;
+  } catch (const std::exception& error) {
+    print_error(std::string("ddpsim-real: ") + error.what());
+    return kFailure;
+  }
 }
 
 int run(const Arguments& arguments, std::string command) {
@@ -296,7 +314,7 @@ int run(const Arguments& arguments, std::string command) {
       reason = one_line(error.what());
     } catch (...) {
     }
-    std::fprintf(stderr, "ddpsim-real: %s: %s\n", name_of_ranks(ranks).c_str(), reason.c_str());
+    print_error(fmt::format("ddpsim-real: {}: {}", name_of_ranks(ranks), reason));
     std::_Exit(kFailure);
   });
   struct Store {
@@ -310,7 +328,7 @@ int run(const Arguments& arguments, std::string command) {
                              : arguments.csv
                                  ? measurement_csv(measurement)
                                  : with_files(measurement_text(measurement), sweep, measurement);
-    return print(text);
+    return deliver(text);
   } catch (const RankFailed& failed) {
     say_failed(ranks.front(), failed.rank(), failed.cause(), failed.what());
     if (!failed.all_ended()) std::_Exit(kFailure);
@@ -332,6 +350,7 @@ int run(const Arguments& arguments, std::string command) {
 
 int main(int argc, char** argv) {
   using namespace ddpsim;
+  fill_standard_descriptors();
   // A file that may not grow: the write says so, and what was begun is removed.
   std::signal(SIGXFSZ, SIG_IGN);
   std::string command = "ddpsim-real";
@@ -347,20 +366,19 @@ int main(int argc, char** argv) {
     if (error.get_exit_code() == 0) {  // --help, --version
       std::ostringstream told;
       app.exit(error, told, told);
-      return print(told.str());
+      return deliver(told.str());
     }
     const std::span<char* const> words(argv, static_cast<std::size_t>(argc));
-    std::fprintf(stderr, "ddpsim-real: %s\n",
-                 parse_problem(error, app, words.subspan(1), "ddpsim-real").c_str());
+    print_error("ddpsim-real: " + parse_problem(error, app, words.subspan(1), "ddpsim-real"));
     return kUsage;
   } catch (const UsageError& error) {
-    std::fprintf(stderr, "ddpsim-real: %s\n", error.what());
+    print_error(std::string("ddpsim-real: ") + error.what());
     return kUsage;
   } catch (const InputError& error) {
-    std::fprintf(stderr, "ddpsim-real: %s\n", error.what());
+    print_error(std::string("ddpsim-real: ") + error.what());
     return kBadInput;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "ddpsim-real: %s\n", error.what());
+    print_error(std::string("ddpsim-real: ") + error.what());
     return kFailure;
   }
 }

@@ -11,7 +11,6 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <list>
@@ -21,6 +20,7 @@
 
 #include "host_clock.hpp"
 #include "job_state.hpp"
+#include "printing.hpp"
 #include "signal_text.hpp"
 #include "store.hpp"
 
@@ -222,7 +222,7 @@ class StoreServer::Loop {
   /// ends.
   void say_once() {
     if (!apart_ || !job_.ended() || std::exchange(said_, true) || job_.was_told()) return;
-    std::fprintf(stderr, "ddpsim-real: %s\n", job_.reason().c_str());
+    print_error("ddpsim-real: " + job_.reason());
   }
 
   void lose(Connection& one, const char* why) {

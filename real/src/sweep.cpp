@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdio>
 #include <iterator>
 #include <optional>
 
@@ -19,6 +18,7 @@
 #include "ddpsim/traces/workload_file.hpp"
 #include "hosts.hpp"
 #include "point_measurement.hpp"
+#include "printing.hpp"
 #include "rank_clock.hpp"
 #include "store.hpp"
 
@@ -54,7 +54,7 @@ constexpr int kStretch = 200;
 
 /// Shown only where somebody watches.
 void progress(const std::string& text) {
-  if (isatty(STDERR_FILENO) != 0) std::fprintf(stderr, "%s\n", text.c_str());
+  if (isatty(STDERR_FILENO) != 0) print_error(text);
 }
 
 class RankOfSweep {
@@ -208,7 +208,7 @@ class RankOfSweep {
     for (const MeasuredBucket& bucket : measured.buckets)
       bytes += (bytes.empty() ? "" : " ") + std::to_string(bucket.bytes.count());
     timeline.provenance.emplace_back("bucket_bytes", bytes);
-    measured.timeline = measured.name + ".timeline.json";
+    measured.timeline = timeline_name(measured.name);
     write_file(sweep_.output / measured.timeline, timeline_json(timeline));
   }
 
@@ -252,11 +252,15 @@ void end_job(StoreClient& store, const World& world, const std::string& what) {
   if (!in_force.empty() && !in_force.starts_with(name)) throw SaidElsewhere(in_force);
   if (!world.launched && in_force.empty()) throw JobEnded(what);  // rank 0 may know better
   if (!world.launched) return;
-  std::fprintf(stderr, "ddpsim-real: %s\n", reason.c_str());
+  print_error("ddpsim-real: " + reason);
   throw SaidElsewhere(reason);
 }
 
 }  // namespace
+
+std::string timeline_name(const std::string& configuration) {
+  return configuration + ".timeline.json";
+}
 
 std::string digest_of(const Sweep& sweep) {
   std::string all = format_workload(sweep.workload) + sweep.backend;

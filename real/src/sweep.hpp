@@ -36,6 +36,9 @@ struct Sweep {
   std::string digest;            ///< of all above that ranks must share
 };
 
+/// The file of a configuration's timeline, in the folder of the sweep.
+std::string timeline_name(const std::string& configuration);
+
 /// What all ranks must agree on, as a number in text.
 std::string digest_of(const Sweep& sweep);
 

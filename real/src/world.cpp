@@ -9,7 +9,6 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -21,6 +20,7 @@
 #include "job_token.hpp"
 #include "launcher_variables.hpp"
 #include "listening.hpp"
+#include "printing.hpp"
 #include "signal_text.hpp"
 #include "store.hpp"
 
@@ -110,9 +110,8 @@ std::string kill_stopped(const std::vector<Child>& children, int ranks_each) {
       if (WIFSIGNALED(status) && interrupted == 0 && !said && !killed && stopped.empty()) {
         said = true;
         const auto process = static_cast<std::size_t>(child - children.begin());
-        std::fprintf(stderr, "ddpsim-real: %s ended by %s\n",
-                     name_of_process(process, ranks_each).c_str(),
-                     signal_text(WTERMSIG(status)).c_str());
+        print_error(fmt::format("ddpsim-real: {} ended by {}", name_of_process(process, ranks_each),
+                                signal_text(WTERMSIG(status))));
       }
       if (code != 0 && deadline == 0) deadline = std::time(nullptr) + kGraceSeconds;
       if (code != 0 && stopped.empty()) stopped = kill_stopped(children, ranks_each);
@@ -129,11 +128,11 @@ std::string kill_stopped(const std::vector<Child>& children, int ranks_each) {
   }
   const std::string text = message.text();
   if (interrupted == 0 && !said && !(text.empty() && stopped.empty()))
-    std::fprintf(stderr, "%s%s%s\n", text.empty() ? "ddpsim-real" : text.c_str(),
-                 stopped.empty() ? ""
+    print_error((text.empty() ? "ddpsim-real" : text) +
+                (stopped.empty() ? ""
                  : text.empty()  ? ": "
-                                 : "; ",
-                 stopped.c_str());
+                                 : "; ") +
+                stopped);
   std::_Exit(interrupted != 0 ? kInterrupted : code);
 }
 

@@ -1,11 +1,14 @@
 #include "csv_row.hpp"
 
+#include "ddpsim/formats/quote.hpp"
+
 namespace ddpsim {
 
 std::string csv_field(std::string_view field) {
-  if (field.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(field);
+  const std::string shown = printable(field);
+  if (shown.find_first_of(",\"") == std::string::npos) return shown;
   std::string text = "\"";
-  for (const char c : field) {
+  for (const char c : shown) {
     if (c == '"') text += '"';
     text += c;
   }

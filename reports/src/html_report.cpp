@@ -7,6 +7,7 @@
 
 #include "ddpsim/formats/embedded.hpp"
 #include "ddpsim/formats/json_writer.hpp"
+#include "ddpsim/formats/quote.hpp"
 #include "ddpsim/sim/confidence.hpp"
 #include "ddpsim/sim/loss.hpp"
 #include "error_source.hpp"
@@ -35,14 +36,14 @@ void write_words(JsonWriter& json) {
 /// Nothing of it is markup.
 std::string as_text(std::string_view text) {
   std::string result;
-  for (const char c : text) {
+  for (const char c : printable_lines(text)) {
     if (c == '&')
       result += "&amp;";
     else if (c == '<')
       result += "&lt;";
     else if (c == '>')
       result += "&gt;";
-    else if (c != '\0')
+    else
       result += c;
   }
   return result;

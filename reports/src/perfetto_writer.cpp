@@ -4,6 +4,8 @@
 #include <limits>
 #include <protozero/pbf_writer.hpp>
 
+#include "ddpsim/formats/quote.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -84,9 +86,9 @@ void add_arguments(protozero::pbf_writer& event, const std::vector<Argument>& ar
     if (argument.number) {
       annotation.add_int64(field::annotation::kInteger, *argument.number);
     } else {
-      annotation.add_string(field::annotation::kString, argument.text);
+      annotation.add_string(field::annotation::kString, printable(argument.text));
     }
-    annotation.add_string(field::annotation::kName, argument.name);
+    annotation.add_string(field::annotation::kName, printable(argument.name));
   }
 }
 
@@ -116,11 +118,11 @@ std::uint64_t TraceWriter::add_process(int pid, const std::string& name,
     {
       protozero::pbf_writer process(descriptor, field::descriptor::kProcess);
       process.add_int32(field::process::kPid, pid);
-      process.add_string(field::process::kName, name);
+      process.add_string(field::process::kName, printable(name));
     }
     descriptor.add_enum(field::descriptor::kChildOrdering, kExplicitOrder);
     if (!description.empty()) {
-      descriptor.add_string(field::descriptor::kDescription, description);
+      descriptor.add_string(field::descriptor::kDescription, printable_lines(description));
     }
   });
   return uuid;
@@ -132,7 +134,7 @@ std::uint64_t TraceWriter::add_child(std::uint64_t parent, const std::string& na
   const std::uint64_t uuid = ++last_uuid_;
   add_descriptor([&](protozero::pbf_writer& descriptor) {
     descriptor.add_uint64(field::descriptor::kUuid, uuid);
-    descriptor.add_string(field::descriptor::kName, name);
+    descriptor.add_string(field::descriptor::kName, printable(name));
     descriptor.add_uint64(field::descriptor::kParent, parent);
     fill(descriptor);
     descriptor.add_int32(field::descriptor::kSiblingOrder, static_cast<std::int32_t>(uuid));
@@ -202,7 +204,7 @@ void TraceWriter::add_event(std::uint64_t track, EventType type, std::int64_t ti
     event.add_enum(field::event::kType, static_cast<std::int32_t>(type));
     event.add_uint64(field::event::kTrack, track);
     if (drawn != nullptr) {
-      event.add_string(field::event::kName, drawn->name);
+      event.add_string(field::event::kName, printable(drawn->name));
       if (drawn->flow != 0) {
         event.add_fixed64(drawn->flow_ends ? field::event::kFlowEnd : field::event::kFlow,
                           drawn->flow);

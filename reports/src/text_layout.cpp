@@ -178,16 +178,6 @@ std::string counted(std::uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-std::string printable(std::string_view text) {
-  constexpr unsigned char kDelete = 0x7F;
-  std::string result(text);
-  for (char& c : result) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < ' ' || byte == kDelete) c = byte == '\n' || byte == '\t' ? ' ' : '?';
-  }
-  return result;
-}
-
 std::string shortened(std::string_view text, std::size_t width) {
   if (display_width(text) <= width) return std::string(text);
   return width == 0 ? "" : std::string(head_of(text, width - 1)) + "…";
@@ -237,11 +227,11 @@ std::string bar(double share, int cells) {
 }
 
 std::string bold(std::string_view text, const TerminalStyle& style) {
-  return style.colour ? fmt::format("\x1b[1m{}\x1b[0m", text) : std::string(text);
+  return style.colour ? fmt::format("{}{}{}", kBoldStyle, text, kPlainStyle) : std::string(text);
 }
 
 std::string dim(std::string_view text, const TerminalStyle& style) {
-  return style.colour ? fmt::format("\x1b[2m{}\x1b[0m", text) : std::string(text);
+  return style.colour ? fmt::format("{}{}{}", kDimStyle, text, kPlainStyle) : std::string(text);
 }
 
 namespace {

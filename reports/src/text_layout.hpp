@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ddpsim/formats/display_width.hpp"
+#include "ddpsim/formats/quote.hpp"  // printable, for names from files
 #include "ddpsim/reports/reports.hpp"
 
 namespace ddpsim {
@@ -58,8 +59,6 @@ std::string mebibytes(Bytes bytes);
 /// "1 GPU", "8 GPUs".
 std::string counted(std::uint64_t count, std::string_view noun);
 
-/// Control characters of names from files must not reach a terminal.
-std::string printable(std::string_view text);
 /// Cut at the end with "…".
 std::string shortened(std::string_view text, std::size_t width);
 /// Cut in the middle, where both ends of a name matter.

@@ -151,7 +151,11 @@ class Calibrate(unittest.TestCase):
 
     def test_calibrating_again_replaces(self):
         _, output = self.calibrate(self.log(1, 1.3), self.log(2, 1.3))
-        again, second = self.calibrate(self.log(1), self.log(2), cluster=f"{output}@2")
+        same, _ = self.calibrate(self.log(1), self.log(2), cluster=f"{output}@2")
+        self.assertEqual(same.code, 2)  # what was measured before would be lost
+        self.assertIn("c2.json: this is the input", same.err)
+        first = output.rename(self.folder / "c1.json")
+        again, second = self.calibrate(self.log(1), self.log(2), cluster=f"{first}@2")
         self.assertEqual(again.code, 0, again.err)
         self.assertEqual(json.loads(second.read_text())["nodes"], 2)
         self.assertEqual(len(json.loads(second.read_text())["calibration"]["logs"]), 2)

@@ -314,6 +314,31 @@ class Trainings:
         self.assertEqual([path.name for path in self.folder.rglob(".ddpsim-*")], [])
 
 
+WRITES = """
+import pathlib, sys
+sys.path.insert(0, sys.argv[1])
+from ddpsim_recorder import write_document
+for name in sys.argv[2:]:
+    write_document(name, {"a": 1})
+"""
+
+
+@unittest.skipUnless(python_with_torch(), "no python3 here has PyTorch (scripts/setup.sh --torch)")
+class Documents(unittest.TestCase):
+    def test_what_is_written_keeps_permissions_follows_links_and_spares_devices(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            (folder / "out.json").touch(0o600)
+            (folder / "dangling").symlink_to("new.json")
+            subprocess.run([python_with_torch(), "-c", WRITES, ROOT / "traces/recorder", "out.json", "dangling", "/dev/null"], cwd=folder,
+                           env=ENVIRONMENT, check=True)
+            self.assertEqual((folder / "out.json").stat().st_mode & 0o777, 0o600)
+            self.assertTrue((folder / "dangling").is_symlink())
+            self.assertEqual(json.loads((folder / "new.json").read_text()), {"a": 1})
+            self.assertTrue(pathlib.Path("/dev/null").is_char_device())
+            self.assertEqual(sorted(path.name for path in folder.iterdir()), ["dangling", "new.json", "out.json"])
+
+
 for release, interpreter in pythons_with_torch().items():
     name = "TrainingsUnder" + release.replace(".", "_")
     globals()[name] = type(name, (Trainings, unittest.TestCase), {"version": release, "python": interpreter})

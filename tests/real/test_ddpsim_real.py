@@ -415,5 +415,34 @@ class Usage(unittest.TestCase):
         self.assertIn("no GPU" if "cuda-nccl" in BACKENDS else "is not in this build", run.stderr)
 
 
+class Outputs(unittest.TestCase):
+    """What is refused before any rank starts: no backend is needed for the answer, but for the name of one."""
+
+    def test_a_workload_in_the_place_of_an_output_is_refused_and_kept(self):
+        backend = (BACKENDS or ["cpu-gloo"])[0]
+        if backend not in BACKENDS:
+            self.skipTest("this build has no backend")
+        for name in ("measurement.json", "default.timeline.json"):
+            with tempfile.TemporaryDirectory() as folder:
+                place = pathlib.Path(folder, name)
+                place.write_text(json.dumps(workload()), encoding="utf-8")
+                link = pathlib.Path(folder, "w.json")
+                link.symlink_to(name)
+                run = subprocess.run([BINARY, link, "--backend", backend, "--ranks", "1", "-o", folder], capture_output=True, text=True,
+                                     env=environment(), check=False, timeout=60)
+                self.assertEqual(run.returncode, 2, run.stderr)
+                self.assertIn(f"{name}: this is the input", run.stderr)
+                self.assertEqual(place.read_text(encoding="utf-8"), json.dumps(workload()))
+
+    def test_control_characters_of_a_workload_do_not_reach_the_terminal(self):
+        with tempfile.TemporaryDirectory() as folder:
+            place = pathlib.Path(folder, "w.json")
+            place.write_text(json.dumps({"schema": "x\x1b[31m\u202e\x9b", "parameters\0": []}), encoding="utf-8")
+            run = subprocess.run([BINARY, place, "--backend", "x\x1b[31m\u202e", "--ranks", "1"], capture_output=True, env=environment(),
+                                 check=False, timeout=60)
+            for text in (run.stdout, run.stderr):
+                self.assertNotRegex(text.decode(), "[\0-\x09\x0b-\x1f\x7f-\x9f\u202e]")
+
+
 if __name__ == "__main__":
     sys.exit(unittest.main())

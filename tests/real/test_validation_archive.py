@@ -173,7 +173,15 @@ class ValidationArchive(unittest.TestCase):
         self.pack({"topology.txt": "GPU0 GPU1\n"})
         self.assertEqual((self.folder / "out.tar.gz").read_bytes(), first)
         self.assertNotIn(b"out.tar.gz", first)
-        self.assertFalse((self.folder / "out.tar.gz.partial").exists())
+        self.assertEqual([path.name for path in self.folder.iterdir() if path.name.startswith(".ddpsim")], [])
+
+    def test_the_archive_goes_through_no_planted_link_and_keeps_permissions(self):
+        (self.folder / "victim").write_text("precious")
+        (self.folder / "out.tar.gz.partial").symlink_to("victim")
+        (self.folder / "out.tar.gz").touch(0o600)
+        self.pack({"topology.txt": "GPU0 GPU1\n"})
+        self.assertEqual((self.folder / "victim").read_text(), "precious")
+        self.assertEqual((self.folder / "out.tar.gz").stat().st_mode & 0o777, 0o600)
 
     def test_a_host_of_a_common_name_breaks_nothing(self):
         setup = {"hosts": "float sum", "command": "ddpsim-real resnet50", "workload": "resnet50"}

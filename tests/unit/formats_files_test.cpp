@@ -132,11 +132,11 @@ TEST_CASE("files: a device without an end is not read until the memory is full")
 
 TEST_CASE("quote: hostile text stays on one line, valid and short") {
   CHECK(in_quotes("dgx1v") == "\"dgx1v\"");
-  CHECK(in_quotes("a\n\x1b[31m\xff") == "\"a??[31m?\"");
+  CHECK(in_quotes("a\n\x1b[31m\xff") == "\"a ?[31m?\"");
   CHECK(in_quotes("µ→") == "\"µ→\"");
   CHECK(in_quotes("\xe2\x82") == "\"??\"");
   CHECK(in_quotes(std::string(1000, 'x')).size() < 70);
-  CHECK(legible("a\nb\xff") == "a?b?");
+  CHECK(legible("a\nb\xff") == "a b?");
   CHECK(legible("a\xc2\x9b\xc2\xa0") == "a?\xc2\xa0");  // CSI is one character; a space no control
   CHECK(legible("abc", 2) == "ab…");
 }

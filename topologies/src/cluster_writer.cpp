@@ -172,7 +172,7 @@ Json described(const std::string& text, const char* without) {
 /// The cluster is not empty: the section, in a document of its own, goes on behind its last field.
 std::string with_section(const Json& cluster, JsonWriter section) {
   section.end_object();
-  const std::string own = cluster.dump(2);
+  const std::string own = with_escapes(cluster.dump(2));
   return own.substr(0, own.rfind("\n}")) + ',' + std::move(section).finish().substr(1);
 }
 

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "ddpsim/formats/file_identity.hpp"
 #include "ddpsim/formats/input_error.hpp"
 
 namespace ddpsim {
@@ -118,6 +119,7 @@ ByteSource file_source(const std::filesystem::path& path) {
     if (open != nullptr) std::fclose(open);
   });
   if (!file) refuse(errno);
+  note_input(path);
   std::setvbuf(file.get(), nullptr, _IONBF, 0);  // callers read large pieces
   return [file, refuse](char* buffer, std::size_t capacity) {
     errno = 0;

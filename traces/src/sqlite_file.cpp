@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "ddpsim/formats/file_identity.hpp"
 #include "ddpsim/formats/input_error.hpp"
 
 namespace ddpsim {
@@ -53,6 +54,7 @@ std::string_view SqliteRows::text(int column) const {
 }
 
 SqliteFile::SqliteFile(const std::string& path) : file_(path), handle_(opened(path, path.c_str())) {
+  note_input(path);
   check();
 }
 

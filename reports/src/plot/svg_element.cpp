@@ -2,43 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <cstddef>
+#include "ddpsim/formats/quote.hpp"
 
 namespace ddpsim::plot {
 namespace {
-
-constexpr std::string_view kReplacement = "\uFFFD";
-
-struct CodePoint {
-  char32_t value;
-  std::size_t bytes;  ///< 0: not UTF-8
-};
-
-/// The first of a text that is not empty; strict: no overlong form, no surrogate, nothing above U+10FFFF.
-CodePoint first_code_point(std::string_view text) {
-  constexpr CodePoint kNone{0, 0};
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return {lead, 1};
-  const std::size_t bytes = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < bytes) return kNone;
-  char32_t value = lead & (0x7FU >> bytes);
-  for (std::size_t i = 1; i < bytes; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80U) return kNone;
-    value = value << 6U | (byte(i) & 0x3FU);
-  }
-  constexpr char32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = value >= 0xD800 && value <= 0xDFFF;
-  if (value < kLeast[bytes] || surrogate || value > 0x10FFFF) return kNone;
-  return {value, bytes};
-}
-
-bool is_shown(char32_t c) {
-  const bool control = c < 0x20 || (c >= 0x7F && c <= 0x9F);
-  const bool turns = (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
-  const bool no_character = (c & 0xFFFEU) == 0xFFFE;
-  return !control && !turns && !no_character;
-}
 
 const char* name_of(Anchor anchor) {
   return anchor == Anchor::middle ? "middle" : "end";
@@ -74,19 +41,7 @@ std::string pixels(double value) {
 }
 
 std::string xml_text(std::string_view text) {
-  std::string result;
-  while (!text.empty()) {
-    const auto [value, bytes] = first_code_point(text);
-    if (value == '\n' || value == '\t') {
-      result += ' ';
-    } else if (bytes == 0 || !is_shown(value)) {
-      result += kReplacement;
-    } else {
-      result += text.substr(0, bytes);
-    }
-    text.remove_prefix(bytes == 0 ? 1 : bytes);
-  }
-  return result;
+  return printable(text, "\uFFFD");
 }
 
 pugi::xml_node add(pugi::xml_node parent, const char* name,

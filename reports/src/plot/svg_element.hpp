@@ -16,8 +16,7 @@ namespace ddpsim::plot {
 /// Pixels to a hundredth: "12.5", "0", never "-0".
 std::string pixels(double value);
 
-/// What XML 1.0 may hold of it: control characters, what is not UTF-8 and what turns the direction of writing become
-/// U+FFFD; line breaks and tabs a space.
+/// What XML 1.0 may hold of it: `printable`, with U+FFFD for what is not shown.
 std::string xml_text(std::string_view text);
 
 struct Attribute {

@@ -12,8 +12,7 @@ namespace ddpsim {
 /// larger.
 std::string read_file(const std::filesystem::path& path, std::int64_t limit);
 
-/// Writes beside the target, then renames over it. Throws std::runtime_error (exit code 1: ours or
-/// the machine's) when that fails; the target is then untouched.
+/// Writes all of a file, as OutputFile does (output_file.hpp).
 void write_file(const std::filesystem::path& path, std::string_view content);
 
 }  // namespace ddpsim

@@ -14,7 +14,7 @@ struct Diagnostic {
   std::string hint;     ///< what would be right; may be empty
 };
 
-/// "file:where: message. hint"
+/// "file:where: message. hint", on one line: what cannot be shown (quote.hpp) is replaced.
 std::string to_string(const Diagnostic& diagnostic);
 
 /// Thrown by readers, caught by the command line only (exit code 3).

@@ -22,8 +22,12 @@ std::string number_token(double value);
 /// A ratio or percentage, rounded to six decimals.
 std::string ratio_token(double value);
 
-/// A quoted JSON string; control characters are escaped, bytes that are no UTF-8 are replaced.
+/// A quoted JSON string; what `printable` (quote.hpp) would not show is escaped, bytes that are no UTF-8 are replaced.
 std::string string_token(std::string_view text);
+
+/// The same document in which every character that `printable` would not show is an escape, also those JSON allows as they
+/// stand. `json` is valid: outside its strings all is ASCII.
+std::string with_escapes(std::string json);
 
 class JsonWriter {
  public:

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +34,12 @@ struct SweepHeader {
   /// Parts of one sweep.
   bool same_sweep(const SweepHeader& other) const;
 };
+
+/// Bytes: ten million points take about half of it.
+inline constexpr std::int64_t kMostOfASweep = std::int64_t{8} << 30;
+
+/// Whether a sweep may begin so. What it holds besides is not looked at.
+bool begins_as_sweep(std::string_view text);
 
 /// With a newline at its end.
 std::string sweep_header_line(const SweepHeader& header);

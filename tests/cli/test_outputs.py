@@ -1,0 +1,254 @@
+"""Nothing of the user's is lost: an output is never an input, never another output, and never half a file."""
+
+import json
+import os
+import pathlib
+import random
+import resource
+import subprocess
+import tempfile
+import unittest
+
+from command import BINARY, ddpsim, workload, write_json
+
+USAGE = 2
+BAD_INPUT = 3
+STUDY = {"schema": "ddpsim.study/1", "workload": "w.json", "candidates": ["dgx1v@1"], "grid": {"bucket-cap-mb": [1, 5]}}
+
+
+def bash(script, folder):
+    return subprocess.run(["bash", "-c", script, "bash", BINARY], cwd=folder, capture_output=True, encoding="utf-8", timeout=60)
+
+
+class WithFolder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        document = workload([{"name": f"p{n}", "shape": [1000], "dtype": "float32"} for n in range(3)], [2, 1, 0])
+        document["forward"] = {"duration_us": 10}
+        write_json(self.folder / "w.json", document)
+        write_json(self.folder / "s.json", STUDY)
+        self.before = (self.folder / "w.json").read_bytes()
+
+    def run_here(self, *arguments):
+        return ddpsim(*arguments, cwd=self.folder)
+
+    def refused(self, *arguments, names):
+        """As a usage error that names the file, before anything is written."""
+        before = {path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}
+        outcome = self.run_here(*arguments)
+        self.assertEqual((outcome.code, outcome.out), (USAGE, ""), (arguments, outcome.err))
+        self.assertRegex(outcome.err, r"\Addpsim: [^\n]*Name [^\n]*\n\Z")
+        for name in names:
+            self.assertIn(name, outcome.err)
+        self.assertEqual({path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}, before)
+
+    def leftovers(self):
+        return [path.name for path in self.folder.rglob(".ddpsim*")]
+
+
+class AnOutputThatIsAnInput(WithFolder):
+    def test_is_refused_by_every_command(self):
+        self.refused("import", "w.json", "-o", "w.json", names=["--output w.json"])
+        for command in (["simulate", "w.json", "dgx1v@1"], ["tune", "w.json", "dgx1v@1"], ["buckets", "w.json"],
+                        ["compare", "w.json", "dgx1v@1", "dgx1v@2"]):
+            self.refused(*command, "--csv", "w.json", names=["--csv w.json"])
+        self.refused("simulate", "w.json", "dgx1v@1", "--timeline", "w.json", names=["--timeline"])
+        self.refused("simulate", "w.json", "dgx1v@1", "--report", "w.json", names=["--report"])
+        self.refused("sweep", "s.json", "-o", "s.json", names=["--output s.json"])
+
+    def test_is_refused_under_any_name(self):
+        os.link(self.folder / "w.json", self.folder / "hard")
+        (self.folder / "soft").symlink_to("w.json")
+        (self.folder / "far").symlink_to(self.folder / "soft")
+        (self.folder / "sub").mkdir()
+        (self.folder / "round").symlink_to("sub")
+        for name in ("hard", "soft", "far", "./w.json", "sub/../w.json", "round/../w.json", self.folder / "w.json"):
+            self.refused("simulate", "w.json", "dgx1v@1", "--csv", name, names=["--csv", "w.json"])
+
+    def test_is_refused_where_a_study_or_a_list_names_it(self):
+        self.refused("sweep", "s.json", "-o", "q.jsonl", "--csv", "w.json", names=["--csv w.json"])
+        write_json(self.folder / "c.json", {"schema": "ddpsim.study/1", "workload": "w.json", "candidates": ["dgx1v@1", "dgx1v@2"]})
+        self.refused("compare", "--study", "c.json", "--csv", "w.json", names=["--csv w.json"])
+        self.refused("compare", "--study", "c.json", "--csv", "c.json", names=["--csv c.json"])
+        (self.folder / "steps.csv").write_text("step_time_ms\n1.0\n1.1\n1.2\n")
+        self.refused("diff", "steps.csv:step_time_ms", "steps.csv", "--csv", "steps.csv", names=["--csv steps.csv"])
+
+    def test_is_refused_where_standard_output_is_appended_to_it(self):
+        outcome = bash('"$1" simulate w.json dgx1v@1 >> w.json', self.folder)
+        self.assertEqual(outcome.returncode, USAGE, outcome.stderr)
+        self.assertIn("standard output: this is the input w.json", outcome.stderr)
+        self.assertEqual((self.folder / "w.json").read_bytes(), self.before)
+
+
+class TwoOutputs(WithFolder):
+    def test_of_one_name_are_refused(self):
+        (self.folder / "sub").mkdir()
+        (self.folder / "again").symlink_to("sub")
+        (self.folder / "dangling").symlink_to("sub/x")
+        (self.folder / "there").write_text("kept\n")
+        os.link(self.folder / "there", self.folder / "other")
+        for one, two in (("x", "x"), ("x", "./x"), ("sub/x", "again/x"), ("dangling", "sub/x"), ("there", "other")):
+            self.refused("simulate", "w.json", "dgx1v@1", "--csv", one, "--timeline", two, names=["--csv " + one, "--timeline " + two])
+        self.assertEqual((self.folder / "there").read_text(), "kept\n")
+
+    def test_of_which_one_is_where_standard_output_goes_are_refused(self):
+        outcome = bash('"$1" simulate w.json dgx1v@1 --csv out > out', self.folder)
+        self.assertEqual(outcome.returncode, USAGE, outcome.stderr)
+        self.assertIn("standard output and --csv out are the same file", outcome.stderr)
+
+    def test_may_share_a_device(self):
+        self.assertEqual(self.run_here("simulate", "w.json", "dgx1v@1", "--csv", "/dev/null", "--timeline", "/dev/null").code, 0)
+
+    def test_may_share_standard_output_in_a_file(self):
+        outcome = bash('"$1" simulate w.json dgx1v@1 --csv /dev/stdout > out', self.folder)
+        self.assertEqual(outcome.returncode, 0, outcome.stderr)
+        text = (self.folder / "out").read_text()
+        self.assertIn("bucket,", text)
+        self.assertIn("Wrote /dev/stdout", text)
+
+
+class AFileThatIsWritten(WithFolder):
+    def written(self, name, *commands):
+        outcome = bash("; ".join([*commands, f'exec "$1" import w.json -o {name}']), self.folder)
+        self.assertEqual(outcome.returncode, 0, outcome.stderr)
+        self.assertEqual(self.leftovers(), [])
+        return self.folder / name
+
+    def mode(self, path):
+        return oct(path.stat().st_mode & 0o777)
+
+    def test_keeps_the_permissions_of_what_it_replaces(self):
+        for mode in (0o600, 0o640, 0o755):
+            (self.folder / "out").touch()
+            (self.folder / "out").chmod(mode)
+            self.assertEqual(self.mode(self.written("out")), oct(mode))
+
+    def test_has_those_the_umask_leaves_where_it_is_new(self):
+        self.assertEqual(self.mode(self.written("a", "umask 077")), "0o600")
+        self.assertEqual(self.mode(self.written("b", "umask 022")), "0o644")
+
+    def test_does_not_go_through_a_link_planted_under_a_name_that_can_be_guessed(self):
+        (self.folder / "victim").write_text("precious\n")
+        self.written("out", "for name in out.$$.partial out.partial .out.$$; do ln -s victim $name; done")
+        self.assertEqual((self.folder / "victim").read_text(), "precious\n")
+
+    def test_follows_links_also_to_what_is_not_there_yet(self):
+        (self.folder / "sub").mkdir()
+        (self.folder / "link").symlink_to("sub/second")
+        (self.folder / "sub/second").symlink_to("new")
+        self.written("link")
+        self.assertTrue((self.folder / "link").is_symlink() and (self.folder / "sub/second").is_symlink())
+        self.assertIn(b"ddpsim.workload/1", (self.folder / "sub/new").read_bytes())
+
+    def test_whose_links_go_round_in_circles_is_refused(self):
+        (self.folder / "a").symlink_to("b")
+        (self.folder / "b").symlink_to("a")
+        outcome = self.run_here("import", "w.json", "-o", "a")
+        self.assertEqual(outcome.code, 1)
+        self.assertIn("cannot write a: its symbolic links go round in circles", outcome.err)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can give a link to somebody else")
+    def test_is_not_where_a_stranger_linked_to_in_a_folder_for_everyone(self):
+        (self.folder / "tmp").mkdir()
+        (self.folder / "tmp").chmod(0o1777)
+        (self.folder / "tmp/out").symlink_to("../victim")
+        (self.folder / "victim").write_text("precious\n")
+        os.lchown(self.folder / "tmp/out", 12345, 12345)
+        outcome = self.run_here("import", "w.json", "-o", "tmp/out")
+        self.assertEqual(outcome.code, 1)
+        self.assertIn("somebody else has put this symbolic link", outcome.err)
+        self.assertEqual((self.folder / "victim").read_text(), "precious\n")
+
+    def test_may_have_the_longest_name(self):
+        for length in (242, 255):
+            self.written("n" * length)
+
+    def test_sweeps_table_is_there_when_all_is_written(self):
+        outcome = self.run_here("sweep", "s.json", "-o", "q.jsonl", "--csv", "q.csv")
+        self.assertEqual(outcome.code, 0, outcome.err)
+        self.assertEqual(len((self.folder / "q.csv").read_text().splitlines()), 3)
+        self.assertEqual(self.leftovers(), [])
+
+
+class ClosedDescriptors(WithFolder):
+    def test_do_not_lend_their_numbers_to_outputs(self):
+        for closed in (">&-", "<&- >&-", "<&- >&- 2>&-"):
+            for output in self.folder.glob("q.*"):
+                output.unlink()
+            for _ in range(2):  # the second goes on where the first ended
+                outcome = bash(f'"$1" sweep s.json -o q.jsonl --csv q.csv {closed}', self.folder)
+                self.assertEqual(outcome.returncode, 0, (closed, outcome.stderr))
+                lines = (self.folder / "q.jsonl").read_text().splitlines()
+                self.assertEqual([json.loads(line).get("point") for line in lines], [None, 0, 1])
+                self.assertEqual(len((self.folder / "q.csv").read_text().splitlines()), 3)
+            outcome = bash(f'"$1" simulate w.json dgx1v@1 --csv q.csv {closed}', self.folder)
+            self.assertEqual(outcome.returncode, 0, outcome.stderr)
+            self.assertTrue(all("," in line for line in (self.folder / "q.csv").read_text().splitlines()))
+
+
+class ASweepOntoAFileThatIsThere(WithFolder):
+    def test_does_not_read_all_of_a_large_one(self):
+        with open(self.folder / "big", "wb") as file:
+            file.truncate(30 << 30)
+
+        def little_memory():
+            resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+
+        process = subprocess.run([BINARY, "sweep", "s.json", "-o", "big"], cwd=self.folder, capture_output=True, encoding="utf-8",
+                                 preexec_fn=little_memory, timeout=60)
+        self.assertEqual(process.returncode, BAD_INPUT, process.stderr)
+        self.assertIn("big: is there already, and no sweep", process.stderr)
+        self.assertEqual((self.folder / "big").stat().st_size, 30 << 30)
+
+    def test_goes_through_links_and_keeps_them(self):
+        (self.folder / "link").symlink_to("q.jsonl")
+        for _ in range(2):
+            self.assertEqual(self.run_here("sweep", "s.json", "-o", "link").code, 0)
+        self.assertTrue((self.folder / "link").is_symlink())
+        self.assertEqual(len((self.folder / "q.jsonl").read_text().splitlines()), 3)
+
+    def test_written_to_dev_stdout_is_followed_by_its_summary(self):
+        outcome = bash('"$1" sweep s.json -o /dev/stdout > out', self.folder)
+        self.assertEqual(outcome.returncode, 0, outcome.stderr)
+        lines = (self.folder / "out").read_text().splitlines()
+        self.assertEqual(len(lines), 5)
+        self.assertEqual(lines[-1], "Wrote /dev/stdout")
+
+
+class RandomNames(unittest.TestCase):
+    """Inputs and outputs named at random among files, hard links, symbolic links, dangling links and spellings of paths."""
+
+    def test_no_input_ever_changes(self):
+        draw = random.Random(37)
+        document = workload([{"name": "p", "shape": [10], "dtype": "float32"}], [0])
+        document["forward"] = {"duration_us": 10}
+        refused = 0
+        for _ in range(50):
+            with tempfile.TemporaryDirectory() as name:
+                folder = pathlib.Path(name)
+                (folder / "d").mkdir()
+                (folder / "e").symlink_to("d")
+                for file in ("a", "d/b"):
+                    write_json(folder / file, document)
+                os.link(folder / "a", folder / "d/hard")
+                (folder / "soft").symlink_to("d/b")
+                (folder / "dangling").symlink_to("d/new")
+                names = ["a", "d/b", "e/b", "d/hard", "soft", "./a", "d/../a"]
+                outputs = [*names, "dangling", "d/new", "e/new", "new", str(folder / "new")]
+                before = {path: (path.read_bytes(), path.stat().st_ino) for path in folder.rglob("*") if path.is_file()}
+                read, csv, timeline = draw.choice(names), draw.choice(outputs), draw.choice(outputs)
+                outcome = ddpsim("simulate", read, "dgx1v@1", "--csv", csv, "--timeline", timeline, cwd=folder)
+                if outcome.code == USAGE:
+                    refused += 1
+                    self.assertEqual({path: (path.read_bytes(), path.stat().st_ino) for path in folder.rglob("*") if path.is_file()}, before)
+                else:
+                    self.assertEqual((outcome.code, outcome.err), (0, ""))
+                    self.assertEqual((folder / read).read_bytes(), json.dumps(document).encode())
+        self.assertGreater(refused, 10)
+        self.assertLess(refused, 45)
+
+
+if __name__ == "__main__":
+    unittest.main()
