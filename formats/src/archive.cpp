@@ -137,11 +137,13 @@ Archive read_manifest(std::string_view text, std::string file, const FetchMember
   return archive;
 }
 
-[[noreturn]] void refuse_without_manifest(const std::string& file) {
-  throw InputError({file, "",
-                    "looks like a tar archive, but no manifest.json is in it, as "
-                    "scripts/collect.sh writes it",
-                    "Unpack it and give the trace inside"});
+[[noreturn]] void refuse_without_manifest(const std::string& file, bool is_empty) {
+  throw InputError(
+      {file, "",
+       is_empty ? "is a tar archive without any file in it"
+                : "is a tar archive without the manifest.json that scripts/collect.sh "
+                  "writes",
+       is_empty ? "Pack it again with scripts/collect.sh" : "Unpack it and give the trace inside"});
 }
 
 /// "ddpsim-collect/": where the manifest lies, at the top or in one folder.
@@ -153,7 +155,7 @@ Archive archive_of(std::vector<TarMember> members, std::string file) {
     top = slash == std::string::npos ? "" : member.path.substr(0, slash + 1);
     return top.empty() || top.find('/') + 1 == top.size();
   });
-  if (manifest == members.end()) refuse_without_manifest(file);
+  if (manifest == members.end()) refuse_without_manifest(file, members.empty());
   if (manifest->bytes.size() > static_cast<std::size_t>(kLargestManifest))
     throw InputError({file, manifest->path, "is larger than any manifest",
                       "Pack it again with scripts/collect.sh"});
