@@ -64,6 +64,22 @@ bool holds_two_lines(std::string_view line) {
   return first != std::string_view::npos && line.find(kMark, first + 1) != std::string_view::npos;
 }
 
+void take_text(std::string_view text, const std::string& file, const std::string& node,
+               Evidence& evidence) {
+  NcclLineReader nccl;
+  NodeReader machine(node, evidence.machines);
+  for (std::size_t line = 1; !text.empty(); ++line) {
+    std::string_view content = take_line(text);
+    if (content.ends_with('\r')) content.remove_suffix(1);
+    if (content.empty() || content.size() > kLongestLogLine || holds_two_lines(content)) continue;
+    const std::string place = fmt::format("{}:{}", file, line);
+    const bool of_nccl = nccl.take(content, place, evidence.nccl);
+    const bool of_environment = take_environment_line(content, place, evidence.environment);
+    if (of_nccl || of_environment || take_ddp_line(content, place, evidence.ddp)) continue;
+    machine.take(content, place);
+  }
+}
+
 void add_all(std::vector<Finding> more, std::vector<Finding>& findings) {
   for (Finding& finding : more) findings.push_back(std::move(finding));
 }
@@ -78,21 +94,14 @@ bool Evidence::empty() const {
 
 Evidence read_evidence(std::span<const EvidenceText> texts) {
   Evidence evidence;
-  for (const EvidenceText& text : texts) {
-    NcclLineReader nccl;
-    NodeReader machine(text.node, evidence.machines);
-    std::string_view rest = text.text;
-    for (std::size_t line = 1; !rest.empty(); ++line) {
-      std::string_view content = take_line(rest);
-      if (content.ends_with('\r')) content.remove_suffix(1);
-      if (content.empty() || holds_two_lines(content)) continue;
-      const std::string place = fmt::format("{}:{}", text.file, line);
-      const bool of_nccl = nccl.take(content, place, evidence.nccl);
-      const bool of_environment = take_environment_line(content, place, evidence.environment);
-      if (of_nccl || of_environment || take_ddp_line(content, place, evidence.ddp)) continue;
-      machine.take(content, place);
-    }
-  }
+  for (const EvidenceText& text : texts) take_text(text.text, text.file, text.node, evidence);
+  for (MachineFacts& machine : evidence.machines) merge_readings(machine);
+  return evidence;
+}
+
+Evidence read_evidence(std::string_view text, const std::string& file) {
+  Evidence evidence;
+  take_text(text, file, "", evidence);
   for (MachineFacts& machine : evidence.machines) merge_readings(machine);
   return evidence;
 }

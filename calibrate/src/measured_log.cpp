@@ -21,8 +21,7 @@ constexpr std::int64_t kLargestLog = 256LL << 20;
 
 /// What its lines say of the job, with the number of the line. A forced algorithm is no fault of a measurement.
 void add_findings(std::string_view text, RawLog& log) {
-  const std::vector<EvidenceText> texts = {{.file = "line", .text = std::string(text), .node = {}}};
-  for (const Finding& finding : find_problems(read_evidence(texts))) {
+  for (const Finding& finding : find_problems(read_evidence(text, "line"))) {
     if (finding.what == FindingClass::algorithm_forced) continue;
     std::string place = finding.place;
     if (place.starts_with("line:")) place[4] = ' ';

@@ -8,8 +8,10 @@
 // has measured both sides says what they cost.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ddpsim/calibrate/ddp_facts.hpp"
@@ -36,8 +38,14 @@ struct Evidence {
   bool empty() const;
 };
 
-/// Never throws: lines that say nothing of these are passed over.
+/// Longest line of a log that is split into words, in bytes. Neither NCCL nor a trainer prints a longer one, and the words
+/// of a line take eight times its memory.
+inline constexpr std::size_t kLongestLogLine = std::size_t{1} << 20;
+
+/// Never throws: lines that say nothing of these are passed over, and so are lines longer than kLongestLogLine.
 Evidence read_evidence(std::span<const EvidenceText> texts);
+/// The same of one text of no known node, which is not copied; `file` names it in the places of findings.
+Evidence read_evidence(std::string_view text, const std::string& file);
 
 /// In order of classes; none twice. Of changes also those problems of `after` that `before` does not have.
 std::vector<Finding> find_problems(const Evidence& evidence);
