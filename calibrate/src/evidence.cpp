@@ -11,6 +11,7 @@ namespace ddpsim {
 namespace {
 
 constexpr std::size_t kMostNodes = 10'000;
+constexpr std::size_t kMostWarned = 8;
 
 /// Takes a text's lines about a machine into the facts of its node, which come to be with the first such line: a log
 /// of NCCL's names no machine.
@@ -71,8 +72,16 @@ void take_text(std::string_view text, const std::string& file, const std::string
   for (std::size_t line = 1; !text.empty(); ++line) {
     std::string_view content = take_line(text);
     if (content.ends_with('\r')) content.remove_suffix(1);
-    if (content.empty() || content.size() > kLongestLogLine || holds_two_lines(content)) continue;
+    if (content.empty()) continue;
     const std::string place = fmt::format("{}:{}", file, line);
+    if (content.size() > kLongestLogLine) {
+      if (evidence.warnings.size() < kMostWarned)
+        evidence.warnings.push_back(fmt::format(
+            "{}: longer than {} MiB, as no line of NCCL or of a trainer is; it is left out", place,
+            kLongestLogLine >> 20));
+      continue;
+    }
+    if (holds_two_lines(content)) continue;
     const bool of_nccl = nccl.take(content, place, evidence.nccl);
     const bool of_environment = take_environment_line(content, place, evidence.environment);
     if (of_nccl || of_environment || take_ddp_line(content, place, evidence.ddp)) continue;

@@ -58,11 +58,6 @@ class Scanner {
       log_.warnings.push_back(
           fmt::format("{} more rows are cut by other output", torn_ - kMostWarnings));
     }
-    if (long_lines_ > 0)
-      log_.warnings.push_back(fmt::format(
-          "line {}{}: longer than {} MiB, as no line of NCCL or nccl-tests is; it is left out",
-          first_long_line_, long_lines_ == 1 ? "" : fmt::format(" and {} more", long_lines_ - 1),
-          kLongestLogLine >> 20));
     return std::move(log_);
   }
 
@@ -100,16 +95,11 @@ class Scanner {
   std::size_t rows_ = 0;
   std::size_t listed_ = 0;
   std::size_t torn_ = 0;
-  std::size_t long_lines_ = 0;
-  int first_long_line_ = 0;
   std::vector<std::string> columns_;  ///< behind redop, as the header names them
 };
 
 void Scanner::take(std::string_view line) {
-  if (line.size() > kLongestLogLine) {
-    if (++long_lines_ == 1) first_long_line_ = line_;
-    return;
-  }
+  if (line.size() > kLongestLogLine) return;  // as in read_evidence, which says so
   const Words words = words_of(line);
   if (words.empty()) return;
   if (take_row(words) || take_columns(words) || take_header(words) || take_device(words, line)) {

@@ -124,6 +124,8 @@ class SideReader {
     if (!recordings.empty() && !std::filesystem::is_directory(recordings.front(), error))
       side_.kernels = read_kernel_times(recordings.front());
     side_.evidence = read_evidence(texts_);
+    side_.warnings.insert(side_.warnings.end(), side_.evidence.warnings.begin(),
+                          side_.evidence.warnings.end());
     if (kinds_.empty() && side_.evidence.empty() && !unread_.empty())
       throw InputError(unread_.front());
     for (const Diagnostic& unread : unread_)

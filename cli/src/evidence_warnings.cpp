@@ -15,8 +15,9 @@ constexpr std::int64_t kLargestEvidence = 64 << 20;
 
 std::vector<std::string> warnings_in(std::string_view text, const std::string& file) {
   const std::string name = std::filesystem::path(file).filename().string();
-  std::vector<std::string> warnings;
-  for (const Finding& finding : find_problems(read_evidence(text, name)))
+  const Evidence evidence = read_evidence(text, name);
+  std::vector<std::string> warnings = evidence.warnings;
+  for (const Finding& finding : find_problems(evidence))
     warnings.push_back(fmt::format("{}: {}", finding.place, finding.says));
   return warnings;
 }

@@ -35,6 +35,8 @@ struct Evidence {
   DdpFacts ddp;
   EnvironmentFacts environment;
   std::vector<MachineFacts> machines;  ///< by node, in the order in which nodes were first named
+  /// One sentence for each line that was too long to be read, of the first eight.
+  std::vector<std::string> warnings;
   bool empty() const;
 };
 
@@ -42,7 +44,7 @@ struct Evidence {
 /// of a line take eight times its memory.
 inline constexpr std::size_t kLongestLogLine = std::size_t{1} << 20;
 
-/// Never throws: lines that say nothing of these are passed over, and so are lines longer than kLongestLogLine.
+/// Never throws. Lines that say nothing of these are passed over; lines longer than kLongestLogLine are, with a warning.
 Evidence read_evidence(std::span<const EvidenceText> texts);
 /// The same of one text of no known node, which is not copied; `file` names it in the places of findings.
 Evidence read_evidence(std::string_view text, const std::string& file);
