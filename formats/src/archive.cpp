@@ -26,6 +26,8 @@ constexpr std::string_view kAnySchema = "ddpsim.collect/";
 constexpr std::int64_t kLargestManifest = 4 << 20;
 constexpr int kMostRanks = 1'000'000;
 constexpr std::size_t kLongestPath = 255;
+/// What describes a node or a process has a few KiB, and its readers take many times its bytes.
+constexpr std::size_t kMostInDescription = std::size_t{2} << 20;
 
 constexpr std::array<std::pair<ArchiveKind, std::string_view>, 15> kKinds = {{
     {ArchiveKind::trace, "trace"},
@@ -49,6 +51,20 @@ std::optional<ArchiveKind> kind_named(std::string_view name) {
   for (const auto& [kind, text] : kKinds)
     if (text == name) return kind;
   return std::nullopt;
+}
+
+bool is_description(ArchiveKind kind) {
+  switch (kind) {
+    case ArchiveKind::versions:
+    case ArchiveKind::pinning:
+    case ArchiveKind::gpus:
+    case ArchiveKind::devices:
+    case ArchiveKind::topology:
+    case ArchiveKind::matrix:
+      return true;
+    default:
+      return false;
+  }
 }
 
 /// Bytes of a member by its path below the archive's folder; nullopt where it is not there.
@@ -103,6 +119,11 @@ void read_member(const Cursor& at, const FetchMember& fetch, Archive& archive,
         {*kind, member.rank, member.node, fmt::format("{} was taken out", member.path)});
     return;
   }
+  if (is_description(*kind) && bytes->size() > kMostInDescription)
+    throw InputError({archive.file, member.path,
+                      fmt::format("is larger than {} MiB, which no description of a node is",
+                                  kMostInDescription >> 20),
+                      kPackAgain});
   member.bytes = std::move(*bytes);
   archive.members.push_back(std::move(member));
 }

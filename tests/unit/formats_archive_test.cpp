@@ -183,6 +183,19 @@ TEST_CASE(
   CHECK(archive.members[1].bytes == "pax");
 }
 
+TEST_CASE("archive: what describes a node is small, or refused") {
+  const std::string large((std::size_t{2} << 20) + 1, 'x');
+  for (const char* kind : {"versions", "gpus", "devices", "topology", "matrix"}) {
+    const std::string tar =
+        packed_tar(manifest_of(R"({"path": "a", "kind": ")" + std::string(kind) + R"("})"),
+                   test::tar_entry("top/a", large));
+    CHECK(mentions(complaint_of_tar(tar), "a: is larger than 2 MiB"));
+  }
+  const std::string log = packed_tar(manifest_of(R"({"path": "a", "kind": "nccl_log"})"),
+                                     test::tar_entry("top/a", large));
+  CHECK(parse_archive(test::bytes_of(log), "job.tar").members.size() == 1);
+}
+
 TEST_CASE("archive: one layer of compression is taken off, and no bomb within it") {
   const std::string tar =
       packed_tar(manifest_of(R"({"path": "a", "kind": "note"})"), test::tar_entry("top/a", "x"));
