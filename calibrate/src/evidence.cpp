@@ -11,6 +11,7 @@ namespace ddpsim {
 namespace {
 
 constexpr std::size_t kMostNodes = 10'000;
+constexpr std::size_t kMostWarned = 8;
 
 /// Takes a text's lines about a machine into the facts of its node, which come to be with the first such line: a log
 /// of NCCL's names no machine.
@@ -64,6 +65,30 @@ bool holds_two_lines(std::string_view line) {
   return first != std::string_view::npos && line.find(kMark, first + 1) != std::string_view::npos;
 }
 
+void take_text(std::string_view text, const std::string& file, const std::string& node,
+               Evidence& evidence) {
+  NcclLineReader nccl;
+  NodeReader machine(node, evidence.machines);
+  for (std::size_t line = 1; !text.empty(); ++line) {
+    std::string_view content = take_line(text);
+    if (content.ends_with('\r')) content.remove_suffix(1);
+    if (content.empty()) continue;
+    const std::string place = fmt::format("{}:{}", file, line);
+    if (content.size() > kLongestLogLine) {
+      if (evidence.warnings.size() < kMostWarned)
+        evidence.warnings.push_back(fmt::format(
+            "{}: longer than {} MiB, as no line of NCCL or of a trainer is; it is left out", place,
+            kLongestLogLine >> 20));
+      continue;
+    }
+    if (holds_two_lines(content)) continue;
+    const bool of_nccl = nccl.take(content, place, evidence.nccl);
+    const bool of_environment = take_environment_line(content, place, evidence.environment);
+    if (of_nccl || of_environment || take_ddp_line(content, place, evidence.ddp)) continue;
+    machine.take(content, place);
+  }
+}
+
 void add_all(std::vector<Finding> more, std::vector<Finding>& findings) {
   for (Finding& finding : more) findings.push_back(std::move(finding));
 }
@@ -78,21 +103,14 @@ bool Evidence::empty() const {
 
 Evidence read_evidence(std::span<const EvidenceText> texts) {
   Evidence evidence;
-  for (const EvidenceText& text : texts) {
-    NcclLineReader nccl;
-    NodeReader machine(text.node, evidence.machines);
-    std::string_view rest = text.text;
-    for (std::size_t line = 1; !rest.empty(); ++line) {
-      std::string_view content = take_line(rest);
-      if (content.ends_with('\r')) content.remove_suffix(1);
-      if (content.empty() || holds_two_lines(content)) continue;
-      const std::string place = fmt::format("{}:{}", text.file, line);
-      const bool of_nccl = nccl.take(content, place, evidence.nccl);
-      const bool of_environment = take_environment_line(content, place, evidence.environment);
-      if (of_nccl || of_environment || take_ddp_line(content, place, evidence.ddp)) continue;
-      machine.take(content, place);
-    }
-  }
+  for (const EvidenceText& text : texts) take_text(text.text, text.file, text.node, evidence);
+  for (MachineFacts& machine : evidence.machines) merge_readings(machine);
+  return evidence;
+}
+
+Evidence read_evidence(std::string_view text, const std::string& file) {
+  Evidence evidence;
+  take_text(text, file, "", evidence);
   for (MachineFacts& machine : evidence.machines) merge_readings(machine);
   return evidence;
 }

@@ -21,12 +21,14 @@ constexpr std::int64_t kLargestLog = 256LL << 20;
 
 /// What its lines say of the job, with the number of the line. A forced algorithm is no fault of a measurement.
 void add_findings(std::string_view text, RawLog& log) {
-  const std::vector<EvidenceText> texts = {{.file = "line", .text = std::string(text), .node = {}}};
-  for (const Finding& finding : find_problems(read_evidence(texts))) {
-    if (finding.what == FindingClass::algorithm_forced) continue;
-    std::string place = finding.place;
-    if (place.starts_with("line:")) place[4] = ' ';
-    log.warnings.push_back(fmt::format("{}: {}", place, finding.says));
+  const Evidence evidence = read_evidence(text, "line");
+  std::vector<std::string> said = evidence.warnings;
+  for (const Finding& finding : find_problems(evidence))
+    if (finding.what != FindingClass::algorithm_forced)
+      said.push_back(fmt::format("{}: {}", finding.place, finding.says));
+  for (std::string& warning : said) {
+    if (warning.starts_with("line:")) warning[4] = ' ';
+    log.warnings.push_back(std::move(warning));
   }
 }
 

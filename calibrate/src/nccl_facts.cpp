@@ -31,9 +31,11 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::size_t kMostEnds = 2'000'000;
-constexpr std::size_t kMostHosts = 20'000;
-constexpr std::size_t kMostThreads = 200'000;
+// What one log may make these facts remember: about 30 MiB. A job of 10,000 GPUs stays below each.
+constexpr std::size_t kMostEnds = 50'000;  // of sends, and of receives
+constexpr std::size_t kMostHosts = 10'000;
+constexpr std::size_t kMostThreads = 30'000;
+constexpr std::size_t kMostNics = 32;  // of one host, and of one rank
 constexpr std::size_t kMostChoices = 10'000;
 constexpr int kMostRanks = 10'000'000;
 
@@ -101,7 +103,7 @@ void take_nics(std::string_view list, const std::string& host, NcclFacts& facts)
       }
     }
     while (!word.empty() && (word.back() == '}' || word.back() == ',')) word.remove_suffix(1);
-    if (word.find(':') != std::string_view::npos && nics.size() < 64)
+    if (word.find(':') != std::string_view::npos && nics.size() < kMostNics)
       nics.push_back(legible(word, 60));
   }
 }
@@ -182,7 +184,8 @@ void take_net_end(const Hop& hop, std::string_view path, const Head& head, const
     ++(gpudirect ? rank->with_gpudirect : rank->without);
     const auto nic = slash == std::string_view::npos ? std::nullopt
                                                      : leading_number<int>(path.substr(slash + 1));
-    if (nic && *nic >= 0 && *nic < 64) rank->nics.insert({head.host, *nic});
+    if (nic && *nic >= 0 && *nic < 64 && rank->nics.size() < kMostNics)
+      rank->nics.insert({head.host, *nic});
   }
   if (facts.networks.size() < 16 || facts.networks.contains(network)) {
     ++facts.networks[network];

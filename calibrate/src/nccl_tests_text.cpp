@@ -13,7 +13,9 @@
 #include <array>
 #include <utility>
 
+#include "ddpsim/calibrate/evidence.hpp"
 #include "ddpsim/formats/csv.hpp"
+#include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/number.hpp"
 #include "nccl_debug.hpp"
 #include "row_checks.hpp"
@@ -22,6 +24,9 @@ namespace ddpsim {
 namespace {
 
 constexpr std::size_t kMostWarnings = 8;  // of one kind: a torn log has hundreds
+constexpr std::size_t kMostRuns = 10'000;
+constexpr std::size_t kMostColumns = 32;      // nccl-tests has 9
+constexpr std::size_t kMostListed = 100'000;  // devices of all runs together
 
 bool is_type(std::string_view word) {
   constexpr std::array<std::string_view, 22> kTypes = {
@@ -73,18 +78,28 @@ class Scanner {
     if (!log_.runs.empty() && log_.runs.back().rows.empty() && log_.runs.back().devices.empty()) {
       return;
     }
+    add_run();
+  }
+  void add_run() {
+    if (log_.runs.size() == kMostRuns) refuse_more_than(kMostRuns, "runs");
     log_.runs.emplace_back();
     log_.runs.back().place = place();
+  }
+  [[noreturn]] void refuse_more_than(std::size_t most, const char* what) const {
+    throw InputError({log_.file, place(), fmt::format("more than {} {}", most, what),
+                      "Split the log, one file per job"});
   }
 
   RawLog log_;
   int line_ = 0;
   std::size_t rows_ = 0;
+  std::size_t listed_ = 0;
   std::size_t torn_ = 0;
   std::vector<std::string> columns_;  ///< behind redop, as the header names them
 };
 
 void Scanner::take(std::string_view line) {
+  if (line.size() > kLongestLogLine) return;  // as in read_evidence, which says so
   const Words words = words_of(line);
   if (words.empty()) return;
   if (take_row(words) || take_columns(words) || take_header(words) || take_device(words, line)) {
@@ -123,8 +138,7 @@ bool Scanner::take_device(const Words& words, std::string_view line) {
   // A device that was listed already belongs to the next run, whose header is missing.
   const auto listed = [&](const RawDevice& d) { return d.rank == *rank; };
   if (!run().rows.empty() || (!run().devices.empty() && listed(run().devices.front()))) {
-    log_.runs.emplace_back();
-    log_.runs.back().place = place();
+    add_run();
   }
   RawDevice found{.rank = static_cast<int>(*rank), .host = std::string(words[*on + 1]), .gpu = ""};
   if (const auto index = integer_at(words, *device + 1); index && *index >= 0 && *index < 4096)
@@ -136,6 +150,7 @@ bool Scanner::take_device(const Words& words, std::string_view line) {
       found.gpu += (found.gpu.empty() ? "" : " ") + std::string(word);
     }
   }
+  if (++listed_ > kMostListed) refuse_more_than(kMostListed, "devices");
   run().devices.push_back(std::move(found));
   return true;
 }
@@ -144,7 +159,7 @@ bool Scanner::take_columns(const Words& words) {
   const auto at = find_words(words, {"size", "count", "type"});
   if (!at) return false;
   columns_.clear();
-  for (std::size_t i = *at + 3; i < words.size(); ++i) {
+  for (std::size_t i = *at + 3; i < words.size() && columns_.size() < kMostColumns; ++i) {
     if (words[i] == "redop") continue;
     columns_.emplace_back(words[i]);
     if (words[i] == "cputime") {
@@ -169,7 +184,8 @@ bool Scanner::take_row(const Words& words) {
     first.remove_prefix(digits + 1);
   }
   const auto size = parse_number<std::int64_t>(first);
-  if (!size || ++rows_ > kMostRows) return false;
+  if (!size) return false;
+  if (++rows_ > kMostRows) refuse_more_than(kMostRows, "rows");
   RawRow row;
   row.place = place();
   row.size = *size;

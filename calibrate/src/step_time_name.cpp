@@ -46,6 +46,9 @@ bool is_among(const List& list, std::string_view word) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
+/// Bytes of a name that may be a step's: a line of a log without separators is no name.
+constexpr std::size_t kLongestName = 256;
+
 bool is_upper(char c) {
   return c >= 'A' && c <= 'Z';
 }
@@ -130,6 +133,7 @@ bool is_step_word(std::string_view word) {
 }
 
 std::optional<StepTimeName> step_time_name(std::string_view name) {
+  if (name.size() > kLongestName) return std::nullopt;
   const std::vector<Word> words = words_in(name);
   if (!std::all_of(words.begin(), words.end(),
                    [](const Word& word) { return is_known(word.text); }))
@@ -138,10 +142,12 @@ std::optional<StepTimeName> step_time_name(std::string_view name) {
 }
 
 StepTimeName unit_in_name(std::string_view name) {
-  return unit_of(words_in(name));
+  return name.size() > kLongestName ? StepTimeName() : unit_of(words_in(name));
 }
 
 std::optional<KeyInLine> step_time_key(std::string_view before_separator) {
+  before_separator.remove_prefix(before_separator.size() -
+                                 std::min(before_separator.size(), kLongestName));
   const std::vector<Word> words = words_in(before_separator);
   std::size_t first = words.size();
   while (first > 0 && (is_known(words[first - 1].text) || is_number(words[first - 1].text)))

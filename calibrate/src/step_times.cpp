@@ -55,6 +55,12 @@ class StepTimesReader {
   [[noreturn]] void fail(std::size_t line, std::string message, std::string hint) const {
     fail(fmt::format("line {}", line), std::move(message), std::move(hint));
   }
+  [[noreturn]] void refuse_too_many() const {
+    fail("",
+         fmt::format("holds more than {} step times, or more than {} names of them", kMostSteps,
+                     kMostStepKeys),
+         "Give the steps of one run; its last ones are enough");
+  }
   void add(double seconds, std::size_t line);
   bool is_table() const;
   std::size_t chosen_column(const std::vector<std::string>& columns) const;
@@ -62,7 +68,7 @@ class StepTimesReader {
                                    std::size_t line) const;
   void read_table();
   bool read_log();
-  std::string chosen_key(const std::vector<LoggedStep>& found) const;
+  std::size_t chosen_key(const std::vector<std::string>& keys) const;
   bool read_trainer_state();
   void leave_out_warm_up();
 
@@ -76,6 +82,7 @@ void StepTimesReader::add(double seconds, std::size_t line) {
   if (!(seconds > 0) || !(seconds <= kLongestStep_s) || Duration::seconds(seconds) <= Duration())
     fail(line, fmt::format("a step of {:.6g} s", seconds),
          "Expected a time above zero and below a day: is the unit right?");
+  if (result_.steps.size() == kMostSteps) refuse_too_many();
   result_.steps.push_back(Duration::seconds(seconds));
 }
 
@@ -182,35 +189,40 @@ void StepTimesReader::read_table() {
     result_.source += fmt::format("; {} row{} without one", empty, empty == 1 ? " is" : "s are");
 }
 
-std::string StepTimesReader::chosen_key(const std::vector<LoggedStep>& found) const {
-  std::vector<std::string> keys;
-  for (const LoggedStep& one : found)
-    if (std::ranges::find(keys, one.key) == keys.end()) keys.push_back(one.key);
+/// Index of the key asked for, or of the only one. Empty strings are keys that do not count.
+std::size_t StepTimesReader::chosen_key(const std::vector<std::string>& all) const {
+  std::vector<std::string> keys = all;
+  std::erase(keys, "");
   if (!column_.empty()) {
-    if (std::ranges::find(keys, column_) == keys.end())
+    const auto named = std::ranges::find(all, column_);
+    if (named == all.end())
       fail("", fmt::format("there is no key {}", in_quotes(column_)),
            did_you_mean_or_known(column_, keys, "Of step times there are"));
-    return column_;
+    return static_cast<std::size_t>(named - all.begin());
   }
   if (keys.size() > 1)
     fail("",
          fmt::format("{} keys are of step times: {}", keys.size(),
                      legible(fmt::format("{}", fmt::join(keys, ", ")), 200)),
          fmt::format("Say which: {}:{}", file_, legible(keys.front())));
-  return keys.front();
+  return static_cast<std::size_t>(std::ranges::find(all, keys.front()) - all.begin());
 }
 
 bool StepTimesReader::read_log() {
   // transformers.Trainer's own mean: least of what a text may have, and its state has it with more digits.
-  const auto is_mean = [](const LoggedStep& one) { return one.key == "train_steps_per_second"; };
-  std::vector<LoggedStep> found = logged_steps(text_);
-  const bool means_alone = std::ranges::all_of(found, is_mean);
-  if (means_alone && (found.empty() || text_.find("\"log_history\"") != std::string_view::npos))
+  constexpr std::string_view kMean = "train_steps_per_second";
+  LoggedSteps found = logged_steps(text_);
+  if (found.too_many) refuse_too_many();
+  const bool means_alone =
+      std::ranges::all_of(found.keys, [&](const std::string& key) { return key == kMean; });
+  if (means_alone &&
+      (found.keys.empty() || text_.find("\"log_history\"") != std::string_view::npos))
     return false;
-  if (!means_alone) std::erase_if(found, is_mean);
-  const std::string key = chosen_key(found);
-  for (const LoggedStep& one : found) {
-    if (one.key != key) continue;
+  if (!means_alone) std::ranges::replace(found.keys, std::string(kMean), std::string());
+  const std::size_t chosen = chosen_key(found.keys);
+  const std::string& key = found.keys[chosen];
+  for (const LoggedStep& one : found.steps) {
+    if (one.key != chosen) continue;
     if (std::isnan(one.seconds))
       fail(one.line, fmt::format("{} has no unit", in_quotes(key)), kNameTheUnit);
     add(one.seconds, one.line);

@@ -49,12 +49,12 @@ std::string_view key_part(std::string_view before) {
 
 class LineScan {
  public:
-  LineScan(std::string_view line, std::size_t number, std::vector<LoggedStep>& found)
+  LineScan(std::string_view line, std::size_t number, LoggedSteps& found)
       : line_(line), number_(number), found_(found) {}
 
   void run() {
-    for (std::size_t i = line_.find_first_of("/=:"); i != std::string_view::npos;
-         i = line_.find_first_of("/=:", i + 1)) {
+    for (std::size_t i = line_.find_first_of("/=:");
+         i != std::string_view::npos && !found_.too_many; i = line_.find_first_of("/=:", i + 1)) {
       if (line_[i] == '/')
         take_rate(i);
       else
@@ -63,8 +63,15 @@ class LineScan {
   }
 
  private:
-  void add(std::string key, double seconds) {
-    found_.push_back({std::move(key), seconds, number_});
+  void add(std::string_view key, double seconds) {
+    auto at = std::ranges::find(found_.keys, key);
+    found_.too_many = found_.steps.size() == kMostSteps ||
+                      (at == found_.keys.end() && found_.keys.size() == kMostStepKeys);
+    if (found_.too_many) return;
+    if (at == found_.keys.end()) at = found_.keys.emplace(at, key);
+    found_.steps.push_back({.seconds = seconds,
+                            .line = static_cast<std::uint32_t>(number_),
+                            .key = static_cast<std::uint32_t>(at - found_.keys.begin())});
   }
 
   /// "123.4 ms/step", "5.67it/s"
@@ -96,19 +103,19 @@ class LineScan {
     if (!unit) unit = unit_in_seconds(behind);
     double seconds = std::numeric_limits<double>::quiet_NaN();
     if (unit) seconds = key->name.rate ? *unit / *number : *number * *unit;
-    add(std::string(trimmed(key->text)), seconds);
+    add(trimmed(key->text), seconds);
   }
 
   std::string_view line_;
   std::size_t number_;
-  std::vector<LoggedStep>& found_;
+  LoggedSteps& found_;
 };
 
 }  // namespace
 
-std::vector<LoggedStep> logged_steps(std::string_view text) {
-  std::vector<LoggedStep> found;
-  for (std::size_t number = 1; !text.empty(); ++number) {
+LoggedSteps logged_steps(std::string_view text) {
+  LoggedSteps found;
+  for (std::size_t number = 1; !text.empty() && !found.too_many; ++number) {
     std::string_view line = take_line(text);
     while (!line.empty()) {
       const std::size_t end = line.find('\r');

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,13 +14,23 @@ namespace ddpsim {
 
 /// One number of a log that is of a step.
 struct LoggedStep {
-  std::string key;       ///< "step_time", "it/s"
-  double seconds = 0;    ///< not checked; NaN where the number has no unit
-  std::size_t line = 0;  ///< from 1
+  double seconds = 0;      ///< not checked; NaN where the number has no unit
+  std::uint32_t line = 0;  ///< from 1
+  std::uint32_t key = 0;   ///< index into LoggedSteps::keys
 };
 
-/// All of them, in the order of the file. A carriage return ends a line as a newline does: progress bars
-/// write it.
-std::vector<LoggedStep> logged_steps(std::string_view text);
+/// Step times of one run that are read; a log or table of more is refused.
+inline constexpr std::size_t kMostSteps = 1'000'000;
+inline constexpr std::size_t kMostStepKeys = 64;
+
+struct LoggedSteps {
+  std::vector<std::string> keys;  ///< "step_time", "it/s", each once
+  std::vector<LoggedStep> steps;  ///< in the order of the file
+  bool too_many =
+      false;  ///< more than kMostSteps, or of more than kMostStepKeys keys: not all are here
+};
+
+/// A carriage return ends a line as a newline does: progress bars write it.
+LoggedSteps logged_steps(std::string_view text);
 
 }  // namespace ddpsim

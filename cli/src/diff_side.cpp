@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <span>
 #include <system_error>
 #include <utility>
 
@@ -125,6 +124,8 @@ class SideReader {
     if (!recordings.empty() && !std::filesystem::is_directory(recordings.front(), error))
       side_.kernels = read_kernel_times(recordings.front());
     side_.evidence = read_evidence(texts_);
+    side_.warnings.insert(side_.warnings.end(), side_.evidence.warnings.begin(),
+                          side_.evidence.warnings.end());
     if (kinds_.empty() && side_.evidence.empty() && !unread_.empty())
       throw InputError(unread_.front());
     for (const Diagnostic& unread : unread_)
@@ -171,7 +172,7 @@ void SideReader::take_alone(const std::filesystem::path& file) {
         std::filesystem::file_size(file, none) > kLargestDdpLog)
       throw;
     add_text(file);
-    if (read_evidence(std::span(&texts_.back(), 1)).ddp.empty()) throw;
+    if (read_evidence(texts_.back().text, texts_.back().file).ddp.empty()) throw;
     side_.warnings.push_back(fmt::format("its options alone are used: {}", error.what()));
   }
 }
@@ -230,33 +231,14 @@ void SideReader::take_logs(const std::vector<MeasuredLog>& logs) {
 
 /// What is there is read; what is not leaves its part of the answer out.
 void SideReader::take_archive(const std::string& path) {
-  const Archive archive = read_archive(path);
+  Archive archive = read_archive(path);
   kinds_.emplace_back("an archive");
   side_.warnings.insert(side_.warnings.end(), archive.warnings.begin(), archive.warnings.end());
-  for (const ArchiveMember& member : archive.members) {
-    switch (member.kind) {
-      case ArchiveKind::ddp_log:
-      case ArchiveKind::nccl_log:
-      case ArchiveKind::environment:
-      case ArchiveKind::versions:
-      case ArchiveKind::pinning:
-      case ArchiveKind::gpus:
-      case ArchiveKind::devices:
-      case ArchiveKind::lspci:
-      case ArchiveKind::all_reduce_log:
-        texts_.push_back({.file = member.path,
-                          .text = member.bytes,
-                          .node = member.node ? fmt::format("node{}", *member.node) : ""});
-        break;
-      default:
-        break;
-    }
-  }
   const bool recorded =
       !archive.of(ArchiveKind::trace).empty() || !archive.of(ArchiveKind::ddp_log).empty();
   if (recorded) {
     try {
-      take_recording(import_file(path, options_));
+      take_recording(import_archive(archive, options_));
     } catch (const InputError& error) {
       side_.warnings.push_back(fmt::format("its recordings cannot be used: {}", error.what()));
     }
@@ -269,6 +251,26 @@ void SideReader::take_archive(const std::string& path) {
   if (archive.batch_size && !side_.shown.samples_per_step_per_gpu)
     side_.shown.samples_per_step_per_gpu = *archive.batch_size;
   take_logs(logs_in(archive));
+  // Last, since their bytes move on.
+  for (ArchiveMember& member : archive.members) {
+    switch (member.kind) {
+      case ArchiveKind::ddp_log:
+      case ArchiveKind::nccl_log:
+      case ArchiveKind::environment:
+      case ArchiveKind::versions:
+      case ArchiveKind::pinning:
+      case ArchiveKind::gpus:
+      case ArchiveKind::devices:
+      case ArchiveKind::lspci:
+      case ArchiveKind::all_reduce_log:
+        texts_.push_back({.file = member.path,
+                          .text = std::move(member.bytes),
+                          .node = member.node ? fmt::format("node{}", *member.node) : ""});
+        break;
+      default:
+        break;
+    }
+  }
 }
 
 void SideReader::add_text(const std::filesystem::path& file) {
@@ -279,10 +281,12 @@ void SideReader::add_text(const std::filesystem::path& file) {
 
 void SideReader::take_text(const std::string& item, const std::string& file) {
   add_text(file);
-  const bool is_evidence = !read_evidence(std::span(&texts_.back(), 1)).empty();
+  const std::string& text = texts_.back().text;
+  const bool is_evidence = !read_evidence(text, texts_.back().file).empty();
   try {
     const LogArgument argument = parse_log_argument(item);
-    const std::vector<MeasuredLog> logs = read_measured_logs(argument.path, argument.stated);
+    const std::vector<MeasuredLog> logs =
+        parse_measured_logs(text, argument.path.string(), argument.stated);
     const bool timed =
         std::ranges::any_of(logs, [](const MeasuredLog& log) { return !log.points.empty(); });
     if (timed) return take_logs(logs);  // else a training's, with NCCL's lines among its steps
@@ -290,7 +294,7 @@ void SideReader::take_text(const std::string& item, const std::string& file) {
     if (error.diagnostic().message != kNoRow) throw;
   }
   try {
-    take_steps(read_step_times(file, ""));
+    take_steps(parse_step_times(text, file, ""));
   } catch (const InputError& error) {
     if (is_evidence) return;
     if (error.diagnostic().message != kNoStepTime) throw;

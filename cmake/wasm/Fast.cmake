@@ -6,7 +6,9 @@ foreach(room IN LISTS rooms)
 endforeach()
 target_compile_options(zlib PRIVATE -O3)
 target_compile_options(simdjson PRIVATE -O2)
-foreach(name brace_scanner byte_sources event_reader json_splitter trace_records)
+set_source_files_properties(${PROJECT_SOURCE_DIR}/formats/src/byte_sources.cpp TARGET_DIRECTORY ddpsim_formats
+                            PROPERTIES COMPILE_OPTIONS -O2 SKIP_UNITY_BUILD_INCLUSION ON)
+foreach(name brace_scanner event_reader json_splitter trace_records)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/traces/src/${name}.cpp TARGET_DIRECTORY ddpsim_traces
                               PROPERTIES COMPILE_OPTIONS -O2 SKIP_UNITY_BUILD_INCLUSION ON)
 endforeach()

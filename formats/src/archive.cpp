@@ -26,6 +26,8 @@ constexpr std::string_view kAnySchema = "ddpsim.collect/";
 constexpr std::int64_t kLargestManifest = 4 << 20;
 constexpr int kMostRanks = 1'000'000;
 constexpr std::size_t kLongestPath = 255;
+/// What describes a node or a process has a few KiB, and its readers take many times its bytes.
+constexpr std::size_t kMostInDescription = std::size_t{2} << 20;
 
 constexpr std::array<std::pair<ArchiveKind, std::string_view>, 15> kKinds = {{
     {ArchiveKind::trace, "trace"},
@@ -49,6 +51,20 @@ std::optional<ArchiveKind> kind_named(std::string_view name) {
   for (const auto& [kind, text] : kKinds)
     if (text == name) return kind;
   return std::nullopt;
+}
+
+bool is_description(ArchiveKind kind) {
+  switch (kind) {
+    case ArchiveKind::versions:
+    case ArchiveKind::pinning:
+    case ArchiveKind::gpus:
+    case ArchiveKind::devices:
+    case ArchiveKind::topology:
+    case ArchiveKind::matrix:
+      return true;
+    default:
+      return false;
+  }
 }
 
 /// Bytes of a member by its path below the archive's folder; nullopt where it is not there.
@@ -103,6 +119,11 @@ void read_member(const Cursor& at, const FetchMember& fetch, Archive& archive,
         {*kind, member.rank, member.node, fmt::format("{} was taken out", member.path)});
     return;
   }
+  if (is_description(*kind) && bytes->size() > kMostInDescription)
+    throw InputError({archive.file, member.path,
+                      fmt::format("is larger than {} MiB, which no description of a node is",
+                                  kMostInDescription >> 20),
+                      kPackAgain});
   member.bytes = std::move(*bytes);
   archive.members.push_back(std::move(member));
 }
@@ -137,11 +158,13 @@ Archive read_manifest(std::string_view text, std::string file, const FetchMember
   return archive;
 }
 
-[[noreturn]] void refuse_without_manifest(const std::string& file) {
-  throw InputError({file, "",
-                    "looks like a tar archive, but no manifest.json is in it, as "
-                    "scripts/collect.sh writes it",
-                    "Unpack it and give the trace inside"});
+[[noreturn]] void refuse_without_manifest(const std::string& file, bool is_empty) {
+  throw InputError(
+      {file, "",
+       is_empty ? "is a tar archive without any file in it"
+                : "is a tar archive without the manifest.json that scripts/collect.sh "
+                  "writes",
+       is_empty ? "Pack it again with scripts/collect.sh" : "Unpack it and give the trace inside"});
 }
 
 /// "ddpsim-collect/": where the manifest lies, at the top or in one folder.
@@ -153,7 +176,7 @@ Archive archive_of(std::vector<TarMember> members, std::string file) {
     top = slash == std::string::npos ? "" : member.path.substr(0, slash + 1);
     return top.empty() || top.find('/') + 1 == top.size();
   });
-  if (manifest == members.end()) refuse_without_manifest(file);
+  if (manifest == members.end()) refuse_without_manifest(file, members.empty());
   if (manifest->bytes.size() > static_cast<std::size_t>(kLargestManifest))
     throw InputError({file, manifest->path, "is larger than any manifest",
                       "Pack it again with scripts/collect.sh"});

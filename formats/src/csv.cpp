@@ -14,7 +14,8 @@ std::string_view trimmed(std::string_view text) {
 std::vector<std::string_view> cells_of(std::string_view line) {
   std::vector<std::string_view> cells;
   for (;;) {
-    const std::size_t comma = line.find(',');
+    const bool last = cells.size() + 1 == kMostCells;
+    const std::size_t comma = last ? std::string_view::npos : line.find(',');
     cells.push_back(trimmed(line.substr(0, comma)));
     if (comma == std::string_view::npos) return cells;
     line.remove_prefix(comma + 1);

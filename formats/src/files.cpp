@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <fstream>
 #include <system_error>
 
@@ -52,6 +53,10 @@ std::string read_file(const std::filesystem::path& path, std::int64_t limit) {
   // Read in pieces rather than trust the size: pipes have none, and files grow.
   constexpr std::size_t kPiece = 1 << 16;
   std::string content;
+  const std::uintmax_t size =
+      std::filesystem::is_regular_file(status) ? std::filesystem::file_size(path, error) : 0;
+  if (!error && size <= static_cast<std::uintmax_t>(limit))
+    content.reserve(static_cast<std::size_t>(size) + kPiece);  // or it would double, and double
   while (in) {
     const std::size_t before = content.size();
     content.resize(before + kPiece);

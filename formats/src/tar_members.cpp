@@ -5,39 +5,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
 #include <memory>
 #include <new>
-#include <string_view>
-#include <system_error>
 #include <utility>
 
-#include "ddpsim/formats/file_identity.hpp"
+#include "checked_tar.hpp"
+#include "ddpsim/formats/byte_sources.hpp"
 #include "ddpsim/formats/input_error.hpp"
 
 namespace ddpsim {
 namespace {
-
-using TarReader = std::unique_ptr<::archive, decltype(&archive_read_free)>;
-
-constexpr std::size_t kBlock = std::size_t{64} << 10;
-
-[[noreturn]] void refuse(const std::string& file, const std::string& where, std::string message,
-                         std::string hint) {
-  throw InputError({file, where, std::move(message), std::move(hint)});
-}
-
-constexpr const char* kPackAgain = "Copy it again, or pack it again with scripts/collect.sh";
-constexpr const char* kUnpackBySelf =
-    "Nothing of it was kept; if you trust it, unpack it and give the trace inside";
-
-/// No other format, no other compression: each would be another way in.
-TarReader tar_reader() {
-  TarReader reader(archive_read_new(), archive_read_free);
-  if (!reader) throw std::bad_alloc();
-  archive_read_support_filter_gzip(reader.get());
-  archive_read_support_format_tar(reader.get());
-  return reader;
-}
 
 /// What libarchive says of it, in one line.
 std::string problem_of(::archive* reader) {
@@ -45,45 +26,87 @@ std::string problem_of(::archive* reader) {
   return text == nullptr ? "damaged" : text;
 }
 
-std::string contents_of(::archive* reader, const std::string& file, const std::string& path,
-                        std::size_t& total) {
-  std::string bytes;
-  for (;;) {
-    const std::size_t before = bytes.size();
-    bytes.resize(before + kBlock);
-    const la_ssize_t got = archive_read_data(reader, bytes.data() + before, kBlock);
-    if (got < 0)
-      refuse(file, path, fmt::format("the archive is cut or damaged here ({})", problem_of(reader)),
-             kPackAgain);
-    bytes.resize(before + static_cast<std::size_t>(got));
-    if (got == 0) return bytes;
-    total += static_cast<std::size_t>(got);
-    if (bytes.size() > kMostInMember)
-      refuse(file, path,
-             fmt::format("unpacks to more than {} MiB, which nothing collected does",
-                         kMostInMember >> 20),
-             kUnpackBySelf);
-    if (total > kMostInArchive)
-      refuse(file, path,
-             fmt::format("the archive unpacks to more than {} MiB, which nothing collected does",
-                         kMostInArchive >> 20),
-             kUnpackBySelf);
+using TarReader = std::unique_ptr<::archive, decltype(&archive_read_free)>;
+
+[[noreturn]] void refuse(const std::string& file, const std::string& where, std::string message,
+                         std::string hint) {
+  throw InputError({file, where, std::move(message), std::move(hint)});
+}
+
+/// What libarchive reads from. Exceptions do not pass through its C code: they wait in `problem`.
+struct TarFeed {
+  CheckedTar tar;
+  std::exception_ptr problem;
+
+  void rethrow() const {
+    if (problem) std::rethrow_exception(problem);
+  }
+};
+
+la_ssize_t feed(::archive* reader, void* data, const void** buffer) {
+  auto& from = *static_cast<TarFeed*>(data);
+  try {
+    const std::span<const char> piece = from.tar.next();
+    *buffer = piece.data();
+    return static_cast<la_ssize_t>(piece.size());
+  } catch (...) {
+    from.problem = std::current_exception();
+    archive_set_error(reader, EIO, "refused");
+    return -1;
   }
 }
 
-std::vector<TarMember> members_of(::archive* reader, const std::string& file) {
+/// No other format, and no compression: each would be another way in, and libarchive inflates without a limit.
+TarReader tar_reader(TarFeed& from, const std::string& file) {
+  TarReader reader(archive_read_new(), archive_read_free);
+  if (!reader) throw std::bad_alloc();
+  archive_read_support_format_tar(reader.get());
+  const int status = archive_read_open(reader.get(), &from, nullptr, feed, nullptr);
+  from.rethrow();
+  if (status != ARCHIVE_OK)
+    refuse(file, "", fmt::format("the archive is cut or damaged ({})", problem_of(reader.get())),
+           kPackAgain);
+  return reader;
+}
+
+/// The `size` bytes of a member. They are kept in pieces until all have come: a header's word allocates nothing.
+std::string contents_of(::archive* reader, const TarFeed& from, const std::string& file,
+                        const std::string& path, std::uint64_t size) {
+  constexpr std::size_t kMostInPiece = std::size_t{1} << 20;
+  std::vector<std::string> pieces;
+  std::uint64_t left = size;
+  while (left > 0) {
+    std::string& piece = pieces.emplace_back(std::min<std::uint64_t>(left, kMostInPiece), '\0');
+    const la_ssize_t got = archive_read_data(reader, piece.data(), piece.size());
+    from.rethrow();
+    if (got <= 0)
+      refuse(file, path,
+             fmt::format("the archive is cut or damaged here ({})",
+                         got < 0 ? problem_of(reader) : "it ends early"),
+             kPackAgain);
+    piece.resize(static_cast<std::size_t>(got));
+    left -= static_cast<std::uint64_t>(got);
+  }
+  if (pieces.size() == 1) return std::move(pieces.front());
+  std::string bytes;
+  bytes.reserve(static_cast<std::size_t>(size));
+  for (const std::string& piece : pieces) bytes += piece;
+  return bytes;
+}
+
+std::vector<TarMember> members_of(::archive* reader, const TarFeed& from, const std::string& file) {
   std::vector<TarMember> members;
-  std::size_t total = 0;
-  std::size_t entries = 0;
   for (;;) {
     archive_entry* entry = nullptr;
     const int status = archive_read_next_header(reader, &entry);
+    from.rethrow();
     if (status == ARCHIVE_EOF) return members;
     if (status < ARCHIVE_WARN)
       refuse(file, "", fmt::format("the archive is cut or damaged ({})", problem_of(reader)),
              kPackAgain);
-    if (++entries > kMostMembers)
-      refuse(file, "", fmt::format("holds more than {} files", kMostMembers), kUnpackBySelf);
+    const std::uint64_t size = from.tar.member_size();
+    if (archive_entry_size(entry) != static_cast<la_int64_t>(size))
+      refuse(file, "", "the archive is damaged: two sizes are stated for one file", kPackAgain);
     const char* name = archive_entry_pathname(entry);
     std::string path = name == nullptr ? "" : name;
     if (path.starts_with("./")) path.erase(0, 2);  // tar czf FILE ./FOLDER
@@ -97,39 +120,24 @@ std::vector<TarMember> members_of(::archive* reader, const std::string& file) {
              kUnpackBySelf);
     if (std::ranges::find(members, path, &TarMember::path) != members.end())
       refuse(file, path, "is in the archive twice", kPackAgain);
-    members.push_back({path, contents_of(reader, file, path, total)});
+    members.push_back({path, contents_of(reader, from, file, path, size)});
   }
+}
+
+std::vector<TarMember> unpacked(ByteSource bytes, const std::string& file) {
+  TarFeed from{CheckedTar(inflated(std::move(bytes), file).source, file), nullptr};
+  const TarReader reader = tar_reader(from, file);
+  return members_of(reader.get(), from, file);
 }
 
 }  // namespace
 
-bool is_tar(const std::filesystem::path& path) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return false;
-  // One that was cut may have no header left to read.
-  const std::string name = path.filename().string();
-  if (name.ends_with(".tar.gz") || name.ends_with(".tgz")) return true;
-  const TarReader reader = tar_reader();
-  if (archive_read_open_filename(reader.get(), path.c_str(), kBlock) != ARCHIVE_OK) return false;
-  archive_entry* entry = nullptr;
-  return archive_read_next_header(reader.get(), &entry) >= ARCHIVE_WARN;
-}
-
 std::vector<TarMember> read_tar(const std::filesystem::path& path) {
-  note_input(path);
-  const TarReader reader = tar_reader();
-  if (archive_read_open_filename(reader.get(), path.c_str(), kBlock) != ARCHIVE_OK)
-    refuse(path.string(), "",
-           fmt::format("the archive is cut or damaged ({})", problem_of(reader.get())), kPackAgain);
-  return members_of(reader.get(), path.string());
+  return unpacked(file_source(path), path.string());
 }
 
 std::vector<TarMember> read_tar(std::span<const unsigned char> bytes, const std::string& file) {
-  const TarReader reader = tar_reader();
-  if (archive_read_open_memory(reader.get(), bytes.data(), bytes.size()) != ARCHIVE_OK)
-    refuse(file, "", fmt::format("the archive is cut or damaged ({})", problem_of(reader.get())),
-           kPackAgain);
-  return members_of(reader.get(), file);
+  return unpacked(memory_source({reinterpret_cast<const char*>(bytes.data()), bytes.size()}), file);
 }
 
 }  // namespace ddpsim

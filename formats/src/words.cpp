@@ -12,7 +12,8 @@ Words words_of(std::string_view text) {
     const std::size_t begin = text.find_first_not_of(kBlanks);
     if (begin == std::string_view::npos) return words;
     text.remove_prefix(begin);
-    const std::size_t end = std::min(text.find_first_of(kBlanks), text.size());
+    const bool last = words.size() + 1 == kMostWords;
+    const std::size_t end = last ? text.size() : std::min(text.find_first_of(kBlanks), text.size());
     words.push_back(text.substr(0, end));
     text.remove_prefix(end);
   }

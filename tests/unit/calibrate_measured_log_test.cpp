@@ -104,6 +104,14 @@ TEST_CASE("measured log: every open log equals the numbers beside it") {
   MESSAGE(files.size() << " logs, " << points << " points");
 }
 
+TEST_CASE("measured log: a line too long for any program's is left out and named") {
+  const std::string long_line(std::size_t{2} << 20, 'x');
+  const std::string text = std::string(kDevices) + kColumns + long_line + "\n" + kRow;
+  const MeasuredLog log = parse_nccl_tests_log(text, "log.txt");
+  CHECK(log.points.size() == 1);
+  CHECK(mentions(log.warnings, "line 6: longer than 1 MiB"));
+}
+
 TEST_CASE(
     "measured log: prefixes and debug lines between its lines change nothing an open log says") {
   const std::filesystem::path folder = files::shared_file("data/nccl-tests");

@@ -1,14 +1,19 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 
+#include "checked_tar.hpp"
 #include "complaint.hpp"
 #include "ddpsim/formats/archive.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "mentions.hpp"
 #include "tar_text.hpp"
+#include "trace_files.hpp"
 
 using namespace ddpsim;
 
@@ -100,10 +105,123 @@ TEST_CASE("archive: hostile ones are refused before anything is kept") {
 }
 
 TEST_CASE("archive: a member of more bytes than any job leaves is refused") {
-  const std::string large(std::size_t{257} << 20, 'x');
-  const std::string said =
-      complaint_of_tar(packed_tar(manifest_of(""), test::tar_entry("top/large", large)));
+  // Its header is enough.
+  const std::string entry = test::tar_entry("top/large", "", '0', "", std::size_t{257} << 20);
+  const std::string said = complaint_of_tar(packed_tar(manifest_of(""), entry));
   CHECK_MESSAGE(mentions(said, "more than 256 MiB"), said);
+}
+
+TEST_CASE(
+    "archive: members that promise more than an archive may hold are refused before they are "
+    "read") {
+  // Six members of 200 MiB of zeros, without a byte of them in memory.
+  const std::string header = test::tar_entry("top/zeros", "", '0', "", std::size_t{200} << 20);
+  std::size_t given = 0;
+  CheckedTar tar(
+      [&](char* buffer, std::size_t capacity) {
+        const std::size_t at = given % ((std::size_t{200} << 20) + test::kTarBlock);
+        const bool in_header = at < test::kTarBlock;
+        const std::size_t count =
+            std::min(capacity, in_header ? test::kTarBlock - at : std::size_t{1} << 16);
+        if (in_header)
+          header.copy(buffer, count, at);
+        else
+          std::fill_n(buffer, count, '\0');
+        given += count;
+        return count;
+      },
+      "job.tar");
+  const std::string said = complaint_of([&] {
+    while (!tar.next().empty()) {
+    }
+  });
+  CHECK_MESSAGE(mentions(said, "the archive unpacks to more than 1024 MiB"), said);
+  CHECK(given < (std::size_t{1001} << 20));
+}
+
+TEST_CASE(
+    "archive: headers that make their reader allocate are refused before libarchive sees them") {
+  const auto pax = [](const std::string& key, const std::string& value) {
+    std::string record = " " + key + "=" + value + "\n";
+    std::size_t length = record.size() + 1;
+    while (std::to_string(length).size() + record.size() != length) ++length;
+    return std::to_string(length) + record;
+  };
+  const std::string long_name = test::tar_entry("././@LongLink", "top/a", 'L');
+  for (const auto& [entries, message] : {
+           std::pair{test::tar_entry("top/a", "", 'S'), "is a sparse file"},
+           std::pair{test::tar_entry("top/x", pax("GNU.sparse.major", "1"), 'x'),
+                     "is a sparse file"},
+           std::pair{
+               test::tar_entry("top/x", pax("mtime", "1") + pax("GNU.sparse.map", "0,1"), 'x'),
+               "is a sparse file"},
+           std::pair{test::tar_entry("top/x", pax("size", "1"), 'x'), "states its size twice"},
+           std::pair{test::tar_entry("top/x", pax("size", "1"), 'g'), "states its size twice"},
+           std::pair{test::tar_entry("top/x", "9999 path=a\n", 'x'), "attributes are damaged"},
+           std::pair{test::tar_entry("top/x", "path=a\n", 'x'), "attributes are damaged"},
+           std::pair{test::tar_entry("././@LongLink", std::string(65'537, 'a'), 'L'),
+                     "a name or attributes of more than 64 KiB"},
+           std::pair{test::tar_entry("././@LongLink", "/etc/passwd", 'K'), "holds a link"},
+           std::pair{long_name + long_name + long_name + long_name + long_name,
+                     "more than 4 extension headers"},
+           std::pair{test::tar_entry("top/d", "content", '5'), "is no ordinary file"},
+           std::pair{test::tar_entry("top/d", "", 'M'), "is no ordinary file"},
+           std::pair{std::string(test::kTarBlock, 'x'), "cut or damaged"},
+       }) {
+    const std::string said =
+        complaint_of_tar(packed_tar(manifest_of(""), entries + test::tar_entry("top/b", "b")));
+    CHECK_MESSAGE(mentions(said, message), said);
+  }
+  const std::string named =
+      packed_tar(manifest_of(R"({"path": "a", "kind": "note"}, {"path": "ä", "kind": "note"})"),
+                 long_name + test::tar_entry("top/cut", "long") +
+                     test::tar_entry("top/x", pax("path", "top/ä") + pax("mtime", "1.5"), 'x') +
+                     test::tar_entry("top/y", "pax"));
+  const Archive archive = parse_archive(test::bytes_of(named), "job.tar");
+  REQUIRE(archive.members.size() == 2);
+  CHECK(archive.members[0].bytes == "long");
+  CHECK(archive.members[1].bytes == "pax");
+}
+
+TEST_CASE("archive: what describes a node is small, or refused") {
+  const std::string large((std::size_t{2} << 20) + 1, 'x');
+  for (const char* kind : {"versions", "gpus", "devices", "topology", "matrix"}) {
+    const std::string tar =
+        packed_tar(manifest_of(R"({"path": "a", "kind": ")" + std::string(kind) + R"("})"),
+                   test::tar_entry("top/a", large));
+    CHECK(mentions(complaint_of_tar(tar), "a: is larger than 2 MiB"));
+  }
+  const std::string log = packed_tar(manifest_of(R"({"path": "a", "kind": "nccl_log"})"),
+                                     test::tar_entry("top/a", large));
+  CHECK(parse_archive(test::bytes_of(log), "job.tar").members.size() == 1);
+}
+
+TEST_CASE("archive: one layer of compression is taken off, and no bomb within it") {
+  const std::string tar =
+      packed_tar(manifest_of(R"({"path": "a", "kind": "note"})"), test::tar_entry("top/a", "x"));
+  CHECK(parse_archive(test::bytes_of(files::gzipped(tar)), "job.tar.gz").members.size() == 1);
+  CHECK(mentions(complaint_of_tar(files::gzipped(files::gzipped(tar))), "compressed twice"));
+  const std::string zeros = packed_tar(
+      manifest_of(""), test::tar_entry("top/zeros", std::string(std::size_t{40} << 20, '\0')));
+  CHECK(mentions(complaint_of_tar(files::gzipped(zeros)), "more than 250 times its size"));
+}
+
+TEST_CASE("archive: contents of several pieces are read whole, and a cut member is refused") {
+  std::string content;
+  for (int k = 0; content.size() < std::size_t{3} << 20; ++k) content += std::to_string(k);
+  const std::string tar = packed_tar(manifest_of(R"({"path": "a", "kind": "note"})"),
+                                     test::tar_entry("top/a", content));
+  CHECK(parse_archive(test::bytes_of(tar), "job.tar").members.at(0).bytes == content);
+  CHECK(mentions(complaint_of_tar(tar.substr(0, tar.size() / 2)), "cut or damaged"));
+}
+
+TEST_CASE("archive: a file of zeros is no tar, and an empty tar is said to be empty") {
+  const files::TemporaryFolder folder;
+  const std::string tar = packed_tar(manifest_of(""));
+  CHECK_FALSE(is_archive(folder.file("zeros", std::string(10'240, '\0'))));
+  CHECK(is_archive(folder.file("tar", tar + std::string(8'000, '\0'))));
+  CHECK(is_archive(folder.file("tar.gzipped", files::gzipped(tar))));
+  CHECK(mentions(complaint_of_tar(test::tar_end()), "without any file in it"));
 }
 
 TEST_CASE("archive: cut ones, and those of no or another version, say what to do") {
@@ -111,7 +229,7 @@ TEST_CASE("archive: cut ones, and those of no or another version, say what to do
                                        test::tar_entry("top/a", std::string(4000, 'a')));
   CHECK(mentions(complaint_of_tar(whole.substr(0, whole.size() - 4000)), "cut or damaged"));
   CHECK(mentions(complaint_of_tar(test::tar_entry("trace.json", "{}") + test::tar_end()),
-                 "no manifest.json"));
+                 "without the manifest.json"));
   CHECK(mentions(complaint_of_tar("no tar at all"), "damaged"));
   const std::string next =
       complaint_of_tar(packed_tar(R"({"schema": "ddpsim.collect/2", "whatever": 1})"));

@@ -19,6 +19,9 @@ TEST_CASE("csv: cells are trimmed, empty ones kept, the last without a comma") {
   CHECK(cells_of("a, b ,,c\t") == Cells{"a", "b", "", "c"});
   CHECK(cells_of("") == Cells{""});
   CHECK(cells_of("a,") == Cells{"a", ""});
+  const std::string many(kMostCells + 5, ',');
+  CHECK(cells_of(many).size() == kMostCells);
+  CHECK(cells_of(many).back() == ",,,,,,");
   CHECK(trimmed("\xEF\xBB\xBF a b \r") == "a b");
   CHECK(trimmed(" \t\r") == "");
 }
@@ -37,6 +40,10 @@ TEST_CASE("csv: lines one after the other, the last with or without its end") {
 TEST_CASE("words: whatever blanks and line ends lie between them") {
   CHECK(words_of(" a\tbc \r\n d\v\fe") == Words{"a", "bc", "d", "e"});
   CHECK(words_of("").empty());
+  std::string many;
+  for (std::size_t k = 0; k < kMostWords + 1; ++k) many += "a ";
+  CHECK(words_of(many).size() == kMostWords);
+  CHECK(words_of(many).back() == "a a ");
   CHECK(words_of(" \n").empty());
 }
 

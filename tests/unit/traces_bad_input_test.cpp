@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "byte_sources.hpp"
 #include "complaint.hpp"
+#include "ddpsim/formats/byte_sources.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/traces/import.hpp"
 #include "ddpsim/traces/profiler_trace.hpp"

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "byte_sources.hpp"
 #include "data_files.hpp"
+#include "ddpsim/formats/byte_sources.hpp"
 #include "event_reader.hpp"
 #include "gradient_ready.hpp"
 #include "json_splitter.hpp"

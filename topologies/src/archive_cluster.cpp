@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "ddpsim/formats/csv.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/words.hpp"
@@ -23,16 +24,6 @@ namespace {
 
 [[noreturn]] void fail(const std::string& file, std::string message, std::string hint) {
   throw InputError({file, "", std::move(message), std::move(hint)});
-}
-
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
 }
 
 /// Of "InfiniBand", "a/b/rate: 100 Gb/sec (4X EDR)": what stands before the first ": " and behind it.
@@ -46,22 +37,13 @@ std::pair<std::string_view, std::string_view> split_line(std::string_view line) 
 std::vector<std::string> gpu_names(std::string_view csv) {
   std::vector<std::string> names;
   std::optional<std::size_t> column;
-  for (const std::string_view line : lines_of(csv)) {
-    std::vector<std::string> cells;
-    std::size_t begin = 0;
-    while (begin <= line.size()) {
-      const std::size_t end = std::min(line.find(',', begin), line.size());
-      std::string_view cell = line.substr(begin, end - begin);
-      while (cell.starts_with(' ')) cell.remove_prefix(1);
-      while (cell.ends_with(' ') || cell.ends_with('\r')) cell.remove_suffix(1);
-      cells.emplace_back(cell);
-      begin = end + 1;
-    }
+  while (!csv.empty()) {
+    const std::vector<std::string_view> cells = cells_of(take_line(csv));
     if (!column) {
       const auto at = std::ranges::find(cells, "name");
       if (at != cells.end()) column = static_cast<std::size_t>(at - cells.begin());
     } else if (*column < cells.size() && !cells[*column].empty()) {
-      names.push_back(cells[*column]);
+      names.emplace_back(cells[*column]);
     }
   }
   return names;
@@ -79,8 +61,8 @@ std::map<std::string, Port> infiniband_ports(std::string_view devices) {
   constexpr std::string_view kFolder = "/class/infiniband/";
   std::map<std::string, Port> ports;
   std::set<std::string> down;
-  for (const std::string_view line : lines_of(devices)) {
-    const auto [path, value] = split_line(line);
+  while (!devices.empty()) {
+    const auto [path, value] = split_line(take_line(devices));
     const std::size_t at = path.find(kFolder);
     if (at == path.npos) continue;
     const std::size_t slash = path.rfind('/');

@@ -32,6 +32,7 @@ namespace {
 
 std::string without_escapes(std::string_view text) {
   std::string out;
+  out.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '\x1b') {
       out += text[i];
@@ -49,10 +50,18 @@ bool is_gpu(std::string_view word) {
 
 class MatrixReader {
  public:
-  MatrixReader(std::string_view text, const std::string& file) : file_(file) {
-    const std::string plain = without_escapes(text);
-    for (std::string_view rest = plain; !rest.empty();) lines_.emplace_back(take_line(rest));
+  MatrixReader(std::string_view text, const std::string& file)
+      : file_(file), plain_(without_escapes(text)) {
+    constexpr std::size_t kMostLines = 100'000;
+    for (std::string_view rest = plain_; !rest.empty();) {
+      if (lines_.size() == kMostLines)
+        fail("", fmt::format("more than {} lines", kMostLines),
+             "Expected the output of `nvidia-smi topo -m`");
+      lines_.push_back(take_line(rest));
+    }
   }
+  MatrixReader(const MatrixReader&) = delete;
+  MatrixReader& operator=(const MatrixReader&) = delete;
 
   DeviceMatrix read() {
     std::size_t at = 0;
@@ -76,7 +85,7 @@ class MatrixReader {
   }
 
  private:
-  static bool is_header(const std::string& line) {
+  static bool is_header(std::string_view line) {
     const auto words = words_of(line);
     return !words.empty() && is_gpu(words.front()) && (words.size() == 1 || words[1] != "X");
   }
@@ -85,7 +94,7 @@ class MatrixReader {
     throw InputError({file_, std::move(where), std::move(message), std::move(hint)});
   }
 
-  void read_header(const std::string& line, std::size_t at) {
+  void read_header(std::string_view line, std::size_t at) {
     constexpr std::size_t kMostDevices = 640;
     for (const std::string_view word : words_of(line)) {
       if (word == "CPU") break;  // "CPU Affinity"
@@ -99,7 +108,7 @@ class MatrixReader {
     }
   }
 
-  void read_row(const std::string& line, std::size_t row, std::size_t at) {
+  void read_row(std::string_view line, std::size_t row, std::size_t at) {
     const std::size_t count = matrix_.devices.size();
     const auto words = words_of(line);
     MatrixDevice& device = matrix_.devices[row];
@@ -153,7 +162,7 @@ class MatrixReader {
   }
 
   /// "  NIC0: mlx5_0"
-  void read_legend(const std::string& line) {
+  void read_legend(std::string_view line) {
     const auto words = words_of(line);
     if (words.size() != 2 || words[0].back() != ':') return;
     const std::string_view name = words[0].substr(0, words[0].size() - 1);
@@ -177,7 +186,8 @@ class MatrixReader {
   }
 
   const std::string& file_;
-  std::vector<std::string> lines_;
+  std::string plain_;
+  std::vector<std::string_view> lines_;  ///< of `plain_`
   DeviceMatrix matrix_;
 };
 

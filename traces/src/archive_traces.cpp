@@ -1,4 +1,5 @@
-#include "archive_traces.hpp"
+// What was collected of a job (ddpsim.collect/1) -> workload: the traces of its ranks, joined, or where there are none
+// its DDP logging data.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,10 +11,13 @@
 #include <utility>
 #include <vector>
 
+#include "ddpsim/formats/archive.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/words.hpp"
 #include "ddpsim/sim/versions.hpp"
+#include "ddpsim/traces/import.hpp"
 #include "ddpsim/traces/rank_group.hpp"
+#include "opened_file.hpp"
 
 namespace ddpsim {
 namespace {

@@ -7,9 +7,8 @@
 #include <system_error>
 #include <utility>
 
-#include "archive_traces.hpp"
-#include "byte_sources.hpp"
 #include "ddpsim/formats/archive.hpp"
+#include "ddpsim/formats/byte_sources.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"

@@ -58,6 +58,7 @@ class NsysImport {
   void require(const char* table, std::initializer_list<std::string_view> columns) const;
   std::string version() const;
   void check_tables() const;
+  void check_text_ids() const;
   void read_calls();
   void read_activities(const char* table, bool kernels);
   void read_ranges();
@@ -137,12 +138,25 @@ void NsysImport::check_tables() const {
                     kCalls),
         kRecordCuda);
   require("StringIds", {"id", "value"});
+  check_text_ids();
   require(kKernels,
           {"start", "end", "deviceId", "correlationId", "globalPid", "demangledName", "gridX"});
   require(kCalls, {"start", "end", "globalTid", "correlationId", "nameId"});
   if (has(kRanges)) require(kRanges, {"start", "end", "eventType", "text", "textId", "globalTid"});
   for (const char* table : {"CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET"})
     if (has(table)) require(table, {"start", "end", "deviceId", "correlationId", "globalPid"});
+}
+
+/// Each row is joined with the text of its id: a text too many would multiply the rows. Ids of any type that compare as
+/// equal to one number are equal as integers.
+void NsysImport::check_text_ids() const {
+  SqliteRows rows = database_.select(
+      "SELECT CAST(id AS INTEGER) AS number, count(*) FROM StringIds GROUP BY number "
+      "HAVING count(*) > 1 LIMIT 1");
+  if (rows.next())
+    refuse(fmt::format("{} rows of StringIds have the id {}; each id names one text",
+                       rows.integer(1), rows.integer(0)),
+           "The export is damaged: export it again (nsys export --type sqlite)");
 }
 
 /// `global_id`: a globalTid or globalPid.

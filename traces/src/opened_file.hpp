@@ -6,8 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include "ddpsim/formats/byte_sources.hpp"
 #include "ddpsim/sim/progress.hpp"
-#include "ddpsim/traces/profiler_trace.hpp"
+#include "ddpsim/traces/import.hpp"
 #include "recognise.hpp"
 
 namespace ddpsim {
@@ -24,5 +25,9 @@ OpenedFile open_file(const std::filesystem::path& path, Progress* progress = nul
 
 /// The same of bytes in memory, which must outlive it; `file` names them.
 OpenedFile open_bytes(std::string_view bytes, const std::string& file);
+
+/// An opened file of any recognised format (import.cpp). Throws InputError.
+Imported import_opened(const OpenedFile& opened, const std::filesystem::path& path,
+                       const ImportOptions& options);
 
 }  // namespace ddpsim

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "ddpsim/formats/file_identity.hpp"
@@ -11,7 +14,34 @@
 namespace ddpsim {
 namespace {
 
+constexpr int kLongestValue = 1 << 20;  // bytes: names of kernels have a few thousand
+constexpr int kStepsBetweenLooks = 1000;
+
+/// A row of an export has 40 bytes and more, and one of five columns at least 10. A joined row takes SQLite about 40 steps.
+SqliteBudget budget_of(std::uint64_t bytes) {
+  constexpr std::int64_t kSteps = 10'000'000, kStepsPerByte = 64;
+  constexpr std::int64_t kRows = 10'000, kBytesPerRow = 8;
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 50;
+  const auto size = static_cast<std::int64_t>(std::min(bytes, kMost));
+  return {.steps = kSteps + kStepsPerByte * size, .rows = kRows + size / kBytesPerRow};
+}
+
+/// SQLite asks every so many steps. Not 0: the statement ends with SQLITE_INTERRUPT.
+int spend_steps(void* spent) {
+  auto& budget = *static_cast<SqliteBudget*>(spent);
+  budget.steps -= kStepsBetweenLooks;
+  return budget.steps < 0 ? 1 : 0;
+}
+
+[[noreturn]] void refuse_cost(const std::string& file) {
+  throw InputError({file, "",
+                    "is a database that takes far more work to read than one of its size may",
+                    "The file is damaged or made to stop its reader: export it again (nsys export "
+                    "--type sqlite)"});
+}
+
 [[noreturn]] void refuse_database(const std::string& file, int status) {
+  if (status == SQLITE_INTERRUPT) refuse_cost(file);
   throw InputError({file, "",
                     fmt::format("cannot be read as an SQLite database: {}", sqlite3_errstr(status)),
                     "The file was cut or damaged: export it again (nsys export --type sqlite)"});
@@ -28,11 +58,12 @@ std::shared_ptr<sqlite3> opened(const std::string& file, const char* path) {
 
 }  // namespace
 
-SqliteRows::SqliteRows(sqlite3_stmt* statement, const std::string& file)
-    : statement_(statement, sqlite3_finalize), file_(file) {}
+SqliteRows::SqliteRows(sqlite3_stmt* statement, const std::string& file, SqliteBudget* budget)
+    : statement_(statement, sqlite3_finalize), file_(file), budget_(budget) {}
 
 bool SqliteRows::next() {
   const int status = sqlite3_step(statement_.get());
+  if (status == SQLITE_ROW && --budget_->rows < 0) refuse_cost(file_);
   if (status == SQLITE_ROW) return true;
   if (status != SQLITE_DONE) refuse_database(file_, status);
   return false;
@@ -49,13 +80,18 @@ std::int64_t SqliteRows::integer(int column) const {
 std::string_view SqliteRows::text(int column) const {
   const unsigned char* text = sqlite3_column_text(statement_.get(), column);
   if (text == nullptr) return {};
-  return {reinterpret_cast<const char*>(text),
-          static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column))};
+  const int bytes = sqlite3_column_bytes(statement_.get(), column);
+  // Rows may share the pages of one long text: each copy of it counts.
+  constexpr int kBytesPerStep = 64;
+  budget_->steps -= bytes / kBytesPerStep;
+  return {reinterpret_cast<const char*>(text), static_cast<std::size_t>(bytes)};
 }
 
 SqliteFile::SqliteFile(const std::string& path) : file_(path), handle_(opened(path, path.c_str())) {
   note_input(path);
-  check();
+  std::error_code none;
+  const std::uintmax_t bytes = std::filesystem::file_size(path, none);
+  check(none ? 0 : bytes);
 }
 
 SqliteFile::SqliteFile(std::span<const unsigned char> bytes, std::string file)
@@ -66,21 +102,24 @@ SqliteFile::SqliteFile(std::span<const unsigned char> bytes, std::string file)
       sqlite3_deserialize(handle_.get(), "main", const_cast<unsigned char*>(bytes.data()), size,
                           size, SQLITE_DESERIALIZE_READONLY);
   if (status != SQLITE_OK) refuse_database(file_, status);
-  check();
+  check(bytes.size());
 }
 
-void SqliteFile::check() {
+void SqliteFile::check(std::uint64_t bytes) {
+  budget_ = std::make_unique<SqliteBudget>(budget_of(bytes));
+  sqlite3_progress_handler(handle_.get(), kStepsBetweenLooks, spend_steps, budget_.get());
+  sqlite3_limit(handle_.get(), SQLITE_LIMIT_LENGTH, kLongestValue);
   sqlite3_db_config(handle_.get(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(handle_.get(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   select("PRAGMA cell_size_check = ON").next();
-  select("SELECT count(*) FROM sqlite_master").next();
+  select("SELECT 1 FROM sqlite_master LIMIT 1").next();  // reads all of the schema
 }
 
 SqliteRows SqliteFile::select(const std::string& sql) const {
   sqlite3_stmt* statement = nullptr;
   const int status = sqlite3_prepare_v2(handle_.get(), sql.data(), static_cast<int>(sql.size()),
                                         &statement, nullptr);
-  SqliteRows rows(statement, file_);
+  SqliteRows rows(statement, file_, budget_.get());
   if (status != SQLITE_OK) refuse_database(file_, status);
   return rows;
 }

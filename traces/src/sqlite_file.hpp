@@ -1,4 +1,5 @@
-// A database of somebody else's: opened to be read, its tables checked by name before they are asked.
+// A database of somebody else's: opened to be read, its tables checked by name before they are asked. What it may cost is
+// bounded by its size: pages that point at each other, or rows that match each other, make it no longer.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +14,27 @@ struct sqlite3_stmt;
 
 namespace ddpsim {
 
+/// What reading a database may still cost, over all its SELECTs.
+struct SqliteBudget {
+  std::int64_t steps = 0;  ///< of SQLite's virtual machine: a joined row takes about 40
+  std::int64_t rows = 0;
+};
+
 /// Rows of one SELECT. Views are valid until the next row.
 class SqliteRows {
  public:
+  /// Throws InputError where the database is damaged, or has cost more than its size allows.
   bool next();
   bool is_null(int column) const;
-  std::int64_t integer(int column) const;  ///< 0 where it is none
-  std::string_view text(int column) const;
+  std::int64_t integer(int column) const;   ///< 0 where it is none
+  std::string_view text(int column) const;  ///< at most 1 MiB
 
  private:
   friend class SqliteFile;
-  SqliteRows(sqlite3_stmt* statement, const std::string& file);
+  SqliteRows(sqlite3_stmt* statement, const std::string& file, SqliteBudget* budget);
   std::shared_ptr<sqlite3_stmt> statement_;
   const std::string& file_;
+  SqliteBudget* budget_;
 };
 
 class SqliteFile {
@@ -42,9 +51,10 @@ class SqliteFile {
   const std::string& file() const { return file_; }
 
  private:
-  void check();
+  void check(std::uint64_t bytes);
 
   std::string file_;
+  std::unique_ptr<SqliteBudget> budget_;
   std::shared_ptr<sqlite3> handle_;
 };
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "byte_sources.hpp"
+#include "ddpsim/formats/byte_sources.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/traces/rank_group.hpp"

@@ -12,7 +12,8 @@ namespace {
 
 }  // namespace
 
-SqliteRows::SqliteRows(sqlite3_stmt* /*statement*/, const std::string& file) : file_(file) {}
+SqliteRows::SqliteRows(sqlite3_stmt* /*statement*/, const std::string& file, SqliteBudget* budget)
+    : file_(file), budget_(budget) {}
 
 bool SqliteRows::next() {
   return false;
@@ -44,7 +45,7 @@ std::vector<std::string> SqliteFile::columns(std::string_view /*table*/) const {
 }
 
 SqliteRows SqliteFile::select(const std::string& /*sql*/) const {
-  return {nullptr, file_};
+  return {nullptr, file_, budget_.get()};
 }
 
 }  // namespace ddpsim

@@ -8,8 +8,10 @@
 // has measured both sides says what they cost.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ddpsim/calibrate/ddp_facts.hpp"
@@ -33,11 +35,19 @@ struct Evidence {
   DdpFacts ddp;
   EnvironmentFacts environment;
   std::vector<MachineFacts> machines;  ///< by node, in the order in which nodes were first named
+  /// One sentence for each line that was too long to be read, of the first eight.
+  std::vector<std::string> warnings;
   bool empty() const;
 };
 
-/// Never throws: lines that say nothing of these are passed over.
+/// Longest line of a log that is split into words, in bytes. Neither NCCL nor a trainer prints a longer one, and the words
+/// of a line take eight times its memory.
+inline constexpr std::size_t kLongestLogLine = std::size_t{1} << 20;
+
+/// Never throws. Lines that say nothing of these are passed over; lines longer than kLongestLogLine are, with a warning.
 Evidence read_evidence(std::span<const EvidenceText> texts);
+/// The same of one text of no known node, which is not copied; `file` names it in the places of findings.
+Evidence read_evidence(std::string_view text, const std::string& file);
 
 /// In order of classes; none twice. Of changes also those problems of `after` that `before` does not have.
 std::vector<Finding> find_problems(const Evidence& evidence);

@@ -1,6 +1,7 @@
 // Words of a text, whatever blanks and line ends lie between them.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 #include <vector>
 
@@ -8,6 +9,9 @@ namespace ddpsim {
 
 /// Views into the text they were taken from.
 using Words = std::vector<std::string_view>;
+
+/// At most so many, since each takes 16 bytes, whatever the text is: the last one is then the rest of the text.
+inline constexpr std::size_t kMostWords = std::size_t{1} << 19;
 
 Words words_of(std::string_view text);
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ddpsim/formats/archive.hpp"
 #include "ddpsim/sim/ddp_options.hpp"
 #include "ddpsim/sim/progress.hpp"
 #include "ddpsim/sim/workload.hpp"
@@ -64,6 +65,8 @@ struct Imported {
 /// Reads a workload file, a profiler trace (.json or gzip), a folder with the traces of one job, or a
 /// layer table. Throws InputError.
 Imported import_file(const std::filesystem::path& path, const ImportOptions& options);
+/// The traces in what was collected of a job, joined, or if it has none its DDP logging data. Throws InputError.
+Imported import_archive(const Archive& archive, const ImportOptions& options);
 /// Whether a file looks, by its beginning, like one of them; a folder is read. Throws nothing.
 bool is_recording(const std::filesystem::path& path);
 

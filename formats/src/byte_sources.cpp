@@ -1,4 +1,4 @@
-#include "byte_sources.hpp"
+#include "ddpsim/formats/byte_sources.hpp"
 
 #include <fmt/format.h>
 #include <zlib.h>
@@ -58,9 +58,9 @@ class Inflater {
     }
     inflated_ += room - stream_.avail_out;
     if (inflated_ > kSmallEnough && inflated_ / kMostRatio > consumed_) {
-      fail(fmt::format("inflates to more than {} times its size, which no recording does",
+      fail(fmt::format("inflates to more than {} times its size, which nothing recorded does",
                        kMostRatio),
-           "Not a compressed trace; nothing of it was kept");
+           "Nothing of it was kept; give the file that was recorded");
     }
     return room - stream_.avail_out;
   }
@@ -143,6 +143,14 @@ ByteSource watched(ByteSource file, const std::filesystem::path& path, Progress*
   };
 }
 
+ByteSource memory_source(std::string_view bytes) {
+  return [bytes](char* buffer, std::size_t capacity) mutable {
+    const std::size_t count = bytes.copy(buffer, capacity);
+    bytes.remove_prefix(count);
+    return count;
+  };
+}
+
 ByteSource gzip_source(ByteSource compressed, std::string file) {
   auto inflater = std::make_shared<Inflater>(std::move(compressed), std::move(file));
   return
@@ -164,6 +172,13 @@ ByteSource with_head(std::string head, ByteSource rest) {
     state->given += count;
     return count;
   };
+}
+
+Inflated inflated(ByteSource bytes, const std::string& file) {
+  std::string magic = read_up_to(bytes, 2);
+  const bool gzip = is_gzip(magic);
+  bytes = with_head(std::move(magic), std::move(bytes));
+  return {.gzip = gzip, .source = gzip ? gzip_source(std::move(bytes), file) : std::move(bytes)};
 }
 
 std::string read_up_to(const ByteSource& source, std::size_t limit) {
