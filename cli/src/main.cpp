@@ -25,6 +25,7 @@
 #include "parse_problem.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
+#include "what_failed.hpp"
 
 namespace ddpsim {
 namespace {
@@ -116,7 +117,7 @@ int main(int argc, char** argv) {
   try {
     return ddpsim::run(argc, argv);
   } catch (const std::exception& error) {
-    ddpsim::print_error(std::string("ddpsim: ") + error.what());
+    ddpsim::print_error("ddpsim: " + ddpsim::what_failed(error));
     return ddpsim::kFailure;
   }
 }

@@ -145,6 +145,8 @@ std::optional<Failures> failures(const MoneyArguments& arguments) {
   }
   Failures found{.node_mtbf_hours = hours("--mtbf", *arguments.mtbf)};
   constexpr double kSeconds = 3600;
+  if (found.node_mtbf_hours * kSeconds < 1)
+    throw UsageError(fmt::format("--mtbf {}: expected 1s or more", *arguments.mtbf));
   if (arguments.restart) found.restart_seconds = kSeconds * hours("--restart", *arguments.restart);
   if (arguments.checkpoint)
     found.checkpoint_seconds = kSeconds * hours("--checkpoint", *arguments.checkpoint);

@@ -30,6 +30,7 @@
 #include "sweep.hpp"
 #include "typed_line.hpp"
 #include "usage_error.hpp"
+#include "what_failed.hpp"
 #include "workload_source.hpp"
 #include "world.hpp"
 
@@ -360,7 +361,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "ddpsim-real: %s\n", error.what());
     return kBadInput;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "ddpsim-real: %s\n", error.what());
+    std::fprintf(stderr, "ddpsim-real: %s\n", what_failed(error).c_str());
     return kFailure;
   }
 }
