@@ -17,7 +17,8 @@ std::vector<const CLI::Option*> in_order_of_help(const CLI::App& command) {
 }
 
 std::string with_value(const std::string& name, const std::string& value) {
-  return name.starts_with('-') ? name + ' ' + shell_word(value) : shell_word(value);
+  if (!name.starts_with('-')) return shell_word(value);
+  return name + (value.starts_with('-') ? '=' : ' ') + shell_word(value);  // no option of its own
 }
 
 bool is_flag(const CLI::Option& option) {
@@ -78,12 +79,20 @@ std::vector<TypedLine::Given> TypedLine::given(const std::vector<std::string>& c
 }
 
 std::string TypedLine::for_command(const std::string& next) const {
-  std::string line = program_->get_name() + ' ' + next;
+  std::string arguments;
+  std::string options;
+  bool like_an_option = false;
   for (const CLI::Option* option : in_order_of_help(*program_->get_subcommand(next))) {
     const auto part = std::ranges::find(parts_, option->get_name(), &Part::name);
-    if (part != parts_.end()) line += ' ' + part->text;
+    if (part == parts_.end()) continue;
+    (option->get_positional() ? arguments : options) += ' ' + part->text;
+    like_an_option = like_an_option || (option->get_positional() &&
+                                        std::ranges::any_of(part->values, [](const auto& value) {
+                                          return value.starts_with('-');
+                                        }));
   }
-  return line;
+  const std::string line = program_->get_name() + ' ' + next;
+  return like_an_option ? line + options + " --" + arguments : line + arguments + options;
 }
 
 }  // namespace ddpsim

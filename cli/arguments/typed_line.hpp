@@ -36,7 +36,8 @@ class TypedLine {
   std::vector<Given> given(const std::vector<std::string>& commands) const;
 
   /// "ddpsim NEXT …", in the order of its `--help`; what it does not offer is left out. Flags stand
-  /// once, however often they were typed, every other option as often as it was.
+  /// once, however often they were typed, every other option as often as it was. Arguments that begin with a dash stand behind
+  /// "--", so that a shell gives the command the same words again.
   std::string for_command(const std::string& next) const;
 
  private:

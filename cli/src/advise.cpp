@@ -85,6 +85,7 @@ int run(const AdviseArguments& arguments, const TypedLine& typed) {
   if (!job.options().ddp.bucket_cap_mb_list.empty())
     throw UsageError("--bucket-cap-mb-list: advise searches over caps; simulate takes a list");
   require_simulatable(loaded);
+  require_searchable(loaded, "`ddpsim simulate --bucket-cap-mb` asks for one cap");
   count_memory(loaded);
 
   ReportContext& context = loaded.context;

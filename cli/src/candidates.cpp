@@ -19,6 +19,7 @@ namespace {
 std::string_view given_label(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == text.npos || equals == 0 || equals + 1 == text.size()) return {};
+  if (text.starts_with('-')) return {};  // it looks like an option, and is shown whole
   const std::string_view label = std::string_view(text).substr(0, equals);
   std::error_code error;
   const bool in_a_name =
@@ -34,7 +35,7 @@ std::vector<std::string> words_of(const std::string& line) {
 }
 
 bool is_line(const Candidate& candidate) {
-  return candidate.given.empty() && candidate.cluster.find(' ') != std::string::npos;
+  return !candidate.given && candidate.cluster.find(' ') != std::string::npos;
 }
 
 /// Several lines are called by the words that not all of them have.
@@ -61,7 +62,7 @@ void require_own_labels(const std::vector<Candidate>& candidates) {
   std::map<std::string, const Candidate*> labelled;
   for (const Candidate& candidate : candidates) {
     const auto [first, is_new] = labelled.emplace(candidate.label, &candidate);
-    if (!is_new && (!candidate.given.empty() || !first->second->given.empty()))
+    if (!is_new && (candidate.given || first->second->given))
       throw UsageError(
           fmt::format("{}: two candidates have this label; give each its own", candidate.label));
   }
@@ -85,19 +86,28 @@ std::vector<Candidate> under_schemes(const std::vector<Candidate>& clusters,
 }  // namespace
 
 bool Candidate::is_called(std::string_view name) const {
-  return name == label || name == cluster || (!given.empty() && name == given);
+  return name == label || name == cluster || name == given;
 }
 
-std::vector<Candidate> candidates(const std::vector<std::string>& texts,
+CandidateRequest typed_candidate(const std::string& text) {
+  const std::string_view label = given_label(text);
+  if (label.empty()) return {.cluster = text};
+  return {.cluster = text.substr(label.size() + 1), .label = std::string(label)};
+}
+
+std::vector<Candidate> candidates(const std::vector<CandidateRequest>& requests,
                                   const std::vector<std::string>& schemes) {
   std::vector<Candidate> all;
-  for (std::size_t typed = 0; typed < texts.size(); ++typed) {
-    const std::string& text = texts[typed];
-    const std::string label(given_label(text));
-    const std::string range = label.empty() ? text : text.substr(label.size() + 1);
-    for (ClusterOfRange& one : cluster_ranges(range)) {
-      const std::string own = label.empty() ? one.text : label + one.varied;
-      all.push_back({.cluster = std::move(one.text), .label = own, .given = label, .typed = typed});
+  for (std::size_t k = 0; k < requests.size(); ++k) {
+    const CandidateRequest& request = requests[k];
+    for (ClusterOfRange& one : cluster_ranges(request.cluster)) {
+      const std::string label = request.label ? *request.label + one.varied : one.text;
+      all.push_back({.cluster = std::move(one.text),
+                     .label = label,
+                     .given = request.label,
+                     .request = k,
+                     .price = request.price,
+                     .measured_step = request.measured_step});
     }
   }
   name_lines_apart(all);

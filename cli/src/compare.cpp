@@ -4,10 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
 #include "commands.hpp"
 #include "compare_outcome.hpp"
+#include "ddpsim/formats/quote.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
 #include "help_group.hpp"
@@ -24,7 +26,7 @@ namespace {
 /// What `tune` says of the fastest.
 std::string next_command(TypedLine typed, const CompareArguments& arguments,
                          const std::string& workload, const LoadedCandidate& fastest) {
-  std::optional<std::string> step;
+  std::optional<std::string> step = fastest.candidate.measured_step;
   for (const std::string& text : arguments.measured_steps)
     if (const auto own = MeasuredTexts::step_of(text, "", fastest.candidate)) step = own;
   typed.set("WORKLOAD", workload);
@@ -61,7 +63,14 @@ void require_taken(const MeasuredTexts& measured, const std::vector<ReadWorkload
   }
 }
 
-void require_one_workload(const CompareArguments& arguments) {
+void require_one_workload(const CompareArguments& arguments,
+                          const std::vector<CandidateRequest>& clusters) {
+  for (const CandidateRequest& request : clusters)
+    if (request.measured_step)
+      throw UsageError(fmt::format(
+          "measured_step of {}: of several workloads, say whose step it is, as in --measured-step "
+          "\"WORKLOAD:LABEL=104ms\"",
+          in_quotes(request.label.value_or(request.cluster))));
   if (arguments.samples || arguments.steps)
     throw UsageError(
         "--samples, --steps: of one workload; of several the shares say how much of each, and "
@@ -93,8 +102,12 @@ std::vector<Condition> checked_conditions(const CompareArguments& arguments,
 }
 
 std::optional<SearchedRange> range_of(const CompareArguments& arguments,
-                                      const std::vector<std::string>& clusters) {
-  std::vector<std::string> words = clusters;
+                                      const std::vector<CandidateRequest>& clusters) {
+  std::vector<std::string> words;
+  for (const CandidateRequest& request : clusters) {
+    words.push_back(request.cluster);
+    if (request.price) words.push_back(*request.price);
+  }
   for (const auto* more : {&arguments.compute_scales, &arguments.money.prices})
     words.insert(words.end(), more->begin(), more->end());
   return searched_range(words);
@@ -102,25 +115,27 @@ std::optional<SearchedRange> range_of(const CompareArguments& arguments,
 
 /// What stands in the table: of a searched range both ends in a cluster, the low one in an option.
 CompareArguments shown(CompareArguments arguments, const std::optional<SearchedRange>& range,
-                       std::vector<std::string>& clusters) {
+                       std::vector<CandidateRequest>& clusters) {
   if (!range) return arguments;
   const std::string low = range->value(0);
-  clusters =
-      range->put_into(clusters, fmt::format("{{{},{}}}", low, range->value(range->places() - 1)));
+  clusters = range->put_into(clusters,
+                             fmt::format("{{{},{}}}", low, range->value(range->places() - 1)), low);
   arguments.compute_scales = range->put_into(arguments.compute_scales, low);
   arguments.money.prices = range->put_into(arguments.money.prices, low);
   return arguments;
 }
 
-int run(const CompareArguments& typed_arguments, const TypedLine& typed) {
-  std::vector<std::string> clusters;
+int run(CompareArguments typed_arguments, const TypedLine& typed) {
+  std::vector<CandidateRequest> clusters;
   std::vector<ReadWorkload> workloads;
   const std::vector<WeighedWorkload> weighed = weighed_workloads(typed_arguments, clusters);
-  const std::vector<std::string> typed_clusters = clusters;
+  const std::vector<CandidateRequest> typed_clusters = clusters;
+  if (std::ranges::any_of(clusters, [](const auto& one) { return one.price.has_value(); }))
+    list_other_prices(typed_arguments.money);
   const std::optional<SearchedRange> range = range_of(typed_arguments, clusters);
   const std::vector<Condition> conditions = checked_conditions(typed_arguments, range);
   const CompareArguments arguments = shown(typed_arguments, range, clusters);
-  if (weighed.size() > 1) require_one_workload(arguments);
+  if (weighed.size() > 1) require_one_workload(arguments, clusters);
   for (const WeighedWorkload& workload : weighed)
     workloads.push_back(
         {workload, load_workload(workload.text, arguments.job.model, arguments.job.timing)});
@@ -162,7 +177,7 @@ int run(const CompareArguments& typed_arguments, const TypedLine& typed) {
               .csv = [&] { return compare_csv(report); },
               .plot = [&] { return compare_svg(report); },
               .plot_cost = [&] { return cost_svg(report); },
-              .command = typed.for_command("compare"),
+              .command = (arguments.study ? arguments.study->typed : typed).for_command("compare"),
               .documents =
                   [&] {
                     return std::vector<ReportDocument>{{"compare", compare_json(report)}};
@@ -201,7 +216,7 @@ void add_compare(CLI::App& app, std::function<int()>& action) {
       ->take_all();
   command->add_flag("--no-tune", arguments->no_tune,
                     "do not search the best cap of those that may be the fastest");
-  add_study_option(*command);
+  add_study_option(*command, arguments->study);
   add_money_options(*command, arguments->money);
   add_elastic_options(*command, arguments->elastic);
   {
@@ -225,7 +240,14 @@ void add_compare(CLI::App& app, std::function<int()>& action) {
   for (CLI::Option* option : command->get_options({}))
     if (!option->get_positional()) option->allow_extra_args(false);
   command->callback([&action, arguments, command] {
-    action = [arguments, command] { return run(*arguments, TypedLine(*command)); };
+    action = [arguments, command] {
+      try {
+        return run(*arguments, TypedLine(*command));
+      } catch (const UsageError& error) {
+        if (arguments->study) require_right_study(*arguments->study, error.what());
+        throw;
+      }
+    };
   });
 }
 

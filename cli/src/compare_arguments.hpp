@@ -8,6 +8,7 @@
 #include "candidate_arguments.hpp"
 #include "elastic_arguments.hpp"
 #include "money_arguments.hpp"
+#include "study.hpp"
 #include "terminal.hpp"
 
 namespace ddpsim {
@@ -18,6 +19,8 @@ struct CompareArguments : CandidateArguments {
   ElasticArguments elastic;
   std::vector<std::string> workloads;  ///< --workload
   std::vector<std::string> clusters;
+  std::optional<StudyBeside>
+      study;  ///< --study; its workloads and candidates stand before those that were typed
   std::optional<double> samples;
   std::optional<double> steps;
   std::vector<std::string> until;

@@ -19,47 +19,53 @@
 #include "load_job.hpp"
 #include "money_arguments.hpp"
 #include "option_keys.hpp"
+#include "terminal_progress.hpp"
 #include "usage_error.hpp"
 
 namespace ddpsim {
 namespace {
 
 constexpr int kMostSizes = 64;
-constexpr double kMostSeconds = 100 * 365.25 * 24 * 3600;
+constexpr double kYear = 365.25 * 24 * 3600;
+constexpr double kMostSeconds = 10 * kYear;  // of waits, which are added to a run
+constexpr double kMostRunSeconds = 100 * kYear;
+constexpr double kLeastSeconds = 1e-3;  // of times that must not be zero
 
 [[noreturn]] void refuse(std::string_view message) {
   throw UsageError(fmt::format("--elastic: {}", message));
 }
 
-OptionKey time_key(const std::string& name, std::function<void(RunTime)> into, bool positive) {
+OptionKey time_key(const std::string& name, std::function<void(RunTime)> into, bool positive,
+                   double most) {
   struct Unit {
     std::string_view name;
     double seconds;
   };
   static constexpr Unit kUnits[] = {
       {"s", 1}, {"ms", 1e-3}, {"min", 60}, {"h", 3600}, {"d", 24 * 3600}};
-  return {name, [into = std::move(into), positive](const std::string& value) {
+  return {name, [into = std::move(into), positive, most](const std::string& value) {
             std::string_view rest = value;
             const auto number = take_number<double>(rest);
             for (const Unit& unit : kUnits) {
               if (!number || rest != unit.name) continue;
               const double seconds = *number * unit.seconds;
-              if (!(seconds <= kMostSeconds && (positive ? seconds > 0 : seconds >= 0))) continue;
+              if (!(seconds <= most && seconds >= (positive ? kLeastSeconds : 0))) continue;
               into(RunTime(std::llround(seconds * 1e9)));
               return std::string();
             }
             return fmt::format(
-                "expected a time {} and a unit (ms, s, min, h, d), such as 30s, not {}",
-                positive ? "above 0" : "from 0 on", in_quotes(value));
+                "expected a time from {} to {:.0f} years and a unit (ms, s, min, h, d), such as "
+                "30s, not {}",
+                positive ? "1ms" : "0s", most / kYear, in_quotes(value));
           }};
 }
 OptionKey time_key(const std::string& name, RunTime& into, bool positive = false) {
   return time_key(
-      name, [&into](RunTime time) { into = time; }, positive);
+      name, [&into](RunTime time) { into = time; }, positive, kMostSeconds);
 }
 OptionKey time_key(const std::string& name, std::optional<RunTime>& into) {
   return time_key(
-      name, [&into](RunTime time) { into = time; }, true);
+      name, [&into](RunTime time) { into = time; }, true, kMostRunSeconds);
 }
 
 OptionKey int_key(const std::string& name, int& into, int least, int most) {
@@ -192,8 +198,11 @@ std::optional<ElasticQuestion> elastic_question(const ElasticArguments& argument
     throw UsageError(
         "--nnodes: how often does a node fail? Add --mtbf, such as --mtbf 5000h (of one node)");
   question.node_mtbf_seconds = failing->node_mtbf_hours * 3600;
-  question.options.checkpoint =
-      RunTime(std::llround(std::min(failing->checkpoint_seconds, kMostSeconds) * 1e9));
+  for (const double seconds : {failing->checkpoint_seconds, failing->restart_seconds})
+    if (seconds > kMostSeconds)
+      throw UsageError(fmt::format("--checkpoint, --restart: {:.0f} years at most beside --nnodes",
+                                   kMostSeconds / kYear));
+  question.options.checkpoint = RunTime(std::llround(failing->checkpoint_seconds * 1e9));
   std::vector<std::string> given;
   if (arguments.elastic) given = take_keys("--elastic", *arguments.elastic, keys_of(question));
   if (money.restart) {
@@ -202,8 +211,7 @@ std::optional<ElasticQuestion> elastic_question(const ElasticArguments& argument
         throw UsageError(fmt::format(
             "--restart: it is start and load together, and --elastic {}= is given; leave one out",
             key));
-    question.options.start =
-        RunTime(std::llround(std::min(failing->restart_seconds, kMostSeconds) * 1e9));
+    question.options.start = RunTime(std::llround(failing->restart_seconds * 1e9));
     question.options.load = RunTime();
   }
   for (const char* key : {"stop", "start", "load", "repair", "resubmit", "process_share"}) {
@@ -248,7 +256,10 @@ ElasticAnswer elastic_answer(ElasticQuestion question, const LoadedJob& loaded, 
   for (const Duration step : question.steps)
     if (step <= Duration())
       throw UsageError("--nnodes: a step of this workload takes no time, so no run is made of it");
-  return simulate_elastic(question);
+  if (const std::string why = why_not_elastic(question); !why.empty())
+    throw UsageError("--nnodes: " + why);
+  TerminalProgress progress("checkpoint intervals", TerminalProgress::Interrupt::ends);
+  return simulate_elastic(question, &progress);
 }
 
 }  // namespace ddpsim

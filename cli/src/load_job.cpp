@@ -11,6 +11,7 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/models/transfer.hpp"
+#include "ddpsim/sim/limits.hpp"
 #include "ddpsim/sim/recorded_today.hpp"
 #include "ddpsim/sim/step.hpp"
 #include "ddpsim/topologies/background_file.hpp"
@@ -315,6 +316,17 @@ void require_simulatable(const LoadedJob& loaded) {
   if (const auto problem = cannot_simulate(loaded.job))
     throw InputError(
         {.file = loaded.workload_source, .where = "", .message = *problem, .hint = ""});
+}
+
+void require_searchable(const LoadedJob& loaded, const std::string& instead) {
+  const std::size_t parameters = loaded.job.workload().parameters.size();
+  if (parameters > kMostTunedParameters)
+    throw InputError({.file = loaded.workload_source,
+                      .where = "/parameters",
+                      .message = fmt::format(
+                          "has {} parameters, and the limit of a search over bucket caps is {}",
+                          parameters, kMostTunedParameters),
+                      .hint = instead});
 }
 
 std::optional<Diagnostic> count_memory(LoadedJob& loaded) {

@@ -50,6 +50,8 @@ Job replay_today(LoadedJob& loaded, const Job& steady);
 
 /// Refuses workloads that cannot be simulated.
 void require_simulatable(const LoadedJob& loaded);
+/// Refuses workloads for which a search over bucket caps would take minutes; `instead`: what to do. Throws InputError.
+void require_searchable(const LoadedJob& loaded, const std::string& instead);
 
 /// Counts the memory of a job that can be simulated; warns where it may not suffice. Why there is no answer, where
 /// there is none.

@@ -25,9 +25,9 @@
 #include "own_outputs.hpp"
 #include "parse_problem.hpp"
 #include "printing.hpp"
-#include "study.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
+#include "what_failed.hpp"
 
 namespace ddpsim {
 namespace {
@@ -52,20 +52,6 @@ std::string what_was_meant(const CLI::ParseError& error, const CLI::App& app, in
                      did_you_mean(first, known, "`ddpsim --help` lists them"));
 }
 
-/// The command line, with what a study stands for in place of --study.
-std::vector<std::string> typed_words(const CLI::App& app, int argc, char** argv) {
-  std::vector<std::string> words(argv + 1, argv + argc);
-  for (const CLI::App* command : app.get_subcommands({})) {
-    const bool takes_study = command->get_option_no_throw("--study") != nullptr;
-    if (words.empty() || words.front() != command->get_name() || !takes_study) continue;
-    std::vector<std::string> line = {words.front()};
-    for (std::string& word : with_study(*command, std::span(words).subspan(1)))
-      line.push_back(std::move(word));
-    return line;
-  }
-  return words;
-}
-
 int run(int argc, char** argv) {
   CLI::App app("Discrete-event simulator of PyTorch DistributedDataParallel training steps",
                "ddpsim");
@@ -88,7 +74,7 @@ int run(int argc, char** argv) {
   add_validate(app, action);
   add_list(app, action);
   try {
-    std::vector<std::string> words = typed_words(app, argc, argv);
+    std::vector<std::string> words(argv + 1, argv + argc);
     std::ranges::reverse(words);  // as CLI11 takes them
     app.parse(words);
     require_own_outputs(*app.get_subcommands().front());
@@ -135,7 +121,7 @@ int main(int argc, char** argv) {
   try {
     return ddpsim::run(argc, argv);
   } catch (const std::exception& error) {
-    ddpsim::print_error(std::string("ddpsim: ") + error.what());
+    ddpsim::print_error("ddpsim: " + ddpsim::what_failed(error));
     return ddpsim::kFailure;
   }
 }

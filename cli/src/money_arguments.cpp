@@ -60,25 +60,30 @@ std::optional<Price> parse_price(std::string_view text) {
   return std::nullopt;
 }
 
+/// Throws UsageError; `text` is what the message names.
+Price price_of(const std::string& text, std::string_view price, const MoneyArguments& arguments) {
+  const std::optional<Price> parsed = parse_price(price);
+  if (!parsed)
+    throw UsageError(fmt::format(
+        "--price {}: expected LABEL=USD/node_hour, /gpu_hour or, bought, /node, such as "
+        "dgxa100@4=31.2/node_hour; or list, for the prices that clusters' files have",
+        text));
+  if (parsed->per == Price::Per::node && !arguments.life)
+    throw UsageError(
+        fmt::format("--price {}: bought; --life says over how long, such as 4y", text));
+  return *parsed;
+}
+
 struct NamedPrice {
   std::string name;
   Price price;
 };
 
-NamedPrice named_price(const std::string& text) {
+NamedPrice named_price(const std::string& text, const MoneyArguments& arguments) {
   const std::size_t equals = text.rfind('=');
-  const auto price =
-      equals == text.npos ? std::nullopt : parse_price(std::string_view(text).substr(equals + 1));
-  if (!price)
-    throw UsageError(fmt::format(
-        "--price {}: expected LABEL=USD/node_hour, /gpu_hour or, bought, /node, such as "
-        "dgxa100@4=31.2/node_hour; or list, for the prices that clusters' files have",
-        text));
-  return {text.substr(0, equals), *price};
-}
-
-bool needs_life(const Price& price) {
-  return price.per == Price::Per::node;
+  const std::string_view price =
+      equals == text.npos ? std::string_view() : std::string_view(text).substr(equals + 1);
+  return {text.substr(0, equals), price_of(text, price, arguments)};
 }
 
 }  // namespace
@@ -140,10 +145,16 @@ std::optional<Failures> failures(const MoneyArguments& arguments) {
   }
   Failures found{.node_mtbf_hours = hours("--mtbf", *arguments.mtbf)};
   constexpr double kSeconds = 3600;
+  if (found.node_mtbf_hours * kSeconds < 1)
+    throw UsageError(fmt::format("--mtbf {}: expected 1s or more", *arguments.mtbf));
   if (arguments.restart) found.restart_seconds = kSeconds * hours("--restart", *arguments.restart);
   if (arguments.checkpoint)
     found.checkpoint_seconds = kSeconds * hours("--checkpoint", *arguments.checkpoint);
   return found;
+}
+
+void list_other_prices(MoneyArguments& arguments) {
+  if (arguments.prices.empty()) arguments.prices.emplace_back(kAsListed);
 }
 
 std::vector<std::optional<Price>> prices(const MoneyArguments& arguments,
@@ -151,12 +162,12 @@ std::vector<std::optional<Price>> prices(const MoneyArguments& arguments,
                                          const std::vector<const Cluster*>& clusters) {
   std::vector<std::optional<Price>> all(candidates.size());
   if (arguments.prices.empty()) return all;
+  for (std::size_t i = 0; i < candidates.size(); ++i)
+    if (const auto& own = candidates[i].price)
+      all[i] = price_of(fmt::format("{}={}", candidates[i].label, *own), *own, arguments);
   for (const std::string& text : arguments.prices) {
     if (text == kAsListed) continue;
-    const NamedPrice named = named_price(text);
-    if (needs_life(named.price) && !arguments.life)
-      throw UsageError(
-          fmt::format("--price {}: bought; --life says over how long, such as 4y", text));
+    const NamedPrice named = named_price(text, arguments);
     bool anyones = false;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       if (!candidates[i].is_called(named.name)) continue;
@@ -173,7 +184,7 @@ std::vector<std::optional<Price>> prices(const MoneyArguments& arguments,
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     if (all[i] || clusters[i] == nullptr) continue;
     for (const Price& listed : clusters[i]->prices)
-      if (!all[i] && (!needs_life(listed) || arguments.life)) all[i] = listed;
+      if (!all[i] && (listed.per != Price::Per::node || arguments.life)) all[i] = listed;
   }
   return all;
 }

@@ -36,9 +36,12 @@ Ownership ownership(const MoneyArguments& arguments);
 /// Absent without --mtbf. Throws UsageError.
 std::optional<Failures> failures(const MoneyArguments& arguments);
 
-/// Of each candidate, on its cluster (null: it could not be read): the price given to it, else the first its cluster's file
-/// lists; absent where neither is, or where what is listed is a price of purchase and nobody says over how long. Without --price nothing has
-/// one. Throws UsageError.
+/// For studies that give some candidates a price: the others cost what their files list, as with any --price.
+void list_other_prices(MoneyArguments& arguments);
+
+/// Of each candidate, on its cluster (null: it could not be read): its own price, or that of --price, else the first its
+/// cluster's file lists; absent where neither is, or where what is listed is a price of purchase and nobody says over how
+/// long. Without --price nothing has one. Throws UsageError.
 std::vector<std::optional<Price>> prices(const MoneyArguments& arguments,
                                          const std::vector<Candidate>& candidates,
                                          const std::vector<const Cluster*>& clusters);

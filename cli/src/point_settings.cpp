@@ -60,24 +60,24 @@ bool decides_buckets_or_money(const std::string& option) {
   return names.contains("--" + option);
 }
 
-/// The first value of an axis that makes jobs alike with these words; absent where none does. Which limits of buckets are
+/// The first value of an axis that makes jobs alike with these values; absent where none does. Which limits of buckets are
 /// given is as much a part of a job as the buckets: what a recording says of them depends on it.
 std::optional<std::size_t> first_alike(const SweepAxis& axis,
-                                       const std::vector<std::string>& words) {
+                                       const std::vector<std::string>& values) {
   const bool any_value = decides_buckets_or_money(axis.option);
   const auto found = std::ranges::find_if(axis.values, [&](const SweepAxis::Value& value) {
-    return any_value ? value.words.empty() == words.empty() : value.words == words;
+    return any_value ? value.values.empty() == values.empty() : value.values == values;
   });
   if (found == axis.values.end()) return std::nullopt;
   return static_cast<std::size_t>(found - axis.values.begin());
 }
 
-/// A combination of those first values, by the words of each axis.
+/// A combination of those first values, by the values of each axis.
 std::optional<std::size_t> first_alike(const SweepStudy& study,
-                                       const std::vector<std::vector<std::string>>& words) {
+                                       const std::vector<std::vector<std::string>>& values) {
   std::size_t combination = 0;
   for (std::size_t k = 0; k < study.axes.size(); ++k) {
-    const std::optional<std::size_t> value = first_alike(study.axes[k], words[k]);
+    const std::optional<std::size_t> value = first_alike(study.axes[k], values[k]);
     if (!value) return std::nullopt;
     combination = combination * study.axes[k].values.size() + *value;
   }
@@ -90,7 +90,7 @@ StudySettings::StudySettings(const SweepStudy& study) : study_(study) {
   std::vector<std::string> problems;
   problems.reserve(study.combinations());
   for (std::size_t k = 0; k < study.combinations(); ++k)
-    problems.push_back(parse(study.words_of(k)).problem);
+    problems.push_back(parse(study.options_of(k)).problem);
   const PointSettings alone = parse(study.options);
   if (std::ranges::none_of(problems, &std::string::empty) && !alone.problem.empty())
     fail(study, "/options", alone.problem);
@@ -100,24 +100,25 @@ StudySettings::StudySettings(const SweepStudy& study) : study_(study) {
       if (const std::string* problem = of_values[axis][value])
         fail(study, fmt::format("/grid/{}/{}", study.axes[axis].option, value), *problem);
   if (!study.measured_with) return;
-  std::vector<std::string> words = study.options;
-  for (const std::vector<std::string>& own : *study.measured_with)
-    words.insert(words.end(), own.begin(), own.end());
-  measured_ = parse(words);
+  std::vector<StudyOption> options = study.options;
+  for (std::size_t k = 0; k < study.axes.size(); ++k)
+    options.push_back(study.axes[k].given((*study.measured_with)[k]));
+  measured_ = parse(options);
   measured_->alike = first_alike(study, *study.measured_with);
   if (!measured_->problem.empty()) fail(study, "/measured_with", measured_->problem);
 }
 
-PointSettings StudySettings::parse(const std::vector<std::string>& words) const {
+PointSettings StudySettings::parse(const std::vector<StudyOption>& options) const {
   const std::lock_guard lock(mutex_);
-  return parser_.parse(words, study_.candidates);
+  return parser_.parse(options, study_.candidates);
 }
 
 PointSettings StudySettings::of(std::size_t combination) const {
-  PointSettings settings = parse(study_.words_of(combination));
-  std::vector<std::vector<std::string>> words;
-  for (const SweepAxis::Value* value : study_.values_of(combination)) words.push_back(value->words);
-  settings.alike = first_alike(study_, words);
+  PointSettings settings = parse(study_.options_of(combination));
+  std::vector<std::vector<std::string>> values;
+  for (const SweepAxis::Value* value : study_.values_of(combination))
+    values.push_back(value->values);
+  settings.alike = first_alike(study_, values);
   return settings;
 }
 
@@ -128,17 +129,21 @@ PointParser::PointParser()
   add_candidate_options(*command_, *arguments_);
   command_->add_flag("--no-tune", arguments_->no_tune);
   add_money_options(*command_, arguments_->money);
+  // Otherwise CLI11 takes a value in brackets for several values.
+  for (CLI::Option* option : command_->get_options({})) option->allow_extra_args(false);
 }
 PointParser::~PointParser() = default;
 
-PointSettings PointParser::parse(const std::vector<std::string>& options,
+PointSettings PointParser::parse(const std::vector<StudyOption>& options,
                                  const std::vector<Candidate>& candidates) {
   *arguments_ = {};
-  std::vector<std::string> words = {command_->get_name(), "WORKLOAD"};
-  words.insert(words.end(), options.begin(), options.end());
+  program_->clear();
   PointSettings settings;
   try {
-    program_->parse(std::vector<std::string>(words.rbegin(), words.rend()));
+    give_options(*command_, options);
+    program_->parse(std::vector<std::string>{"WORKLOAD", command_->get_name()});  // last word first
+    if (std::ranges::any_of(candidates, [](const Candidate& one) { return one.price.has_value(); }))
+      list_other_prices(arguments_->money);
     settings.arguments = *arguments_;
     settings.typed = TypedLine(*command_);
     if (arguments_->schemes.size() > 1)
@@ -150,9 +155,7 @@ PointSettings PointParser::parse(const std::vector<std::string>& options,
     settings.failing = failures(money);
     settings.stated = stated_prices(money, candidates);
   } catch (const CLI::ParseError& error) {
-    std::vector<char*> given;
-    for (std::size_t k = 2; k < words.size(); ++k) given.push_back(words[k].data());
-    settings.problem = parse_problem(error, *command_, given, "ddpsim compare");
+    settings.problem = parse_problem(error, *command_, {}, "ddpsim compare");
   } catch (const UsageError& error) {
     settings.problem = error.what();
   } catch (const InputError& error) {

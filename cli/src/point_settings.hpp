@@ -37,7 +37,7 @@ struct PointSettings {
   std::optional<std::size_t> alike;
 };
 
-/// Takes words again and again.
+/// Takes options of a study again and again.
 class PointParser {
  public:
   PointParser();
@@ -47,7 +47,7 @@ class PointParser {
 
   /// The options there are.
   const CLI::App& command() const { return *command_; }
-  PointSettings parse(const std::vector<std::string>& options,
+  PointSettings parse(const std::vector<StudyOption>& options,
                       const std::vector<Candidate>& candidates);
 
  private:
@@ -68,7 +68,7 @@ class StudySettings {
   const std::optional<PointSettings>& measured() const { return measured_; }
 
  private:
-  PointSettings parse(const std::vector<std::string>& words) const;
+  PointSettings parse(const std::vector<StudyOption>& options) const;
 
   const SweepStudy& study_;
   mutable std::mutex mutex_;  ///< of the parser

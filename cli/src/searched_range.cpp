@@ -73,6 +73,16 @@ std::vector<std::string> SearchedRange::put_into(std::vector<std::string> words,
   return words;
 }
 
+std::vector<CandidateRequest> SearchedRange::put_into(std::vector<CandidateRequest> requests,
+                                                      const std::string& clusters,
+                                                      const std::string& prices) const {
+  for (CandidateRequest& request : requests) {
+    request.cluster = put_into(std::move(request.cluster), clusters);
+    if (request.price) request.price = put_into(std::move(*request.price), prices);
+  }
+  return requests;
+}
+
 std::vector<std::size_t> SearchedRange::first_places() const {
   constexpr std::size_t kFirst = 33;
   constexpr std::int64_t kSeveralTimes = 4;

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "candidates.hpp"
+
 namespace ddpsim {
 
 struct SearchedRange {
@@ -22,6 +24,10 @@ struct SearchedRange {
   /// `words` with a value in its place.
   std::string put_into(std::string words, const std::string& value) const;
   std::vector<std::string> put_into(std::vector<std::string> words, const std::string& value) const;
+  /// Labels stay as they are.
+  std::vector<CandidateRequest> put_into(std::vector<CandidateRequest> requests,
+                                         const std::string& clusters,
+                                         const std::string& prices) const;
   bool stands_in(const std::string& words) const { return words.find(text) != words.npos; }
   /// From where a search begins: all of few, else spread evenly, by ratio where it spans several times its low end.
   std::vector<std::size_t> first_places() const;

@@ -4,82 +4,67 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <string_view>
 
 #include "ddpsim/formats/decoder.hpp"
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/suggest.hpp"
+#include "help_group.hpp"
 
 namespace ddpsim {
 namespace {
 
 constexpr const char* kStudy = "--study";
 constexpr std::string_view kDashes = "--";
+constexpr double kAnyNumber = 1e300;
 
 bool is_repeatable(const CLI::Option& option) {
   return option.get_expected_max() > 1;
 }
 
-bool is_typed(const std::string& option, std::span<const std::string> typed) {
-  return std::ranges::any_of(typed, [&](const std::string& word) {
-    return word == option || word.starts_with(option + '=');
-  });
+/// A flag is said by its name alone.
+bool takes_no_value(const CLI::Option& option) {
+  return option.get_items_expected_max() == 0;
 }
 
-/// What `options` holds, but for what was typed.
-std::vector<std::string> words_of_options(const CLI::App& command, const Cursor& options,
-                                          std::span<const std::string> typed) {
-  std::vector<std::string> words;
-  for (const auto& [key, value] : options.free_object().items()) {
-    std::vector<std::string> own = words_of_known_option(command, key, value);
-    const std::string option = "--" + key;
-    if (is_typed(option, typed) && !is_repeatable(*command.get_option(option))) continue;
-    for (std::string& word : own) words.push_back(std::move(word));
-  }
-  return words;
-}
-
-}  // namespace
-
-std::vector<std::string> words_of_option(const std::string& option, const Cursor& value) {
+void add_values(const std::string& option, const Cursor& value, std::vector<std::string>& values) {
   if (value.is_array()) {
-    std::vector<std::string> words;
-    for (const Cursor& item : value.array())
-      for (std::string& word : words_of_option(option, item)) words.push_back(std::move(word));
-    return words;
+    for (const Cursor& item : value.array()) add_values(option, item, values);
+  } else if (value.is_string()) {
+    values.push_back(value.string());
+  } else if (value.is_number()) {
+    values.push_back(fmt::format("{}", value.number(-kAnyNumber, kAnyNumber)));
+  } else if (value.boolean()) {
+    value.fail(fmt::format("{} takes a value", option), "Write the value in place of true");
   }
-  constexpr double kAny = 1e300;
-  if (value.is_string()) return {option + '=' + value.string()};
-  if (value.is_number()) return {fmt::format("{}={}", option, value.number(-kAny, kAny))};
-  return value.boolean() ? std::vector{option} : std::vector<std::string>();
 }
 
-void require_known_option(const CLI::App& command, const std::string& key, const Cursor& value) {
-  if (key.starts_with(kDashes))
-    value.fail("options are keys without dashes here",
-               fmt::format("Write \"{}\"", key.substr(kDashes.size())));
-  std::vector<std::string> names;
-  for (const CLI::Option* one : command.get_options())
-    if (const std::string& name = one->get_name(); name.starts_with(kDashes) && name != kStudy)
-      names.push_back(name.substr(kDashes.size()));
-  if (std::ranges::find(names, key) == names.end())
-    value.fail(
-        fmt::format("`ddpsim {}` has no option --{}", command.get_name(), key),
-        did_you_mean(key, names, fmt::format("`ddpsim {} --help` lists them", command.get_name())));
+/// Throws InputError where the option is not of the job.
+void require_of_the_job(const CLI::Option& option, const std::string& key, const Cursor& value) {
+  const std::string hint = fmt::format("Leave it out, and type --{} beside the study", key);
+  if (option.get_group() != kOutputGroup) return;
+  if (option.get_type_name().starts_with("FILE"))
+    value.fail(fmt::format("--{} names a file to write, and a study names none", key), hint);
+  value.fail(
+      fmt::format("--{} says how the answer is shown, and a study says only what is asked", key),
+      hint);
 }
 
-std::vector<std::string> words_of_known_option(const CLI::App& command, const std::string& key,
-                                               const Cursor& value) {
-  require_known_option(command, key, value);
-  const std::string option = "--" + key;
-  // A flag takes no value: "true" is said by its name alone.
-  const bool flag = command.get_option(option)->get_items_expected_max() == 0;
-  if (flag && !value.is_null() && (value.is_string() || value.is_number() || value.is_array()))
-    value.fail(fmt::format("{} takes no value", option), "Write true or false");
-  return words_of_option(option, value);
+CandidateRequest read_candidate(const Cursor& cursor) {
+  if (cursor.is_string()) return typed_candidate(cursor.string());
+  const Object fields = cursor.object({"label", "cluster", "price", "measured_step"});
+  const auto text = [&](const char* key) {
+    const auto field = fields.optional(key);
+    return field ? std::optional(field->string()) : std::nullopt;
+  };
+  CandidateRequest request{.cluster = {},
+                           .label = text("label"),
+                           .price = text("price"),
+                           .measured_step = text("measured_step")};
+  request.cluster = fields.required("cluster").string();
+  return request;
 }
 
-std::vector<StudyWorkload> study_workloads(const Cursor& several) {
+std::vector<StudyWorkload> read_several(const Cursor& several) {
   std::vector<StudyWorkload> workloads;
   for (const Cursor& one : several.array()) {
     if (one.is_string()) {
@@ -98,34 +83,118 @@ std::vector<StudyWorkload> study_workloads(const Cursor& several) {
   return workloads;
 }
 
-void add_candidate(const Cursor& cursor, std::vector<std::string>& clusters,
-                   std::vector<std::string>& options) {
-  if (cursor.is_string()) {
-    clusters.push_back(cursor.string());
-    return;
+/// Reads the study and gives its options to the command that is being parsed.
+StudyBeside take_study(CLI::App& command, const std::string& file) {
+  StudyBeside beside{.file = file,
+                     .study = read_study(command, read_file(file, kMostBytesOfAStudy), file),
+                     .typed = TypedLine(command)};
+  for (const StudyOption& option : beside.study.options) {
+    try {
+      give_options(command, {option});
+    } catch (const CLI::ParseError& error) {
+      throw InputError({.file = file,
+                        .where = "/options/" + option.name.substr(kDashes.size()),
+                        .message = error.what(),
+                        .hint = ""});
+    }
   }
-  const Object fields = cursor.object({"label", "cluster", "price", "measured_step"});
-  const auto label = fields.optional("label");
-  const auto price = fields.optional("price");
-  const auto step = fields.optional("measured_step");
-  const std::string cluster = fields.required("cluster").string();
-  const std::string name = label ? label->string() : cluster;
-  clusters.push_back(label ? fmt::format("{}={}", name, cluster) : cluster);
-  if (price) options.push_back(fmt::format("--price={}={}", name, price->string()));
-  if (step) options.push_back(fmt::format("--measured-step={}={}", name, step->string()));
+  return beside;
 }
 
-void add_study_option(CLI::App& command) {
-  command
-      .add_option(kStudy,
-                  "workload, candidates and options of a file (ddpsim.study/1); what is "
-                  "typed beside it comes first")
-      ->type_name("FILE");
+}  // namespace
+
+const CLI::Option& option_of_study(const CLI::App& command, const std::string& key,
+                                   const Cursor& value) {
+  if (key.starts_with(kDashes))
+    value.fail("options are keys without dashes here",
+               fmt::format("Write \"{}\"", key.substr(kDashes.size())));
+  std::vector<std::string> names;
+  for (const CLI::Option* one : command.get_options()) {
+    const std::string& name = one->get_name();
+    if (!name.starts_with(kDashes) || name == kStudy || one == command.get_help_ptr()) continue;
+    if (name.substr(kDashes.size()) == key) {
+      require_of_the_job(*one, key, value);
+      return *one;
+    }
+    if (one->get_group() != kOutputGroup) names.push_back(name.substr(kDashes.size()));
+  }
+  value.fail(
+      fmt::format("`ddpsim {}` has no option --{}", command.get_name(), key),
+      did_you_mean(key, names, fmt::format("`ddpsim {} --help` lists them", command.get_name())));
 }
 
-std::vector<std::string> words_of_study(const CLI::App& command, std::string_view text,
-                                        const std::string& file,
-                                        std::span<const std::string> typed) {
+StudyOption read_option(const CLI::App& command, const std::string& key, const Cursor& value) {
+  const CLI::Option& option = option_of_study(command, key, value);
+  StudyOption read{.name = option.get_name()};
+  if (!takes_no_value(option)) {
+    add_values(read.name, value, read.values);
+    return read;
+  }
+  if (value.is_string() || value.is_number() || value.is_array())
+    value.fail(fmt::format("{} takes no value", read.name), "Write true or false");
+  if (value.boolean()) read.values.push_back(option.get_flag_value(key, ""));
+  return read;
+}
+
+std::vector<StudyOption> read_options(const CLI::App& command, const Object& root) {
+  std::vector<StudyOption> options;
+  if (const auto given = root.optional("options"))
+    for (const auto& [key, value] : given->free_object().items())
+      options.push_back(read_option(command, key, value));
+  return options;
+}
+
+std::vector<StudyWorkload> read_workloads(const Object& root) {
+  const auto one = root.optional("workload");
+  const auto several = root.optional("workloads");
+  if (one && several) several->fail("stands beside /workload", "Give one of the two");
+  if (several) return read_several(*several);
+  if (one) return {{one->string()}};
+  return {};
+}
+
+std::vector<CandidateRequest> read_candidates(const Object& root) {
+  std::vector<CandidateRequest> candidates;
+  if (const auto given = root.optional("candidates"))
+    for (const Cursor& candidate : given->array()) candidates.push_back(read_candidate(candidate));
+  return candidates;
+}
+
+void give_options(CLI::App& command, const std::vector<StudyOption>& options) {
+  for (const StudyOption& given : options) {
+    CLI::Option& option = *command.get_option(given.name);
+    const std::vector<std::string> typed = option.results();
+    if (given.values.empty() || (!typed.empty() && !is_repeatable(option))) continue;
+    option.clear();
+    for (const auto* values : {&given.values, &typed})
+      for (const std::string& value : *values) option.add_result(value);
+    option.run_callback();
+  }
+}
+
+void require_right_study(const StudyBeside& beside, std::string_view complaint) {
+  const std::string_view name = complaint.substr(0, complaint.find_first_of(": ,"));
+  for (const TypedLine::Given& typed : beside.typed.given({}))
+    if (typed.name == name) return;
+  const auto fail = [&](std::string where) {
+    throw InputError({.file = beside.file,
+                      .where = std::move(where),
+                      .message = std::string(complaint),
+                      .hint = ""});
+  };
+  const Study& study = beside.study;
+  for (const StudyOption& option : study.options)
+    if (option.name == name) fail("/options/" + option.name.substr(kDashes.size()));
+  for (std::size_t k = 0; k < study.candidates.size(); ++k) {
+    if (name == "--price" && study.candidates[k].price)
+      fail(fmt::format("/candidates/{}/price", k));
+    if (name == "--measured-step" && study.candidates[k].measured_step)
+      fail(fmt::format("/candidates/{}/measured_step", k));
+  }
+  if (name == "--workload" && !study.workloads.empty()) fail("/workloads");
+}
+
+Study read_study(const CLI::App& command, std::string_view text, const std::string& file) {
   const Document document = Document::parse(text, file);
   const Object root = document.root().object({"schema", "about", "workload", "candidates",
                                               "options", "workloads", "grid", "measured_with"});
@@ -135,43 +204,20 @@ std::vector<std::string> words_of_study(const CLI::App& command, std::string_vie
                     "Run `ddpsim sweep` with this file, or leave it out");
   if (const auto schema = root.optional("schema")) schema->choice({"ddpsim.study/1"});
   if (const auto about = root.optional("about")) about->string();
-  std::vector<std::string> options;
-  if (const auto given = root.optional("options"))
-    options = words_of_options(command, *given, typed);
-  std::vector<std::string> clusters;
-  if (const auto given = root.optional("candidates"))
-    for (const Cursor& candidate : given->array()) add_candidate(candidate, clusters, options);
+  Study study{.workloads = read_workloads(root),
+              .candidates = read_candidates(root),
+              .options = read_options(command, root)};
   root.required("schema");
-  std::vector<std::string> words;
-  const auto workload = root.optional("workload");
-  if (workload) words.push_back(workload->string());
-  if (const auto several = root.optional("workloads")) {
-    if (workload) several->fail("stands beside /workload", "Give one of the two");
-    for (const StudyWorkload& one : study_workloads(*several))
-      options.push_back("--workload=" + one.workload + (one.share.empty() ? "" : '=' + one.share));
-  }
-  words.insert(words.end(), clusters.begin(), clusters.end());
-  words.insert(words.end(), options.begin(), options.end());
-  return words;
+  return study;
 }
 
-std::vector<std::string> with_study(const CLI::App& command, std::span<const std::string> words) {
-  std::vector<std::string> typed;
-  std::optional<std::string> file;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string equals = std::string(kStudy) + '=';
-    if (words[i] == kStudy && i + 1 < words.size())
-      file = words[++i];
-    else if (words[i].starts_with(equals))
-      file = words[i].substr(equals.size());
-    else
-      typed.push_back(words[i]);
-  }
-  if (!file) return typed;
-  std::vector<std::string> all =
-      words_of_study(command, read_file(*file, kMostBytesOfAStudy), *file, typed);
-  all.insert(all.end(), typed.begin(), typed.end());
-  return all;
+void add_study_option(CLI::App& command, std::optional<StudyBeside>& into) {
+  command
+      .add_option_function<std::string>(
+          kStudy, [&command, &into](const std::string& file) { into = take_study(command, file); },
+          "workload, candidates and options of a file (ddpsim.study/1); what is "
+          "typed beside it comes first")
+      ->type_name("FILE");
 }
 
 }  // namespace ddpsim

@@ -145,6 +145,9 @@ class SweepPoints::Shared {
         if (anchors_.size() == before)
           throw UsageError(fmt::format("--measured-step {}: no candidate is called so", text));
       }
+      for (std::size_t k = 0; k < study.candidates.size(); ++k)
+        if (const auto& step = study.candidates[k].measured_step)
+          anchors_.push_back(anchor(study, k, *step));
     } catch (const UsageError& error) {
       throw InputError({.file = study.file, .where = "", .message = error.what(), .hint = ""});
     }

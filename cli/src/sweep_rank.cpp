@@ -14,6 +14,7 @@
 
 #include "ddpsim/formats/number.hpp"
 #include "sweep_ranks.hpp"
+#include "what_failed.hpp"
 
 namespace ddpsim {
 namespace {
@@ -111,7 +112,7 @@ std::string text_of(const std::exception_ptr& thrown) {
   try {
     std::rethrow_exception(thrown);
   } catch (const std::exception& error) {
-    return error.what();
+    return what_failed(error);
   }
 }
 
@@ -185,7 +186,7 @@ void answer_for_rank_0(Ranks& ranks, int threads, const std::function<SweepAnswe
       answer_until_the_end(ranks, voice, threads, own);
     }
   } catch (const std::exception& error) {
-    voice.say(fmt::format("problem {} {}", ranks.host(), error.what()));
+    voice.say(fmt::format("problem {} {}", ranks.host(), what_failed(error)));
     wait_for_the_end(ranks, voice);
   }
   if (answers.valid()) answers.wait();

@@ -30,38 +30,34 @@ std::string token_of(const Cursor& value) {
   return fmt::format("[{}]", fmt::join(items, ", "));
 }
 
-std::vector<std::string> read_workloads(const Object& root) {
-  const auto one = root.optional("workload");
-  const auto several = root.optional("workloads");
-  if (one && several) several->fail("stands beside /workload", "Give one of the two");
-  if (!several) return {(one ? *one : root.required("workload")).string()};
-  std::vector<std::string> workloads;
-  for (StudyWorkload& named : study_workloads(*several))
-    workloads.push_back(std::move(named.workload));
-  return workloads;
+/// Their names; a sweep takes them one by one, whatever their shares.
+std::vector<std::string> read_names(const Object& root) {
+  std::vector<std::string> names;
+  for (StudyWorkload& named : read_workloads(root)) names.push_back(std::move(named.workload));
+  if (names.empty()) root.required("workload");
+  return names;
 }
 
 SweepAxis read_axis(const std::string& option, const Cursor& values, const CLI::App& point) {
   SweepAxis axis{.option = option, .values = {}};
-  require_known_option(point, option, values);
+  option_of_study(point, option, values);
   if (!values.is_array())
     values.fail("varies, so it is a list", "Write [value, …], or move it to /options");
   for (const Cursor& value : values.array()) {
-    SweepAxis::Value own{.json = token_of(value), .words = {}};
-    if (!value.is_null()) own.words = words_of_known_option(point, option, value);
+    SweepAxis::Value own{.json = token_of(value), .values = {}};
+    if (!value.is_null()) own.values = read_option(point, option, value).values;
     axis.values.push_back(std::move(own));
   }
   if (axis.values.empty()) values.fail("is empty", "Give at least one value");
   return axis;
 }
 
-void read_candidates(const Object& root, SweepStudy& study) {
+std::vector<Candidate> read_clusters(const Object& root) {
   const Cursor given = root.required("candidates");
-  std::vector<std::string> clusters;
-  for (const Cursor& candidate : given.array()) add_candidate(candidate, clusters, study.options);
-  if (clusters.empty()) given.fail("is empty", "Name at least one cluster");
+  const std::vector<CandidateRequest> requests = read_candidates(root);
+  if (requests.empty()) given.fail("is empty", "Name at least one cluster");
   try {
-    study.candidates = candidates(clusters);
+    return candidates(requests);
   } catch (const UsageError& error) {
     given.fail(error.what());
   } catch (const InputError& error) {  // in a range, as if it had been typed
@@ -71,10 +67,15 @@ void read_candidates(const Object& root, SweepStudy& study) {
 
 /// A step was measured with one value of each option that varies, and nobody but the user knows which.
 void read_measured_with(const Object& root, const CLI::App& point, SweepStudy& study) {
-  const std::string step = "--measured-step=";
   const auto given = root.optional("measured_with");
-  const bool measured = std::ranges::any_of(
-      study.options, [&](const std::string& word) { return word.starts_with(step); });
+  const bool measured =
+      std::ranges::any_of(study.options,
+                          [](const StudyOption& option) {
+                            return option.name == "--measured-step" && !option.values.empty();
+                          }) ||
+      std::ranges::any_of(study.candidates, [](const Candidate& candidate) {
+        return candidate.measured_step.has_value();
+      });
   if (given && !measured) given->fail("no step was measured", "Leave it out");
   if (!measured) return;
   if (study.workloads.size() > 1)
@@ -84,26 +85,25 @@ void read_measured_with(const Object& root, const CLI::App& point, SweepStudy& s
   if (!given && !study.axes.empty())
     root.cursor().fail(
         why, fmt::format("Add \"measured_with\": {{\"{}\": …}}", study.axes.front().option));
-  std::vector<std::vector<std::string>> words;
+  std::vector<std::vector<std::string>> measured_values;
   for (const SweepAxis& axis : study.axes) {
     const auto values = given->free_object().items();
     const auto own = std::ranges::find_if(  // null is a value, too
         values, [&](const auto& item) { return item.first == axis.option; });
     if (own == values.end()) given->fail(fmt::format("misses {}: {}", axis.option, why));
-    words.emplace_back();
+    measured_values.emplace_back();
     if (!own->second.is_null())
-      words.back() = words_of_known_option(point, axis.option, own->second);
+      measured_values.back() = read_option(point, axis.option, own->second).values;
   }
   if (given)
     for (const auto& [option, value] : given->free_object().items())
       if (std::ranges::find(study.axes, option, &SweepAxis::option) == study.axes.end())
         value.fail("does not vary", "Name options of \"grid\" alone");
-  study.measured_with = std::move(words);
+  study.measured_with = std::move(measured_values);
 }
 
-/// Of what a word names, where it is a file.
-void add_file(Digest& digest, const std::string& word) {
-  const std::string value = word.starts_with("--") ? word.substr(word.find('=') + 1) : word;
+/// The content of what a value names, where it is a file.
+void add_file(Digest& digest, const std::string& value) {
   for (const std::string& name : {value, value.substr(0, value.rfind('@'))}) {
     std::error_code error;
     if (!std::filesystem::is_regular_file(name, error)) continue;
@@ -139,11 +139,11 @@ std::vector<const SweepAxis::Value*> SweepStudy::values_of(std::size_t combinati
   return values;
 }
 
-std::vector<std::string> SweepStudy::words_of(std::size_t combination) const {
-  std::vector<std::string> words = options;
-  for (const SweepAxis::Value* value : values_of(combination))
-    words.insert(words.end(), value->words.begin(), value->words.end());
-  return words;
+std::vector<StudyOption> SweepStudy::options_of(std::size_t combination) const {
+  std::vector<StudyOption> all = options;
+  const std::vector<const SweepAxis::Value*> own = values_of(combination);
+  for (std::size_t k = 0; k < axes.size(); ++k) all.push_back(axes[k].given(own[k]->values));
+  return all;
 }
 
 SweepStudy read_sweep_study(std::string_view text, const std::string& file, const CLI::App& point) {
@@ -159,10 +159,7 @@ SweepStudy read_sweep_study(std::string_view text, const std::string& file, cons
                    .axes = {},
                    .measured_with = {}};
   const auto options = root.optional("options");
-  if (options)
-    for (const auto& [key, value] : options->free_object().items())
-      for (std::string& word : words_of_known_option(point, key, value))
-        study.options.push_back(std::move(word));
+  study.options = read_options(point, root);
   if (const auto grid = root.optional("grid"))
     for (const auto& [key, values] : grid->free_object().items()) {
       if (options && options->free_object().has(key))
@@ -171,8 +168,8 @@ SweepStudy read_sweep_study(std::string_view text, const std::string& file, cons
         values.fail("does not vary: it is of today's job", "Give it in /options");
       study.axes.push_back(read_axis(key, values, point));
     }
-  study.workloads = read_workloads(root);
-  read_candidates(root, study);
+  study.workloads = read_names(root);
+  study.candidates = read_clusters(root);
   read_measured_with(root, point, study);
   std::size_t points = study.workloads.size() * study.candidates.size();
   for (const SweepAxis& axis : study.axes)
@@ -186,24 +183,27 @@ std::string digest_of(const SweepStudy& study, const std::string& program, bool 
   Digest digest;
   digest.add(program);
   digest.add(intervals ? "intervals" : "none");
-  const auto add = [&](const std::vector<std::string>& words) {
-    digest.add(std::to_string(words.size()));
-    for (const std::string& word : words) {
-      digest.add(word);
-      add_file(digest, word);
+  const auto add = [&](const std::vector<std::string>& values) {
+    digest.add(std::to_string(values.size()));
+    for (const std::string& value : values) {
+      digest.add(value);
+      add_file(digest, value);
     }
   };
   add(study.workloads);
   for (const Candidate& candidate : study.candidates) {
     digest.add(candidate.label);
-    add({candidate.cluster});
+    add({candidate.cluster, candidate.price.value_or(""), candidate.measured_step.value_or("")});
   }
-  add(study.options);
+  for (const StudyOption& option : study.options) {
+    digest.add(option.name);
+    add(option.values);
+  }
   if (study.measured_with)
-    for (const std::vector<std::string>& words : *study.measured_with) add(words);
+    for (const std::vector<std::string>& values : *study.measured_with) add(values);
   for (const SweepAxis& axis : study.axes) {
     digest.add(axis.option);
-    for (const SweepAxis::Value& value : axis.values) add(value.words);
+    for (const SweepAxis::Value& value : axis.values) add(value.values);
   }
   return digest.hex();
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "candidates.hpp"
+#include "study.hpp"
 
 namespace CLI {
 class App;
@@ -18,10 +19,11 @@ namespace ddpsim {
 /// An option of which each point has one value.
 struct SweepAxis {
   struct Value {
-    std::string json;                ///< as a token: "25", "\"fp16\"", "null": not given
-    std::vector<std::string> words;  ///< as one would have typed it
+    std::string json;                 ///< as a token: "25", "\"fp16\"", "null": not given
+    std::vector<std::string> values;  ///< as in StudyOption; empty: not given
   };
   std::string option;  ///< "bucket-cap-mb"
+  StudyOption given(const std::vector<std::string>& one) const { return {"--" + option, one}; }
   std::vector<Value> values;
 };
 
@@ -35,9 +37,9 @@ struct SweepStudy {
   std::string file;
   std::vector<std::string> workloads;
   std::vector<Candidate> candidates;
-  std::vector<std::string> options;  ///< of all points
+  std::vector<StudyOption> options;  ///< of all points
   std::vector<SweepAxis> axes;
-  /// By axis, the words of the value with which steps were measured; absent: none was.
+  /// By axis, the values with which steps were measured; absent: none was.
   std::optional<std::vector<std::vector<std::string>>> measured_with;
 
   std::size_t combinations() const;
@@ -47,7 +49,7 @@ struct SweepStudy {
   /// By axis, the value a combination has.
   std::vector<const SweepAxis::Value*> values_of(std::size_t combination) const;
   /// All that is said of a combination, options of all points first.
-  std::vector<std::string> words_of(std::size_t combination) const;
+  std::vector<StudyOption> options_of(std::size_t combination) const;
 };
 
 /// What `file` holds. `point`: the options that a study may give. Throws InputError.

@@ -48,6 +48,7 @@ int run(const TuneArguments& arguments, TypedLine typed) {
   if (!job.options().ddp.bucket_cap_mb_list.empty())
     throw UsageError("--bucket-cap-mb-list: tune searches over single caps; simulate takes a list");
   require_simulatable(loaded);
+  require_searchable(loaded, "`ddpsim simulate --bucket-cap-mb` asks for one cap");
   require_memory(loaded);
 
   ReportContext& context = loaded.context;

@@ -67,7 +67,7 @@ using AlongRange = std::vector<Asked>;
 std::vector<AlongRange> typed_ranges(const std::vector<Candidate>& candidates) {
   std::map<std::size_t, AlongRange> by_text;
   for (std::size_t i = 0; i < candidates.size(); ++i)
-    by_text[candidates[i].typed].push_back({i, std::nullopt});
+    by_text[candidates[i].request].push_back({i, std::nullopt});
   std::vector<AlongRange> ranges;
   for (auto& [text, range] : by_text)
     if (range.size() > 1) ranges.push_back(std::move(range));

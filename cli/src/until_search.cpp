@@ -24,7 +24,8 @@ struct Question {
 class UntilSearch {
  public:
   UntilSearch(const SearchedRange& range, const CompareArguments& arguments, const TypedLine& typed,
-              const std::vector<ReadWorkload>& workloads, const std::vector<std::string>& clusters)
+              const std::vector<ReadWorkload>& workloads,
+              const std::vector<CandidateRequest>& clusters)
       : range_(range),
         arguments_(arguments),
         typed_(typed),
@@ -104,12 +105,14 @@ class UntilSearch {
     std::set<std::size_t> needed = {question.asked.candidate};
     if (question.asked.other) needed.insert(*question.asked.other);
     if (workloads_.size() > 1) needed.insert(0);
-    for (std::size_t i = 0; i < named_.size(); ++i)
+    for (std::size_t i = 0; i < named_.size(); ++i) {
+      if (named_[i].measured_step) needed.insert(i);
       for (const std::string& text : arguments_.measured_steps)
         for (const ReadWorkload& workload : workloads_) {
           const std::string of = workloads_.size() > 1 ? workload.weighed.text : "";
           if (MeasuredTexts::step_of(text, of, named_[i])) needed.insert(i);
         }
+    }
     return {needed.begin(), needed.end()};
   }
 
@@ -126,7 +129,7 @@ class UntilSearch {
     own.money.prices = range_.put_into(own.money.prices, value);
     try {
       const std::vector<Candidate> there =
-          candidates(range_.put_into(clusters_, value), arguments_.schemes);
+          candidates(range_.put_into(clusters_, value, value), arguments_.schemes);
       std::vector<Candidate> some;
       Asked asked = question.asked;
       for (const std::size_t i : needed) {
@@ -161,8 +164,12 @@ class UntilSearch {
   std::string word_of(const Question& question) const {
     std::vector<std::string> texts = {named_[question.asked.candidate].cluster};
     if (question.asked.other) texts.push_back(named_[*question.asked.other].cluster);
-    for (const auto* more : {&arguments_.compute_scales, &arguments_.money.prices, &clusters_})
+    for (const auto* more : {&arguments_.compute_scales, &arguments_.money.prices})
       texts.insert(texts.end(), more->begin(), more->end());
+    for (const CandidateRequest& request : clusters_) {
+      if (request.price) texts.push_back(*request.price);
+      texts.push_back(request.cluster);
+    }
     for (const std::string& text : texts) {
       const std::size_t at = text.find(range_.text);
       if (at == text.npos) continue;
@@ -192,7 +199,7 @@ class UntilSearch {
   const CompareArguments& arguments_;
   const TypedLine& typed_;
   const std::vector<ReadWorkload>& workloads_;
-  const std::vector<std::string>& clusters_;
+  const std::vector<CandidateRequest>& clusters_;
   std::vector<Candidate> named_;
 };
 
@@ -202,7 +209,7 @@ std::vector<Until> until_searched(const std::vector<Condition>& conditions,
                                   const SearchedRange& range, const CompareArguments& arguments,
                                   const TypedLine& typed,
                                   const std::vector<ReadWorkload>& workloads,
-                                  const std::vector<std::string>& clusters) {
+                                  const std::vector<CandidateRequest>& clusters) {
   const UntilSearch search(range, arguments, typed, workloads, clusters);
   std::vector<Until> all;
   for (const Question& question : search.questions(conditions))

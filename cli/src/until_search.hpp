@@ -8,12 +8,12 @@
 
 namespace ddpsim {
 
-/// `arguments`, with the range in their words. `named`: candidates as typed, the range in their names. Throws UsageError
+/// `arguments` and `clusters` have the range in their words. Throws UsageError
 /// where a condition names nobody, or where no value has an answer.
 std::vector<Until> until_searched(const std::vector<Condition>& conditions,
                                   const SearchedRange& range, const CompareArguments& arguments,
                                   const TypedLine& typed,
                                   const std::vector<ReadWorkload>& workloads,
-                                  const std::vector<std::string>& clusters);
+                                  const std::vector<CandidateRequest>& clusters);
 
 }  // namespace ddpsim

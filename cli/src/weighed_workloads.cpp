@@ -24,21 +24,35 @@ struct Typed {
   throw UsageError("--workload " + problem);
 }
 
+Typed with_share(const std::string& workload, std::string_view share) {
+  const bool percent = share.ends_with('%');
+  const auto number = parse_number<double>(share.substr(0, share.size() - (percent ? 1 : 0)));
+  constexpr double kMost = 1e9;
+  if (workload.empty() || !number)
+    refuse(fmt::format("{}={}: expected W or W=SHARE, such as resnet50-v100-b32=70% or =2",
+                       workload, share));
+  if (!(*number > 0 && *number <= kMost))
+    refuse(fmt::format("{}={}: a share is above 0; leave out what nobody trains", workload, share));
+  return {workload, *number, percent};
+}
+
 /// "W=70%", "W=2", "W". A name may hold "=": a file's.
 Typed typed_workload(const std::string& text) {
   const std::size_t equals = text.rfind('=');
   std::error_code error;
   if (equals == text.npos || std::filesystem::exists(text, error)) return {text, {}};
-  std::string_view share = std::string_view(text).substr(equals + 1);
-  const bool percent = share.ends_with('%');
-  if (percent) share.remove_suffix(1);
-  const auto number = parse_number<double>(share);
-  constexpr double kMost = 1e9;
-  if (equals == 0 || !number)
-    refuse(fmt::format("{}: expected W or W=SHARE, such as resnet50-v100-b32=70% or =2", text));
-  if (!(*number > 0 && *number <= kMost))
-    refuse(fmt::format("{}: a share is above 0; leave out what nobody trains", text));
-  return {text.substr(0, equals), *number, percent};
+  return with_share(text.substr(0, equals), std::string_view(text).substr(equals + 1));
+}
+
+/// Those of the study, then those that were typed.
+std::vector<Typed> named_workloads(const CompareArguments& arguments) {
+  std::vector<Typed> named;
+  if (arguments.study)
+    for (const StudyWorkload& one : arguments.study->study.workloads)
+      named.push_back(one.share.empty() ? Typed{one.workload, {}}
+                                        : with_share(one.workload, one.share));
+  for (const std::string& text : arguments.workloads) named.push_back(typed_workload(text));
+  return named;
 }
 
 /// All with a share, or none; percent of all or of none, and then 100 together.
@@ -61,28 +75,29 @@ void require_alike(const std::vector<Typed>& typed) {
 }  // namespace
 
 std::vector<WeighedWorkload> weighed_workloads(const CompareArguments& arguments,
-                                               std::vector<std::string>& clusters) {
-  clusters = arguments.clusters;
+                                               std::vector<CandidateRequest>& clusters) {
+  const std::vector<Typed> typed = named_workloads(arguments);
   const std::string& first = arguments.job.workload;
-  if (arguments.workloads.empty()) {
-    if (first.empty()) throw UsageError("WORKLOAD is required");
-    if (clusters.empty()) throw UsageError("CLUSTER is required");
-    return {{first, 1}};
+  if (typed.empty() && first.empty()) throw UsageError("WORKLOAD is required");
+  if (arguments.study) clusters = arguments.study->study.candidates;
+  if (!typed.empty() && !first.empty()) {
+    const bool study_names = arguments.workloads.empty();
+    if (is_workload(first) && !is_cluster(first))
+      throw UsageError(
+          study_names
+              ? fmt::format("{} is a workload, and the study names one: leave one of them out",
+                            in_quotes(first))
+              : fmt::format("{} is a workload, and --workload names them all: add --workload {}, "
+                            "or leave --workload out",
+                            in_quotes(first), first));
+    clusters.push_back(typed_candidate(first));
   }
-  if (first.empty()) throw UsageError("CLUSTER is required");
-  if (is_workload(first) && !is_cluster(first))
-    throw UsageError(
-        fmt::format("{} is a workload, and --workload names them all: add --workload {}, or leave "
-                    "--workload out",
-                    in_quotes(first), first));
-  clusters.insert(clusters.begin(), first);
-  std::vector<Typed> typed;
+  for (const std::string& text : arguments.clusters) clusters.push_back(typed_candidate(text));
+  if (clusters.empty()) throw UsageError("CLUSTER is required");
+  if (typed.empty()) return {{first, 1}};
   std::set<std::string> names;
-  for (const std::string& text : arguments.workloads) {
-    typed.push_back(typed_workload(text));
-    if (!names.insert(typed.back().text).second)
-      refuse(fmt::format("{}: given twice", typed.back().text));
-  }
+  for (const Typed& one : typed)
+    if (!names.insert(one.text).second) refuse(fmt::format("{}: given twice", one.text));
   require_alike(typed);
   double sum = 0;
   for (const Typed& one : typed) sum += one.share.value_or(1);

@@ -14,8 +14,9 @@ struct WeighedWorkload {
   double share = 1;  ///< of the time; all of them together 1
 };
 
-/// With --workload every other word is a CLUSTER, the first of `clusters` then. Throws UsageError.
+/// Where --workload or a study names the workloads, every word is a CLUSTER. `clusters`: those of the study, then those that
+/// were typed. Throws UsageError.
 std::vector<WeighedWorkload> weighed_workloads(const CompareArguments& arguments,
-                                               std::vector<std::string>& clusters);
+                                               std::vector<CandidateRequest>& clusters);
 
 }  // namespace ddpsim

@@ -43,15 +43,19 @@ std::vector<std::optional<MeasuredStep>> measured_steps(MeasuredTexts& given,
                                                         const std::string& workload,
                                                         const std::vector<LoadedCandidate>& jobs) {
   std::vector<std::optional<MeasuredStep>> measured(jobs.size());
+  const auto take = [&](std::size_t i, const std::string& step) {
+    if (measured[i])
+      throw UsageError(fmt::format("--measured-step: {} is given twice", jobs[i].candidate.label));
+    measured[i] = parse_measured_step(step);
+    require_possible(*measured[i], jobs[i].loaded.job, jobs[i].loaded.workload_source);
+  };
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    if (jobs[i].candidate.measured_step) take(i, *jobs[i].candidate.measured_step);
   for (std::size_t k = 0; k < given.texts.size(); ++k) {
     for (std::size_t i = 0; i < jobs.size(); ++i) {  // a cluster may be given twice
       const auto step = MeasuredTexts::step_of(given.texts[k], workload, jobs[i].candidate);
       if (!step) continue;
-      if (measured[i])
-        throw UsageError(
-            fmt::format("--measured-step: {} is given twice", jobs[i].candidate.label));
-      measured[i] = parse_measured_step(*step);
-      require_possible(*measured[i], jobs[i].loaded.job, jobs[i].loaded.workload_source);
+      take(i, *step);
       given.taken[k] = true;
     }
   }

@@ -1,6 +1,42 @@
 #include "ddpsim/formats/csv.hpp"
 
+#include <algorithm>
+
+#include "ddpsim/formats/number.hpp"
+#include "ddpsim/formats/quote.hpp"
+
 namespace ddpsim {
+namespace {
+
+/// "--bucket-cap-mb"
+bool is_name_of_an_option(std::string_view text) {
+  constexpr std::string_view kDashes = "--";
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz";
+  if (!text.starts_with(kDashes)) return false;
+  text.remove_prefix(kDashes.size());
+  return !text.empty() && kLetters.find(text.front()) != kLetters.npos &&
+         text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == text.npos;
+}
+
+bool is_read_as_a_formula(std::string_view text) {
+  constexpr std::string_view kFormula = "=+-@\t\r\n";
+  if (text.empty() || kFormula.find(text.front()) == kFormula.npos) return false;
+  return !parse_number<double>(text) && !is_name_of_an_option(text);
+}
+
+void add_field(std::string& row, const std::string& field) {
+  std::string text = printable(field);
+  if (is_read_as_a_formula(field) || is_read_as_a_formula(text)) text.insert(text.begin(), '\'');
+  if (text.find_first_of(",\"") == text.npos) {
+    row += text;
+    return;
+  }
+  row += '"';
+  for (const char c : text) row.append(c == '"' ? 2 : 1, c);
+  row += '"';
+}
+
+}  // namespace
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r";
@@ -35,6 +71,15 @@ std::string_view first_line(std::string_view text) {
     if (!line.empty() && !line.starts_with('#')) return line;
   }
   return {};
+}
+
+std::string csv_row(std::span<const std::string> fields) {
+  std::string row;
+  for (const std::string& field : fields) {
+    if (&field != fields.data()) row += ',';
+    add_field(row, field);
+  }
+  return row + '\n';
 }
 
 }  // namespace ddpsim

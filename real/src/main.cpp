@@ -31,6 +31,7 @@
 #include "sweep.hpp"
 #include "typed_line.hpp"
 #include "usage_error.hpp"
+#include "what_failed.hpp"
 #include "workload_source.hpp"
 #include "world.hpp"
 
@@ -378,7 +379,7 @@ int main(int argc, char** argv) {
     print_error(std::string("ddpsim-real: ") + error.what());
     return kBadInput;
   } catch (const std::exception& error) {
-    print_error(std::string("ddpsim-real: ") + error.what());
+    print_error("ddpsim-real: " + what_failed(error));
     return kFailure;
   }
 }

@@ -21,6 +21,7 @@
 #include "printing.hpp"
 #include "rank_clock.hpp"
 #include "store.hpp"
+#include "what_failed.hpp"
 
 namespace ddpsim {
 namespace {
@@ -300,7 +301,7 @@ Measurement run_sweep(const Sweep& sweep, const World& world) {
   } catch (const SaidElsewhere&) {
     throw;
   } catch (const std::exception& error) {
-    end_job(store, world, error.what());
+    end_job(store, world, what_failed(error));
     throw;
   }
 }

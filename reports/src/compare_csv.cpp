@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "csv_row.hpp"
+#include "ddpsim/formats/csv.hpp"
 #include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/reports/mix_report.hpp"
 #include "error_source.hpp"

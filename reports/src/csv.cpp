@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <optional>
 
-#include "csv_row.hpp"
+#include "ddpsim/formats/csv.hpp"
 #include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/reports/reports.hpp"
 

@@ -1,6 +1,6 @@
 #include <array>
 
-#include "csv_row.hpp"
+#include "ddpsim/formats/csv.hpp"
 #include "ddpsim/formats/decoder.hpp"
 #include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/reports/sweep_report.hpp"

@@ -3,22 +3,41 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "summary.hpp"
 
 namespace ddpsim {
 namespace {
 
+/// Buckets described so far. `latest_ends[k]`: the latest end of buckets 0 to k.
+struct DescribedBuckets {
+  std::vector<BucketResult> results;
+  std::vector<TimePoint> latest_ends;
+
+  void add(BucketResult result) {
+    latest_ends.push_back(latest_ends.empty() ? result.end
+                                              : std::max(latest_ends.back(), result.end));
+    results.push_back(std::move(result));
+  }
+};
+
 /// The bucket whose end this one's start had to wait for, or beside which it runs: with process
-/// groups, and gloo's threads, several collectives are under way at once.
-std::string because_of_others(const BucketResult& bucket, const std::vector<BucketResult>& before) {
+/// groups, and gloo's threads, several collectives are under way at once. Of those alike the last one; the search goes
+/// back only as far as an earlier bucket may end later than what was found, since there may be 100,000 buckets.
+std::string because_of_others(const BucketResult& bucket, const DescribedBuckets& described) {
+  const std::vector<BucketResult>& before = described.results;
   const TimePoint asked = std::max(bucket.ready, bucket.launch);
   const BucketResult* queued_behind = nullptr;
   const BucketResult* beside = nullptr;
-  for (const BucketResult& other : before) {
+  for (std::size_t k = before.size(); k-- > 0;) {
+    const TimePoint needed = queued_behind != nullptr ? queued_behind->end : asked;
+    if (described.latest_ends[k] <= needed) break;
+    const BucketResult& other = before[k];
     if (other.end <= asked || other.end == other.start) continue;
     const BucketResult*& found = other.end <= bucket.start ? queued_behind : beside;
-    if (found == nullptr || other.end >= found->end) found = &other;
+    if (found == nullptr || other.end > found->end) found = &other;
   }
   if (queued_behind == &before.back()) return "queued behind the bucket in front";
   if (queued_behind != nullptr)
@@ -28,10 +47,10 @@ std::string because_of_others(const BucketResult& bucket, const std::vector<Buck
   return "";
 }
 
-std::string why_exposed(const BucketResult& bucket, const std::vector<BucketResult>& before,
+std::string why_exposed(const BucketResult& bucket, const DescribedBuckets& before,
                         TimePoint backward_end, bool ready_last) {
   if (bucket.end <= backward_end || bucket.end == bucket.start) return "";
-  if (!before.empty())
+  if (!before.results.empty())
     if (std::string others = because_of_others(bucket, before); !others.empty()) return others;
   if (bucket.last_arrival > bucket.start && bucket.last_arrival > backward_end)
     return fmt::format("waited for rank {}", bucket.last_rank);
@@ -71,8 +90,8 @@ std::vector<BucketResult> describe_buckets(const PlannedStep& planned, const Exe
   for (const std::size_t operation : planned.ready_operation)
     if (!compute.empty()) last_ready = std::max(last_ready, compute[operation].end);
 
-  std::vector<BucketResult> results;
-  results.reserve(buckets.size());
+  DescribedBuckets described;
+  described.results.reserve(buckets.size());
   for (std::size_t b = 0; b < buckets.size(); ++b) {
     const BucketCollectives& all_reduces = planned.buckets[b];
     BucketResult result{
@@ -88,12 +107,12 @@ std::vector<BucketResult> describe_buckets(const PlannedStep& planned, const Exe
         .all_reduces = all_reduces.sizes};
     for (const Bytes size : all_reduces.sizes) result.on_the_wire += size;
     note_collectives(planned, execution, all_reduces, result);
-    result.exposed_because =
-        planned.hook_waits ? "backward waits for its communication hook"
-                           : why_exposed(result, results, backward_end, result.ready == last_ready);
-    results.push_back(std::move(result));
+    result.exposed_because = planned.hook_waits ? "backward waits for its communication hook"
+                                                : why_exposed(result, described, backward_end,
+                                                              result.ready == last_ready);
+    described.add(std::move(result));
   }
-  return results;
+  return std::move(described.results);
 }
 
 }  // namespace ddpsim

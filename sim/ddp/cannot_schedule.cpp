@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiled.hpp"
+#include "ddpsim/sim/limits.hpp"
 #include "flow_planner.hpp"
 #include "kernel_costs.hpp"
 #include "process_groups.hpp"
@@ -17,8 +18,6 @@
 namespace ddpsim {
 namespace {
 
-/// Each is simulated.
-constexpr std::size_t kMostCollectives = 1'000'000;
 /// Each has streams of its own on every rank.
 constexpr int kMostServers = 1024;
 
@@ -48,10 +47,11 @@ std::optional<std::string> cannot_wrap(const Job& job, const WrapPolicy& wrap) {
       std::ranges::all_of(units, [](const Unit& unit) { return unit.module.empty(); }))
     return fmt::format("wrap={}: no module of the workload is called so; it has {}", text_of(wrap),
                        some_modules(job.workload()));
-  if (4 * units.size() * static_cast<std::size_t>(job.options().ddp.accumulate) > kMostCollectives)
+  if (4 * static_cast<std::int64_t>(units.size()) * job.options().ddp.accumulate >
+      kMostSimulatedCollectives)
     return fmt::format(
         "{} units in a step of {} micro-batches: at most {} collectives are simulated",
-        units.size(), job.options().ddp.accumulate, kMostCollectives);
+        units.size(), job.options().ddp.accumulate, kMostSimulatedCollectives);
   return std::nullopt;
 }
 
@@ -120,7 +120,7 @@ std::optional<std::string> cannot_serve(const Job& job, const ParameterServer& s
         "one of the two",
         name_of(scheme.pull)));
   if (scheme.placement == ParameterServer::Placement::partitioned) {
-    const auto most = static_cast<double>(kMostCollectives) / 4;
+    const auto most = static_cast<double>(kMostSimulatedCollectives) / 4;
     double parts = 0;
     for (const Bytes gradient : job.gradients())
       parts +=

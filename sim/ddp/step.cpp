@@ -10,6 +10,7 @@
 #include "comm_hook.hpp"
 #include "data_feed.hpp"
 #include "ddpsim/sim/assert.hpp"
+#include "ddpsim/sim/limits.hpp"
 #include "flow_planner.hpp"
 #include "iteration_statistics.hpp"
 #include "local_sgd.hpp"
@@ -330,6 +331,29 @@ std::optional<std::string> cannot_replay(const Workload& workload, const DdpOpti
   return std::nullopt;
 }
 
+namespace {
+
+/// A step that would take minutes to simulate.
+std::optional<std::string> beyond_limits(const Job& job) {
+  const SimulationOptions& options = job.options();
+  const auto parameters = static_cast<std::int64_t>(job.workload().parameters.size());
+  const std::int64_t micro_batches = options.ddp.accumulate;
+  const std::int64_t ranks = options.variation.jitter > 0 ? job.cluster().ranks() : 1;
+  if (parameters * micro_batches > kMostGradientsOfAStep / ranks)
+    return fmt::format(
+        "a step computes {} parameters x {} micro-batches{} = {} gradients, and the limit is {}",
+        parameters, micro_batches, ranks > 1 ? fmt::format(" x {} ranks (--jitter)", ranks) : "",
+        parameters * micro_batches * ranks, kMostGradientsOfAStep);
+  if (!uses_reducer(options.scheme) || job.workload().parameters.size() <= kMostSimulatedBuckets)
+    return std::nullopt;
+  if (const std::size_t buckets = buckets_of(job).size(); buckets > kMostSimulatedBuckets)
+    return fmt::format("a step has {} buckets, and the limit is {}; raise --bucket-cap-mb", buckets,
+                       kMostSimulatedBuckets);
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<std::string> cannot_simulate(const Job& job) {
   const Workload& workload = job.workload();
   const SimulationOptions& options = job.options();
@@ -371,7 +395,7 @@ std::optional<std::string> cannot_simulate(const Job& job) {
     return fmt::format(
         "a step would take longer than {:.0f} days; check the units of times and rates",
         kLongestStepSeconds / 86400);
-  return std::nullopt;
+  return beyond_limits(job);
 }
 
 SimulationResult simulate(const Job& job, Progress* progress, WithTimeline with_timeline) {

@@ -1,4 +1,5 @@
 #include "sync_batch_norm.hpp"
+#include "ddpsim/sim/limits.hpp"
 
 #include <fmt/format.h>
 
@@ -11,8 +12,6 @@ namespace ddpsim {
 namespace {
 
 constexpr TorchVersion kMasksEmptyRanks{1, 13};
-/// Each is simulated.
-constexpr std::int64_t kMostCollectives = 1'000'000;
 
 std::int64_t channels_of(const Parameter& weight) {
   return gradient_bytes(weight).value_or(Bytes()).count() / element_size(weight.dtype);
@@ -95,11 +94,11 @@ std::optional<std::string> cannot_synchronise(const Job& job) {
           "rank {} wrote its gradients in another order: SyncBatchNorm's collectives would not "
           "meet. Give the recording of one rank, or leave out --sync-batchnorm",
           rank.rank);
-  if (2 * layers * ddp.accumulate > kMostCollectives)
+  if (2 * layers * ddp.accumulate > kMostSimulatedCollectives)
     return fmt::format(
         "{} layers of SyncBatchNorm exchange {} times in a step of {} micro-batches: at most {} "
         "are simulated",
-        layers, 2 * layers * ddp.accumulate, ddp.accumulate, kMostCollectives);
+        layers, 2 * layers * ddp.accumulate, ddp.accumulate, kMostSimulatedCollectives);
   return std::nullopt;
 }
 

@@ -1,5 +1,7 @@
 #include "ddpsim/sim/elastic.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -7,6 +9,7 @@
 
 #include "ddpsim/sim/assert.hpp"
 #include "ddpsim/sim/elementary.hpp"
+#include "ddpsim/sim/limits.hpp"
 #include "ddpsim/sim/money.hpp"
 #include "ddpsim/sim/split_mix.hpp"
 
@@ -15,13 +18,21 @@ namespace {
 
 constexpr double kNanoseconds = 1e9;
 constexpr double kFailuresDue = 200;
-constexpr double kLongestSeconds = 100 * 365.25 * 24 * 3600;  // RunTime holds 292 years
+constexpr double kYear = 365.25 * 24 * 3600;
+constexpr double kLongestSeconds = 100 * kYear;  // RunTime holds 292 years
+constexpr double kLongestWait = 10 * kYear;      // of which a few are added to a run
 
 double in_seconds(RunTime time) {
   return static_cast<double>(time.count()) / kNanoseconds;
 }
 RunTime run_time(double seconds) {
   return RunTime(std::llround(std::min(seconds, kLongestSeconds) * kNanoseconds));
+}
+
+/// Of one run.
+RunTime length_of(const ElasticQuestion& question) {
+  const double mtbf = question.node_mtbf_seconds / question.options.max_nodes;
+  return question.length.value_or(run_time(kFailuresDue * mtbf));
 }
 
 Sampled sampled(const std::vector<double>& values) {
@@ -39,16 +50,17 @@ Sampled sampled(const std::vector<double>& values) {
 /// The same runs under other options or intervals.
 class Runs {
  public:
-  Runs(const ElasticQuestion& question, RunTime length) : question_(question), length_(length) {
+  Runs(const ElasticQuestion& question, RunTime length, Progress* progress)
+      : question_(question), length_(length), progress_(progress) {
     for (const Duration step : question.steps)
       steps_.push_back(RunTime(std::max<std::int64_t>(step.picoseconds() / 1000, 1)));
     failures_ = drawn(question.options);
   }
 
   std::int64_t steps_of(double interval) const {
-    const double steps = interval / step_seconds();
-    constexpr double kMost = 1e15;
-    return std::max<std::int64_t>(std::llround(std::min(steps, kMost)), 1);
+    // An interval longer than any run is one without checkpoints.
+    return std::max<std::int64_t>(
+        std::llround(std::min(interval, kLongestSeconds) / step_seconds()), 1);
   }
   const std::vector<RunTime>& steps() const { return steps_; }
   double step_seconds() const { return in_seconds(steps_.back()); }
@@ -63,7 +75,11 @@ class Runs {
 
   const std::vector<double>& goodputs(std::int64_t checkpoint_steps) {
     std::vector<double>& known = goodputs_[checkpoint_steps];
-    if (known.empty()) known = goodputs_of(outcomes(checkpoint_steps));
+    if (!known.empty()) return known;
+    known = goodputs_of(outcomes(checkpoint_steps));
+    // The intervals that search_intervals tries; some round to the same steps.
+    constexpr std::size_t kTried = 29;
+    if (progress_ != nullptr) progress_->go_on(std::min(goodputs_.size(), kTried), kTried);
     return known;
   }
   static std::vector<double> goodputs_of(const std::vector<RunOutcome>& outcomes) {
@@ -94,6 +110,7 @@ class Runs {
 
   const ElasticQuestion& question_;
   const RunTime length_;
+  Progress* const progress_;
   std::vector<RunTime> steps_;
   Drawn failures_;
   std::map<std::int64_t, std::vector<double>> goodputs_;
@@ -276,13 +293,13 @@ std::vector<NodeFailure> draw_failures(const ElasticOptions& options, double nod
   return all;
 }
 
-ElasticAnswer simulate_elastic(const ElasticQuestion& question) {
+ElasticAnswer simulate_elastic(const ElasticQuestion& question, Progress* progress) {
   const ElasticOptions& options = question.options;
   const double mtbf = question.node_mtbf_seconds / options.max_nodes;
   ElasticAnswer answer;
   answer.asked = question;
-  answer.length = question.length.value_or(run_time(kFailuresDue * mtbf));
-  Runs runs(question, answer.length);
+  answer.length = length_of(question);
+  Runs runs(question, answer.length, progress);
   const double checkpoint = in_seconds(options.checkpoint);
   const Failures daly{.node_mtbf_hours = question.node_mtbf_seconds / 3600,
                       .restart_seconds = 0,
@@ -319,6 +336,46 @@ std::string why_not_elastic(const ElasticOptions& options) {
   if (options.last_call_timeout >= options.join_timeout)
     return "last_call_timeout must be less than join_timeout: no round of fewer than MAX nodes "
            "would be complete";
+  if (in_seconds(options.keep_alive_interval) * options.keep_alive_max_attempt > kLongestWait)
+    return fmt::format("keep_alive_interval x keep_alive_max_attempt is longer than {:.0f} years",
+                       kLongestWait / kYear);
+  return "";
+}
+
+std::string why_not_elastic(const ElasticQuestion& question) {
+  const ElasticOptions& options = question.options;
+  const RunTime length = length_of(question);
+  const double seconds = in_seconds(length);
+  if (length <= RunTime())
+    return fmt::format(
+        "a node fails every {:.3g} s, so that a run of {:.0f} failures takes no time",
+        question.node_mtbf_seconds, kFailuresDue);
+  const double failures = question.seeds * seconds * options.max_nodes / question.node_mtbf_seconds;
+  if (failures > kMostRunFailures)
+    return fmt::format(
+        "{} runs of {:.4g} s on {} nodes, each failing every {:.4g} s, have {:.4g} failures, and "
+        "the limit is {:.0f}; lower length or seeds",
+        question.seeds, seconds, options.max_nodes, question.node_mtbf_seconds, failures,
+        kMostRunFailures);
+  const double job = in_seconds(options.join_timeout + options.resubmit);
+  const double longest = std::max(seconds, kYear);  // one failure is simulated for a year, too
+  if (longest / job > kMostResubmissions)
+    return fmt::format(
+        "a job that finds too few nodes ends after {:.4g} s (join_timeout and resubmit), up to "
+        "{:.4g} times in a run, and the limit is {:.0f}; raise one of the two, or lower length",
+        job, longest / job, kMostResubmissions);
+  // Training is counted as if at the speed of MAX nodes, in 63 bits of nanoseconds.
+  for (std::size_t k = 0; k < question.steps.size(); ++k) {
+    const double nodes = options.min_nodes + static_cast<double>(k);
+    const double speed = nodes / options.max_nodes * (question.steps.back() / question.steps[k]);
+    constexpr double kMostCounted = 250 * kYear;
+    if (seconds * speed > kMostCounted)
+      return fmt::format(
+          "{:.0f} nodes train {:.3g} times as fast as {}, too fast for a run of {:.3g} years; "
+          "lower "
+          "length",
+          nodes, speed, options.max_nodes, seconds / kYear);
+  }
   return "";
 }
 

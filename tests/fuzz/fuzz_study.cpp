@@ -1,5 +1,5 @@
-// Any text is a study, or an InputError: to a sweep, whose points are then each in its place, and to a comparison, which
-// gets words to parse.
+// Any text is a study, or an InputError: to a sweep, whose points are then each in its place, and to a comparison, whose
+// options take the study's values or say why not.
 #include <CLI/CLI.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +24,7 @@ class Command {
     app_.add_option("--price", repeated_)->expected(1)->take_all();
     app_.add_flag("--no-tune", flag_);
   }
-  const CLI::App& app() const { return app_; }
+  CLI::App& app() { return app_; }
 
  private:
   CLI::App app_{"", "compare"};
@@ -47,22 +47,24 @@ void check_points(const ddpsim::SweepStudy& study) {
         point.combination;
     if (again != k || point.workload >= study.workloads.size()) std::abort();
     if (study.values_of(point.combination).size() != study.axes.size()) std::abort();
-    if (study.words_of(point.combination).size() < study.options.size()) std::abort();
+    if (study.options_of(point.combination).size() < study.options.size()) std::abort();
   }
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const Command command;
+  static Command command;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   try {
     check_points(ddpsim::read_sweep_study(text, "fuzz", command.app()));
   } catch (const ddpsim::InputError&) {
   }
   try {
-    ddpsim::words_of_study(command.app(), text, "fuzz", {});
+    Command taking;
+    ddpsim::give_options(taking.app(), ddpsim::read_study(taking.app(), text, "fuzz").options);
   } catch (const ddpsim::InputError&) {
+  } catch (const CLI::ParseError&) {
   }
   return 0;
 }

@@ -26,6 +26,24 @@ TEST_CASE("csv: cells are trimmed, empty ones kept, the last without a comma") {
   CHECK(trimmed(" \t\r") == "");
 }
 
+TEST_CASE(
+    "csv: a text that a spreadsheet would take for a formula is written behind an apostrophe") {
+  const std::vector<std::string> formulas = {"=1+1", "+1 node", "-2+3",    "@SUM(1+1)",
+                                             "\t=1", "\r=1",    "--csv=x", "--"};
+  for (const std::string& text : formulas) {
+    const std::string row = csv_row(std::vector{text, std::string("x")});
+    INFO(row);
+    CHECK((row.starts_with("'") || row.starts_with("\"'")));
+  }
+  CHECK(csv_row(std::vector<std::string>{"=\"a\",1"}) == "\"'=\"\"a\"\",1\"\n");
+}
+
+TEST_CASE("csv: numbers, names of options and other texts are written as they are") {
+  const std::vector<std::string> plain = {
+      "-0.5", "-1e-3", "12", "", "--bucket-cap-mb", "a=b", "node:2 gpu:8xV100"};
+  for (const std::string& text : plain) CHECK(csv_row(std::vector{text}) == text + "\n");
+}
+
 TEST_CASE("csv: lines one after the other, the last with or without its end") {
   std::string_view text = "one\n\ntwo";
   CHECK(take_line(text) == "one");

@@ -12,6 +12,7 @@
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
+#include "ddpsim/sim/limits.hpp"
 #include "ddpsim/topologies/topology.hpp"
 
 namespace ddpsim {
@@ -19,8 +20,7 @@ namespace {
 
 constexpr std::string_view kBackgroundSchema = "ddpsim.background/1";
 constexpr std::int64_t kLargestBackground = 4 << 20;
-constexpr std::size_t kMostEntries = 1000;  ///< jobs and transfers together
-constexpr std::size_t kMostLinks = 64;      ///< of one transfer
+constexpr std::size_t kMostLinks = 64;  ///< of one transfer
 constexpr std::int64_t kMostNodesAside = 4096;
 constexpr Bytes kLargest = Bytes(std::int64_t{1} << 44);
 constexpr Duration kLongestPeriod = Duration::seconds(1e5);
@@ -95,6 +95,22 @@ TransferEntry read_transfer(const Cursor& cursor) {
           .when = when};
 }
 
+/// Throws InputError where the flow network would take minutes.
+void require_few(const Object& fields, const std::vector<JobEntry>& jobs,
+                 const std::vector<TransferEntry>& transfers) {
+  const auto refuse = [&](const char* key, std::size_t given, const char* of, std::size_t most) {
+    fields.required(key).fail(fmt::format("has {} {}, and the limit is {}", given, of, most),
+                              "Leave out those that send least");
+  };
+  std::size_t nodes = 0;
+  for (const JobEntry& job : jobs) nodes += job.nodes.size();
+  if (jobs.size() > kMostBackgroundJobs) refuse("jobs", jobs.size(), "jobs", kMostBackgroundJobs);
+  if (nodes > kMostBackgroundNodes)
+    refuse("jobs", nodes, "nodes in all jobs together", kMostBackgroundNodes);
+  if (transfers.size() > kMostBackgroundTransfers)
+    refuse("transfers", transfers.size(), "transfers", kMostBackgroundTransfers);
+}
+
 class LinkNames {
  public:
   explicit LinkNames(const Fabric& fabric) {
@@ -165,9 +181,7 @@ SharedFabric parse_background(std::string_view text, const std::string& file,
     for (const Cursor& entry : list->array()) jobs.push_back(read_job(entry));
   if (const auto list = fields.optional("transfers"))
     for (const Cursor& entry : list->array()) transfers.push_back(read_transfer(entry));
-  if (jobs.size() + transfers.size() > kMostEntries)
-    root.fail(fmt::format("has {} jobs and transfers; at most {} are simulated",
-                          jobs.size() + transfers.size(), kMostEntries));
+  require_few(fields, jobs, transfers);
 
   const int own_nodes = load_cluster(request).nodes;
   int nodes = own_nodes;

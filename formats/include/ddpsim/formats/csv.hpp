@@ -1,7 +1,9 @@
-// Tables people write: one row a line, cells between commas, no quoting.
+// Tables people write: one row a line, cells between commas, no quoting. Tables the program writes: quoted as RFC 4180 says.
 #pragma once
 
 #include <cstddef>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,5 +24,10 @@ std::string_view take_line(std::string_view& text);
 
 /// The first line that is neither empty nor a comment ("# …"), trimmed; empty where there is none.
 std::string_view first_line(std::string_view text);
+
+/// A row to write, ended by a newline; fields are quoted where they need it. A spreadsheet takes a cell that begins with
+/// "=", "+", "-", "@", a tab or a line break for a formula. Such a field gets an apostrophe in front, so that it stays text, unless
+/// it is a number or the name of an option (a column of a sweep).
+std::string csv_row(std::span<const std::string> fields);
 
 }  // namespace ddpsim

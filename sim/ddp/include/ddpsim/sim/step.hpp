@@ -6,13 +6,11 @@
 #include <vector>
 
 #include "ddpsim/sim/job.hpp"
+#include "ddpsim/sim/limits.hpp"
 #include "ddpsim/sim/progress.hpp"
 #include "ddpsim/sim/result.hpp"
 
 namespace ddpsim {
-
-/// Ranks that differ are simulated one by one: no more of them than this.
-inline constexpr int kMostDifferentRanks = 65536;
 
 /// Sums of a step must stay far inside 63 bits of picoseconds (106 days).
 inline constexpr double kLongestStepSeconds = 1e6;

@@ -31,6 +31,7 @@
 #include <string>
 #include <vector>
 
+#include "ddpsim/sim/progress.hpp"
 #include "ddpsim/sim/units.hpp"
 
 namespace ddpsim {
@@ -191,7 +192,11 @@ struct ElasticAnswer {
 };
 
 /// Every interval is tried against the same failures. Precondition: a step on each number of nodes takes time.
-ElasticAnswer simulate_elastic(const ElasticQuestion& question);
+/// Precondition: why_not_elastic(question) is empty. `progress` hears after each checkpoint interval tried.
+ElasticAnswer simulate_elastic(const ElasticQuestion& question, Progress* progress = nullptr);
+
+/// Why a question, its steps included, has no answer or takes too long; empty where neither. Names keys of --elastic.
+std::string why_not_elastic(const ElasticQuestion& question);
 
 /// Why the options answer nothing ("last_call_timeout must …"); empty where they do.
 std::string why_not_elastic(const ElasticOptions& options);
