@@ -17,8 +17,8 @@ __device__ int64_t now() {
 
 /// Each block copies `vectors` of 16 bytes every `period_ns`, `rounds` times, through a region of its own of `region` vectors. A
 /// block that falls behind its pace copies without waiting.
-__global__ void paced_copy(const float4* from, float4* to, int64_t region, int64_t vectors, int64_t period_ns,
-                           int64_t rounds) {
+__global__ void paced_copy(const float4* from, float4* to, int64_t region, int64_t vectors,
+                           int64_t period_ns, int64_t rounds) {
   extern __shared__ char unused[];
   (void)unused;
   const int64_t first = blockIdx.x * region;
@@ -43,12 +43,14 @@ __global__ void paced_copy(const float4* from, float4* to, int64_t region, int64
 }  // namespace
 
 /// Returns a cudaError_t: 0 is success. `from` and `to` hold blocks * region vectors of 16 bytes; vectors <= region.
-extern "C" int ddpsim_paced_copy(void* stream, const void* from, void* to, int blocks, int64_t region, int64_t vectors,
-                                 int64_t period_ns, int64_t rounds) {
+extern "C" int ddpsim_paced_copy(void* stream, const void* from, void* to, int blocks,
+                                 int64_t region, int64_t vectors, int64_t period_ns,
+                                 int64_t rounds) {
   const cudaError_t status =
       cudaFuncSetAttribute(paced_copy, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes);
   if (status != cudaSuccess) return status;
   paced_copy<<<blocks, kThreads, kSharedBytes, static_cast<cudaStream_t>(stream)>>>(
-      static_cast<const float4*>(from), static_cast<float4*>(to), region, vectors, period_ns, rounds);
+      static_cast<const float4*>(from), static_cast<float4*>(to), region, vectors, period_ns,
+      rounds);
   return cudaGetLastError();
 }

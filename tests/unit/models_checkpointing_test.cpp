@@ -22,7 +22,7 @@ Workload estimated(const std::string& suffix, const std::string& spec = kLlama) 
   return estimate_workload(parse_estimate_spec(spec + suffix), find_gpu("A100").value());
 }
 
-std::size_t layer_named(const Model& model, const std::string& name) {
+std::size_t index_of_layer(const Model& model, const std::string& name) {
   const auto found = std::ranges::find(model.layers, name, &Layer::name);
   REQUIRE(found != model.layers.end());
   return static_cast<std::size_t>(found - model.layers.begin());
@@ -43,7 +43,7 @@ Duration forward_of(const std::string& first, const std::string& last) {
   const EstimateSpec spec = parse_estimate_spec(kLlama);
   const Model model = model_of(spec);
   Duration sum;
-  for (std::size_t k = layer_named(model, first); k <= layer_named(model, last); ++k)
+  for (std::size_t k = index_of_layer(model, first); k <= index_of_layer(model, last); ++k)
     sum += layer_cost(model.layers[k],
                       {.gpu = find_gpu("A100").value(), .precision = Precision::fp32, .batch = 2})
                .forward;
