@@ -156,7 +156,7 @@ TEST_CASE("decoder: a value of the wrong type names its place and what belongs t
        "f.json:/zzz: unknown key \"zzz\". Known keys here: one, two"},
       {R"({"a/b~\n":"x"})",
        [](const Cursor& r) { r.free_object().items().front().second.fail("odd"); },
-       "f.json:/a~1b~0?: odd"},
+       "f.json:/a~1b~0 : odd"},
       {"[]", [](const Cursor& r) { r.object({"a"}); },
        "f.json: an array is not an object; expected { … }"},
   };

@@ -191,7 +191,7 @@ TEST_CASE("tune CSV: a cell for every column of the curve") {
       "reachable\n,1,0,0,320000,3000,3400,5,true\n60,12.5,60,64.5,279000,2000,2500,2,false\n"));
 }
 
-TEST_CASE("CSV: fields with commas, quotes or either kind of line end are quoted") {
+TEST_CASE("CSV: fields with commas or quotes are quoted, and a field is one line") {
   const auto reason = [](const char* text) {
     SimulationResult result = sample::result();
     result.step.buckets[0].exposed_because = text;
@@ -201,6 +201,6 @@ TEST_CASE("CSV: fields with commas, quotes or either kind of line end are quoted
   CHECK(reason("plain") == "plain");
   CHECK(reason("a, b") == "\"a, b\"");
   CHECK(reason("a \"b\"") == "\"a \"\"b\"\"\"");
-  CHECK(reason("a\nb") == "\"a\nb\"");
-  CHECK(reason("a\rb") == "\"a\rb\"");
+  CHECK(reason("a\nb") == "a b");
+  CHECK(reason("a\rb") == "a?b");
 }
