@@ -3,6 +3,7 @@
 
 NCCL carries it where the newer NCCL takes PyTorch's place for it and two ranks may share the GPU; else gloo with tensors on the GPU."""
 
+import ctypes
 import json
 import os
 import pathlib
@@ -26,6 +27,13 @@ def environment(programs, collectives):
     return {**newer, **SHARES_A_GPU}
 
 
+def preloaded_version(programs):
+    """The version of the NCCL that is put before PyTorch's own: `communication` in the measurement is what PyTorch was compiled with."""
+    found = ctypes.c_int()
+    ctypes.CDLL(str(programs.newer_nccl)).ncclGetVersion(ctypes.byref(found))
+    return f"{found.value // 10000}.{found.value // 100 % 100}.{found.value % 100}"
+
+
 def trained(programs, workload, out, collectives, options, timeout):
     """A row: what rank 0 measured. Both ranks end when one has failed or the time is over."""
     processes = []
@@ -45,7 +53,9 @@ def trained(programs, workload, out, collectives, options, timeout):
     if any(process.returncode for process in processes):
         raise RuntimeError((f"took longer than {timeout} s: " if late else "") + said[-900:].strip())
     measured = json.loads((pathlib.Path(out) / "measurement.json").read_text(encoding="utf-8"))
-    return {"ranks": 2, "as": "processes", "collectives": collectives, "measurement": measured}
+    preloaded = "LD_PRELOAD" in environment(programs, collectives)
+    return {"ranks": 2, "as": "processes", "collectives": collectives,
+            **({"nccl_preloaded": preloaded_version(programs)} if preloaded else {}), "measurement": measured}
 
 
 def main():
