@@ -70,6 +70,7 @@ def train(torch, model, form, wrapper, device, tiny, probe):
     if cuda:
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()  # what earlier models left behind
     torch.backends.cuda.matmul.allow_tf32 = form == "precise" and model.precise == "tf32"
     batch = model.small_batch if form == "launch_bound" else (2 if tiny else model.batch)
     module, loss, inputs = model.make(torch, device, batch, tiny)
@@ -119,6 +120,7 @@ def train(torch, model, form, wrapper, device, tiny, probe):
         word = {"fp32": ":fp32", "tf32": ":tf32", "amp_bf16": ":bf16"}[precision]
         row["estimate"] = f"{model.estimate}@{{gpu}}:b{batch}{model.words}{word}"
     if cuda:
+        row["allocated_before_bytes"] = before
         row["peak_memory_bytes"] = torch.cuda.max_memory_allocated()
         row["reserved_memory_bytes"] = torch.cuda.max_memory_reserved()
     watch.marks.clear()
