@@ -200,6 +200,8 @@ def main():
         with tempfile.TemporaryDirectory() as unpacked:
             for path in inputs(given.inputs, pathlib.Path(unpacked)):
                 document = read(path)
+                if "runs" in document:
+                    raise Refused(f"{path}: it is one that is kept already; give what a run left")
                 target = given.into / folder_of(document["card"]) / f"{document['part']}.json"
                 if target not in kept:
                     kept[target] = read(target) if target.exists() else None

@@ -2,6 +2,7 @@
 estimates know, and shrunk where there is no GPU."""
 
 import dataclasses
+import importlib.util
 import typing
 
 
@@ -16,6 +17,13 @@ class Model:
     words: str = ""
     precise: str = "tf32"  # the form of 32 bits it is trained in
     convolutions: bool = False
+
+    def package(self):
+        """The Python package that it comes from; none needs only PyTorch."""
+        return {"vision": "torchvision", "language": "transformers"}.get(self.make.__qualname__.partition(".")[0])
+
+    def can_be_made(self):
+        return self.package() is None or importlib.util.find_spec(self.package()) is not None
 
 
 def vision(name, knows_size=False):

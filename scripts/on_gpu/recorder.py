@@ -89,7 +89,7 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     programs = Programs(given.programs)
     by_name = {model.name: model for model in models.REHEARSED}
-    names = ("perceptron", *RECORDED) if given.rehearse else RECORDED
+    names = ["perceptron", *(name for name in RECORDED if by_name[name].can_be_made())] if given.rehearse else RECORDED
     for name in names[:1] if part.probe else names:
         part.measure(name, lambda: recorded(torch, programs, by_name[name], device, folder, given.rehearse))  # noqa: B023
         command.forget(torch, device)
