@@ -140,7 +140,7 @@ def items(probe, rehearse):
         return
     for form in FORMS:
         for model in known:
-            if not rehearse or model is known[0] or (form == REHEARSED_FORM and model.can_be_made()):
+            if not rehearse or model is known[0] or form == REHEARSED_FORM:
                 yield model, form, "none"
         if form == "amp":
             for name in (known[0].name,) if rehearse else WRAPPED:

@@ -38,13 +38,14 @@ def ended(process):
 
 
 def run_part(name, seconds, out, options):
-    """Starts the part until it says that it is complete, its time is over, or it got no further."""
+    """Starts the part until it says that it is complete, its time is over, or it got no further twice in a row."""
     document = out / f"{name}.json"
     ends = time.monotonic() + seconds
-    begun_before = -1
+    begun_before, in_vain = -1, 0
     while (left := ends - time.monotonic()) > 2:
         begun = len(json.loads(document.read_text(encoding="utf-8"))["begun"]) if document.exists() else 0
-        if begun == begun_before:
+        in_vain = in_vain + 1 if begun == begun_before else 0
+        if in_vain == 2:
             return  # it fails before any item
         begun_before = begun
         process = subprocess.Popen([sys.executable, "-B", HERE / f"{name}.py", "--out", document, "--seconds", f"{left - 1:.0f}", *options],
