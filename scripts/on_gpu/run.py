@@ -106,7 +106,7 @@ def main():
     parser.add_argument("--programs", default="", metavar="FOLDER", help="what --pack made")
     parser.add_argument("--only", default=",".join(PARTS), metavar="PART,…", help="these parts alone")
     parser.add_argument("--seconds", type=float,
-                        help=f"of everything, the probe included (default: {SECONDS}; {REHEARSAL_SECONDS} of a rehearsal, whose parts get more with it)")
+                        help=f"of everything, the probe included (default: {SECONDS}); of a rehearsal {REHEARSAL_SECONDS}, and more give each part more")
     parser.add_argument("--probe", action="store_true", help="one step of every part, no more")
     parser.add_argument("--no-probe", action="store_true", help="without it")
     parser.add_argument("--rehearse", action="store_true", help="tiny sizes, without a GPU")

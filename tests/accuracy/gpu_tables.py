@@ -256,8 +256,9 @@ def estimates(ddpsim, gpu, rows):
         return row["gpu_busy_us"] / median(row, "iteration_us")
 
     print(f"Busy: the sum of the kernels' times, from one profiled step. A step counts as bound by the GPU where that is {GPU_BOUND:.0%} of it and "
-          "more; otherwise the host's launches set the pace. Memory without a wrapper: predicted without DDP's buckets. Models with * were trained with a head "
-          "that the estimate does not have (BertForMaskedLM predicts words, the estimate's BERT ends in its pooler): they have lines of their own.")
+          "more; otherwise the host's launches set the pace. Memory without a wrapper: predicted without DDP's buckets. Models with * were "
+          "trained with a head that the estimate does not have (BertForMaskedLM predicts words, the estimate's BERT ends in its pooler): "
+          "they have lines of their own.")
     lines = []
     for row in alone:
         step = median(row, "iteration_us")
