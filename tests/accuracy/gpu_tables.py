@@ -25,6 +25,7 @@ PEAK_TFLOPS = {"H100": {"fp32": 67, "tf32": 494.5, "amp_bf16": 989}, "H200": {"f
 MEMORY_GBPS = {"H100": 3350, "H200": 4800}
 SMS = {"H100": 132, "H200": 132}
 COPY_SHARE = 0.85  # of the memory's rate, as sim assumes for copies (ddp_costs.hpp)
+COPY_GAP_US = 1  # from one copy to the next, as sim assumes: no kernel is busy then
 HOST_COPY_US = 6  # a launch from C++, as sim assumes
 # Multiplications and additions of one image's forward (torchvision's pages); the trivial predictor alone uses them.
 IMAGE_GFLOP = {"resnet50": 2 * 4.09, "resnet152": 2 * 11.51}
@@ -206,8 +207,9 @@ def ddp(rows, ours):
                 same = [c for c in other.get(row["workload"], {"configurations": []})["configurations"] if c["name"] == configuration["name"]]
                 beside.append(ms(median(same[0], "iteration_us")) if same else "not measured")
             lines.append((row["workload"], row["collectives"], configuration["name"], len(configuration["buckets"]["bytes"]),
-                          ms(median(configuration, "iteration_us")), ms(median(configuration, "exposed_communication_us")), *beside))
-    table(("workload", "collectives", "cap", "buckets", "PyTorch ms", "of it exposed ms", "ours as processes ms", "ours as threads ms"), lines)
+                          ms(median(configuration, "iteration_us")), ms(median(configuration, "exposed_communication_us")),
+                          ms(median(configuration, "exposed_communication_us") / len(configuration["buckets"]["bytes"])), *beside))
+    table(("workload", "collectives", "cap", "buckets", "PyTorch ms", "of it exposed ms", "a bucket ms", "ours as processes ms", "ours as threads ms"), lines)
 
 
 def gflop_of(row):
@@ -316,7 +318,7 @@ def estimates(ddpsim, gpu, rows):
         said = "not predicted"
         if row["wrapper"] == "ddp":
             result = predicted(row, "--launch-cost", "0us")
-            expected = result["copies_in_us"] + result["finalize_us"]
+            expected = result["copies_in_us"] + result["finalize_us"] - 2 * COPY_GAP_US * len(gradients_of(result))
             said = f"{expected:.0f}"
             copies.append((row["gpu_busy_us"] - base["gpu_busy_us"], expected))
         lines.append((row["model"], row["wrapper"], ms(median(base, "iteration_us")), f"{percent(median(row, 'iteration_us'), median(base, 'iteration_us')):+.0f}",
@@ -325,7 +327,7 @@ def estimates(ddpsim, gpu, rows):
     if lines:
         print("\nWhat wrappers add with one rank, autocast bf16. Most of these steps are bound by the host, whose time varies; busy times "
               "do not. Memory holds what earlier wrappers left behind.")
-        table(("model", "wrapper", "step without ms", "step %", "busy µs", "DDP's copies predicted µs", "launches", "memory GB"), lines)
+        table(("model", "wrapper", "step without ms", "step %", "busy µs", "DDP's copies predicted µs, without gaps", "launches", "memory GB"), lines)
     if copies:
         print(f"DDP's copies with one rank: {len(copies)} models, predicted over measured "
               + ", ".join(f"{expected / measured:.2f}" for measured, expected in copies)

@@ -140,17 +140,12 @@ class Rehearsed(unittest.TestCase):
         for name in ("scripts", "real", "traces/recorder"):  # what the checkout brings
             shutil.copytree(ROOT / name, root / "checkout" / name)
         shutil.copytree(LIBRARIES, root / "simulated", dirs_exist_ok=True, symlinks=True)  # one library under three names
-        for name in ("bin", "lib"):
-            (root / "travels" / name).mkdir()
-        for name, program in PROGRAMS.items():
-            shutil.copy(program, root / "travels/bin" / name)
-            for line in subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout.splitlines():
-                place = line.partition("=> ")[2].partition(" (")[0]
-                if place and not pathlib.Path(place).name.startswith(("libc.", "libm.", "libdl.", "librt.", "libpthread.", "libcudart", "libnccl")):
-                    shutil.copy(place, root / "travels/lib")
-        # The build folder is not there, so no library of the build can be found by its path.
+        subprocess.run([ROOT / "scripts/on_gpu.sh", "--collect", *PROGRAMS.values()], env={**os.environ, "DDPSIM_ON_GPU": str(root / "travels")},
+                       check=True)
         mounts = " && ".join(f"mount --rbind {place} {root}{place}" for place in bound)
-        inside = (f"cd /checkout && SIMULATED_GPU_LIBRARIES=/simulated DDPSIM_ON_GPU=/travels DDPSIM_REHEARSED=/tmp/out "
+        # What the loader finds is what travels, the simulated GPU, or the C library.
+        inside = ("LD_LIBRARY_PATH=/simulated:/travels/lib ldd /travels/bin/ddpsim /travels/bin/ddpsim-real; "
+                  f"cd /checkout && SIMULATED_GPU_LIBRARIES=/simulated DDPSIM_ON_GPU=/travels DDPSIM_REHEARSED=/tmp/out "
                   f"DDPSIM_TORCH_PYTHON={environment}/bin/python "
                   f"scripts/on_gpu.sh --rehearse --seconds {SECONDS} --only reducer,copies")
         run = subprocess.run(["unshare", "--mount", "sh", "-c", f'{mounts} && exec chroot {root} bash -c "{inside}"'], capture_output=True, text=True,
@@ -158,6 +153,11 @@ class Rehearsed(unittest.TestCase):
         if "unshare" in run.stderr or "mount" in run.stderr:
             self.skipTest(f"a root folder of its own is refused here: {run.stderr.strip()[-200:]}")
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        for line in run.stdout.splitlines():
+            name, arrow, place = line.strip().partition(" => ")
+            if arrow and not name.startswith(("libc.", "libm.", "libdl.", "librt.", "libpthread.")):
+                self.assertTrue(place.startswith(("/travels/lib/", "/simulated/")), line)
+        self.assertIn("libcudart", run.stdout)
         for part in ("reducer", "copies"):
             document = json.loads((root / "tmp/out/whole" / f"{part}.json").read_text(encoding="utf-8"))
             self.assertTrue(document["rows"] and not document["problems"])
