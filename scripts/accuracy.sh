@@ -122,6 +122,8 @@ section "The lab: levers" as_text \
   python3 tests/lab/levers.py --program "$ddpsim" --table tests/lab/measured/levers.json
 section "The lab: schemes" as_text \
   python3 tests/lab/schemes.py --program "$ddpsim" --table tests/lab/measured/schemes.json
+section "Measured on one GPU" \
+  python3 tests/accuracy/gpu_tables.py --ddpsim "$ddpsim"
 section "The lab: autotune" as_text python3 tests/lab/autotune.py --table tests/lab/measured/autotune.json
 
 echo "accuracy: $file"

@@ -8,7 +8,8 @@
 #   scripts/on_gpu.sh --keep FOLDER      here: takes the documents that came back into tests/lab/measured/gpu/CARD
 #
 # The machine needs Python with PyTorch for CUDA 13, torchvision and transformers, and no network. Options behind these go to
-# scripts/on_gpu/run.py (--only PART,… · --probe · --no-probe · --seconds N).
+# scripts/on_gpu/run.py (--only PART,… · --probe · --no-probe · --seconds N). --collect PROGRAM… copies programs that are built, and the
+# libraries they need, alone.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 travels=${DDPSIM_ON_GPU:-out/on_gpu}
@@ -17,21 +18,26 @@ travels=${DDPSIM_ON_GPU:-out/on_gpu}
 nccl_version=2.30.7 nccl_architecture=90
 preset=${DDPSIM_PRESET:-release}
 
-pack() {
-  scripts/setup.sh --real
-  command -v ccache >/dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
-  cmake --preset "$preset" >/dev/null
-  cmake --build --preset "$preset" --parallel "$(nproc)" --target ddpsim_cli ddpsim_real_cli
-  rm -rf "$travels"
+# collect PROGRAM…: the programs and the libraries they need.
+collect() {
   mkdir -p "$travels"/{bin,lib,nccl}
   local program library
-  for program in "build/$preset/cli/ddpsim" "build/$preset/real/ddpsim-real"; do
+  for program in "$@"; do
     strip -o "$travels/bin/${program##*/}" "$program"
     # The C library is the machine's; the CUDA runtime and NCCL are PyTorch's or chosen.
     ldd "$program" | awk '$3 ~ /^\// { print $3 }' | grep -v -E '/(ld-linux|lib(c|m|dl|rt|pthread|cudart|nccl))[.-][^/]*$' |
       while read -r library; do cp -Lu "$library" "$travels/lib"; done
   done
   strip "$travels"/lib/*.so*
+}
+
+pack() {
+  scripts/setup.sh --real
+  command -v ccache >/dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
+  cmake --preset "$preset" >/dev/null
+  cmake --build --preset "$preset" --parallel "$(nproc)" --target ddpsim_cli ddpsim_real_cli
+  rm -rf "$travels"
+  collect "build/$preset/cli/ddpsim" "build/$preset/real/ddpsim-real"
   nvcc -std=c++17 -O3 -gencode arch=compute_90,code=sm_90 -gencode arch=compute_75,code=compute_75 -Werror all-warnings \
     -Xcompiler=-fPIC,-Wall -shared -cudart static scripts/on_gpu/paced_copy.cu -o "$travels/lib/paced_copy.so"
   local fetched; fetched=$(mktemp -d)
@@ -64,6 +70,7 @@ PYTHON
 
 case ${1:-} in
   --pack) pack ;;
+  --collect) collect "${@:2}" ;;
   --rehearse)
     python=${DDPSIM_TORCH_PYTHON:-build/torch/2.13.0/bin/python}
     [[ -x $python ]] || python=python3

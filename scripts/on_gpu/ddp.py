@@ -3,6 +3,7 @@
 
 NCCL carries it where the newer NCCL takes PyTorch's place for it and two ranks may share the GPU; else gloo with tensors on the GPU."""
 
+import ctypes
 import json
 import os
 import pathlib
@@ -26,6 +27,13 @@ def environment(programs, collectives):
     return {**newer, **SHARES_A_GPU}
 
 
+def preloaded_version(programs):
+    """The version of the NCCL that is put before PyTorch's own: `communication` in the measurement is what PyTorch was compiled with."""
+    found = ctypes.c_int()
+    ctypes.CDLL(str(programs.newer_nccl)).ncclGetVersion(ctypes.byref(found))
+    return f"{found.value // 10000}.{found.value // 100 % 100}.{found.value % 100}"
+
+
 def trained(programs, workload, out, collectives, options, timeout):
     """A row: what rank 0 measured. Both ranks end when one has failed or the time is over."""
     processes = []
@@ -45,7 +53,9 @@ def trained(programs, workload, out, collectives, options, timeout):
     if any(process.returncode for process in processes):
         raise RuntimeError((f"took longer than {timeout} s: " if late else "") + said[-900:].strip())
     measured = json.loads((pathlib.Path(out) / "measurement.json").read_text(encoding="utf-8"))
-    return {"ranks": 2, "as": "processes", "collectives": collectives, "measurement": measured}
+    preloaded = "LD_PRELOAD" in environment(programs, collectives)
+    return {"ranks": 2, "as": "processes", "collectives": collectives,
+            **({"nccl_preloaded": preloaded_version(programs)} if preloaded else {}), "measurement": measured}
 
 
 def main():
@@ -62,11 +72,12 @@ def main():
             programs.run(programs.ddpsim, "import", WORKLOADS[name], "-o", workload, timeout=20)
         steps = ["--iterations", "2"] if given.rehearse or part.probe else ["--iterations", "7"]
         where = [] if given.rehearse else ["--gpu"]
-        options = ["--caps", "25" if part.probe else CAPS, "--collectives", collectives, *steps, *where]
+        options = ["--caps", "25" if part.probe or given.rehearse else CAPS, "--collectives", collectives, *steps, *where]
         row = trained(programs, workload, folder / f"{name}-{collectives}", collectives, options, timeout=min(45, part.left() - 1))
         return {"workload": WORKLOADS[name], **row}
 
-    for name in ("resnet50",) if part.probe else ("resnet50", "bert-large"):
+    # A rehearsal's workload is a tiny one under every name.
+    for name in ("resnet50",) if part.probe or given.rehearse else ("resnet50", "bert-large"):
         worked = len(part.document["rows"])
         if not given.rehearse:
             part.measure(f"{name} nccl", lambda: measured(name, "nccl"))  # noqa: B023

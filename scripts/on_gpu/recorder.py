@@ -88,8 +88,8 @@ def main():
     folder = pathlib.Path(given.out).with_suffix("")
     folder.mkdir(parents=True, exist_ok=True)
     programs = Programs(given.programs)
-    by_name = {model.name: model for model in models.REHEARSED}
-    names = ("perceptron", *RECORDED) if given.rehearse else RECORDED
+    by_name = {model.name: model for model in (models.REHEARSED if given.rehearse else models.MODELS)}
+    names = ("perceptron", *(name for name in ("gpt2",) if name in by_name)) if given.rehearse else RECORDED
     for name in names[:1] if part.probe else names:
         part.measure(name, lambda: recorded(torch, programs, by_name[name], device, folder, given.rehearse))  # noqa: B023
         command.forget(torch, device)

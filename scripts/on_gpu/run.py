@@ -20,8 +20,10 @@ import tarfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-# Most valuable first; seconds of the probe, of the whole, and of a rehearsal.
-PARTS = {"reducer": (30, 120, 25), "ddp": (20, 40, 20), "estimates": (30, 200, 15), "recorder": (20, 40, 15), "copies": (15, 20, 10)}
+# Most valuable first; seconds of the probe, of the whole, and of a rehearsal, which leaves half of its minute free.
+PARTS = {"reducer": (30, 120, 20), "ddp": (20, 40, 25), "estimates": (30, 200, 25), "recorder": (20, 40, 25), "copies": (15, 20, 20)}
+SECONDS, REHEARSAL_SECONDS = 510, 60
+INCOMPLETE = 4  # exit code of a rehearsal that did not run everything
 ARCHIVE_BYTES = 16 << 20
 FILE_BYTES = 3 << 20  # a larger one stays behind and is named
 
@@ -36,13 +38,14 @@ def ended(process):
 
 
 def run_part(name, seconds, out, options):
-    """Starts the part until it says that it is complete, its time is over, or it got no further."""
+    """Starts the part until it says that it is complete, its time is over, or it got no further twice in a row."""
     document = out / f"{name}.json"
     ends = time.monotonic() + seconds
-    begun_before = -1
+    begun_before, in_vain = -1, 0
     while (left := ends - time.monotonic()) > 2:
         begun = len(json.loads(document.read_text(encoding="utf-8"))["begun"]) if document.exists() else 0
-        if begun == begun_before:
+        in_vain = in_vain + 1 if begun == begun_before else 0
+        if in_vain == 2:
             return  # it fails before any item
         begun_before = begun
         process = subprocess.Popen([sys.executable, "-B", HERE / f"{name}.py", "--out", document, "--seconds", f"{left - 1:.0f}", *options],
@@ -78,11 +81,14 @@ def pack(out):
     beside.replace(out / "measured.tar.xz")
 
 
-def summary(out):
-    for name in PARTS:
+def summary(out, names):
+    """Prints what each part has. Whether all of them measured everything."""
+    whole = True
+    for name in names:
         path = out / f"{name}.json"
         if not path.exists():
             print(f"{name:10} nothing")
+            whole = False
             continue
         document = json.loads(path.read_text(encoding="utf-8"))
         problems = [f"{problem['item']}: {problem['what'][:300]}" for problem in document["problems"]]
@@ -90,6 +96,8 @@ def summary(out):
               + ("" if document["complete"] else "; ended before it was complete"))
         for problem in problems:
             print(f"           {problem}")
+        whole = whole and document["complete"] and bool(document["rows"]) and not problems
+    return whole
 
 
 def main():
@@ -97,7 +105,8 @@ def main():
     parser.add_argument("-o", "--output", type=pathlib.Path, required=True, metavar="FOLDER")
     parser.add_argument("--programs", default="", metavar="FOLDER", help="what --pack made")
     parser.add_argument("--only", default=",".join(PARTS), metavar="PART,…", help="these parts alone")
-    parser.add_argument("--seconds", type=float, default=510, help="of everything, the probe included (default: 510)")
+    parser.add_argument("--seconds", type=float,
+                        help=f"of everything, the probe included (default: {SECONDS}); of a rehearsal {REHEARSAL_SECONDS}, and more give each part more")
     parser.add_argument("--probe", action="store_true", help="one step of every part, no more")
     parser.add_argument("--no-probe", action="store_true", help="without it")
     parser.add_argument("--rehearse", action="store_true", help="tiny sizes, without a GPU")
@@ -106,7 +115,9 @@ def main():
     if unknown:
         parser.error(f"--only: {', '.join(sorted(unknown))}: the parts are {', '.join(PARTS)}")
     names = [name for name in PARTS if name in given.only.split(",")]
+    given.seconds = given.seconds or (REHEARSAL_SECONDS if given.rehearse else SECONDS)
     ends = time.monotonic() + given.seconds
+    scale = given.seconds / REHEARSAL_SECONDS if given.rehearse else 1
     options = ["--programs", given.programs, *(["--rehearse"] if given.rehearse else [])]
     stages = [("probe", 0, ["--probe"])] if not given.no_probe and not given.rehearse else []
     if not given.probe:
@@ -115,12 +126,13 @@ def main():
         out = given.output / stage
         out.mkdir(parents=True, exist_ok=True)
         for name in names:
-            seconds = min(PARTS[name][column], ends - time.monotonic())
+            seconds = min(PARTS[name][column] * scale, ends - time.monotonic())
             if seconds > 3:
                 run_part(name, seconds, out, [*options, *more])
             pack(out)
         print(f"-- {stage}", flush=True)
-        summary(out)
+        if not summary(out, names) and given.rehearse:
+            return INCOMPLETE
     return 0
 
 

@@ -1,0 +1,167 @@
+"""scripts/on_gpu.sh, rehearsed: PyTorch on the CPU, our program on the simulated GPU, each part killed at some moment, and what travels in a
+root folder of its own."""
+
+import json
+import os
+import pathlib
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(os.environ["DDPSIM_SOURCE"])
+sys.path.insert(0, str(ROOT / "tests/cli"))
+
+from torch_python import pythons_with_torch  # noqa: E402
+
+PARTS = ("reducer", "ddp", "estimates", "recorder", "copies")
+LIBRARIES = os.environ["SIMULATED_GPU_LIBRARIES"]
+PROGRAMS = {"ddpsim": os.environ["DDPSIM_BIN"], "ddpsim-real": os.environ["DDPSIM_REAL_BIN"]}
+SECONDS = 240  # four times what a rehearsal takes of a machine that has nothing else to do
+SEED = 38
+
+
+def python_with_today():
+    """The newest PyTorch here from 2.6 on, whose fully_shard and replicate the script trains with."""
+    known = {tuple(map(int, version.split("."))): python for version, python in pythons_with_torch().items()}
+    newest = max(known, default=(0, 0))
+    return known[newest] if newest >= (2, 6) else None
+
+
+PYTHON = python_with_today()
+
+
+@unittest.skipIf(PYTHON is None, "no python3 here has PyTorch 2.6 or newer (scripts/setup.sh --torch)")
+class Rehearsed(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.travels = self.folder / "travels"
+        (self.travels / "bin").mkdir(parents=True)
+        for name, program in PROGRAMS.items():
+            (self.travels / "bin" / name).symlink_to(pathlib.Path(program).resolve())
+
+    def start(self, *options):
+        environment = {**os.environ, "DDPSIM_TORCH_PYTHON": PYTHON, "DDPSIM_ON_GPU": str(self.travels), "DDPSIM_REHEARSED": str(self.folder / "out"),
+                       "GLOO_SOCKET_IFNAME": "lo"}
+        process = subprocess.Popen([ROOT / "scripts/on_gpu.sh", "--rehearse", "--seconds", str(SECONDS), *options], env=environment, text=True,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.addCleanup(process.kill)
+        return process
+
+    def document(self, part):
+        return json.loads((self.folder / "out/whole" / f"{part}.json").read_text(encoding="utf-8"))
+
+    def test_every_part_leaves_rows_and_none_has_a_problem(self):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        said = self.start()
+        out, _ = said.communicate(timeout=SECONDS + 30)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        print(f"a rehearsal takes {after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime:.0f} s of processor time", file=sys.stderr)
+        self.assertEqual(said.returncode, 0, out)
+        for part in PARTS:
+            document = self.document(part)
+            self.assertTrue(document["rows"], part)
+            self.assertTrue(document["complete"], part)
+            self.assertTrue(document["rehearsed"])
+            self.assertEqual(document["problems"], [])
+        self.assertEqual({row["as"] for row in self.document("reducer")["rows"]}, {"threads", "processes", "one rank"})
+        with tarfile.open(self.folder / "out/whole/measured.tar.xz") as archive:
+            self.assertLessEqual({f"{part}.json" for part in PARTS}, set(archive.getnames()))
+
+    def test_a_part_killed_at_any_moment_costs_its_item_alone(self):
+        draw = random.Random(SEED)
+        delays = {part: draw.uniform(0, 3) for part in PARTS}
+        process = self.start()
+        killed = {}
+        ends = time.monotonic() + SECONDS + 30
+        while process.poll() is None and time.monotonic() < ends:
+            for part, pid in self.parts_of(process.pid):
+                if part not in killed:
+                    time.sleep(delays[part])
+                    self.end(pid)
+                    killed[part] = pid
+            time.sleep(0.02)
+        out, _ = process.communicate(timeout=10)
+        self.assertIn(process.returncode, (0, 4), out)  # 0: each was killed before it had begun anything
+        self.assertEqual(set(killed), set(PARTS))
+        for part in PARTS:
+            document = self.document(part)
+            measured = {row["item"] for row in document["rows"]}
+            failed = {problem["item"] for problem in document["problems"]}
+            with self.subTest(part=part, delay=delays[part]):
+                self.assertLessEqual(len(failed), 1, document["problems"])
+                self.assertEqual(measured | failed, set(document["begun"]))
+                self.assertTrue(document["complete"])
+                self.assertTrue(measured or part == "ddp")  # which has one item
+        with tarfile.open(self.folder / "out/whole/measured.tar.xz") as archive:
+            self.assertLessEqual({f"{part}.json" for part in PARTS}, set(archive.getnames()))
+
+    @staticmethod
+    def parts_of(parent):
+        """(part, process) of the parts that run under the script, whose process becomes run.py's."""
+        try:
+            children = pathlib.Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+        except OSError:
+            return
+        for pid in children:
+            try:
+                words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
+            except OSError:
+                continue
+            for part in PARTS:
+                if any(word.endswith(f"scripts/on_gpu/{part}.py") for word in words):
+                    yield part, int(pid)
+
+    @staticmethod
+    def end(pid):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass  # it had ended by itself
+
+    def test_what_travels_runs_in_a_root_folder_with_nothing_else_of_ours(self):
+        if os.geteuid() != 0 or not shutil.which("unshare"):
+            self.skipTest("a root folder of its own needs root and unshare")
+        root = self.folder / "root"
+        environment = pathlib.Path(PYTHON).parents[1].resolve()
+        base = subprocess.run([PYTHON, "-c", "import sys; print(sys.base_prefix)"], capture_output=True, text=True, check=True).stdout.strip()
+        bound = ["/usr", "/lib", "/lib64", "/bin", "/sbin", "/etc", "/dev", "/proc", str(environment), base]
+        bound = [place for place in bound if pathlib.Path(place).exists() and not place.startswith("/usr/")]
+        for place in [*bound, "/tmp", "/checkout", "/travels", "/simulated"]:
+            (root / place.lstrip("/")).mkdir(parents=True)
+        for name in ("scripts", "real", "traces/recorder"):  # what the checkout brings
+            shutil.copytree(ROOT / name, root / "checkout" / name)
+        shutil.copytree(LIBRARIES, root / "simulated", dirs_exist_ok=True, symlinks=True)  # one library under three names
+        subprocess.run([ROOT / "scripts/on_gpu.sh", "--collect", *PROGRAMS.values()], env={**os.environ, "DDPSIM_ON_GPU": str(root / "travels")},
+                       check=True)
+        mounts = " && ".join(f"mount --rbind {place} {root}{place}" for place in bound)
+        # What the loader finds is what travels, the simulated GPU, or the C library.
+        inside = ("LD_LIBRARY_PATH=/simulated:/travels/lib ldd /travels/bin/ddpsim /travels/bin/ddpsim-real; "
+                  f"cd /checkout && SIMULATED_GPU_LIBRARIES=/simulated DDPSIM_ON_GPU=/travels DDPSIM_REHEARSED=/tmp/out "
+                  f"DDPSIM_TORCH_PYTHON={environment}/bin/python "
+                  f"scripts/on_gpu.sh --rehearse --seconds {SECONDS} --only reducer,copies")
+        run = subprocess.run(["unshare", "--mount", "sh", "-c", f'{mounts} && exec chroot {root} bash -c "{inside}"'], capture_output=True, text=True,
+                             timeout=SECONDS + 30, check=False)
+        if "unshare" in run.stderr or "mount" in run.stderr:
+            self.skipTest(f"a root folder of its own is refused here: {run.stderr.strip()[-200:]}")
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        for line in run.stdout.splitlines():
+            name, arrow, place = line.strip().partition(" => ")
+            if arrow and not name.startswith(("libc.", "libm.", "libdl.", "librt.", "libpthread.")):
+                self.assertTrue(place.startswith(("/travels/lib/", "/simulated/")), line)
+        self.assertIn("libcudart", run.stdout)
+        for part in ("reducer", "copies"):
+            document = json.loads((root / "tmp/out/whole" / f"{part}.json").read_text(encoding="utf-8"))
+            self.assertTrue(document["rows"] and not document["problems"])
+
+
+if __name__ == "__main__":
+    unittest.main()
