@@ -7,7 +7,8 @@
 FOLDER is the folder given to `on_gpu.sh -o`, its subfolder `whole`, or what an archive of either holds. Documents that are named are
 taken as they are. Inputs are taken in order, behind what is kept already: rows of a later run replace an earlier one's of the same
 item, and a problem goes away when a later run measured its item. The last reducer sweep before a time limit has no row but its
-configurations so far lie in a file of its own: they are taken with the key `partial`.
+configurations so far lie in a file of its own: they are taken with the key `partial`. Workloads that the recorder wrote lie in
+CARD/recorded afterwards: real steps that ddpsim reads.
 
 What is bulk stays behind (each iteration's time, spreads of single buckets, which parameters they hold), and so do hosts, paths and
 addresses. Rehearsals, probes and documents made without a GPU are refused. The format: docs/formats.md."""
@@ -92,6 +93,14 @@ def unfinished_sweeps(document, beside):
         if measurement["configurations"]:
             yield {"item": item, "workload": workload, "ranks": ranks, "as": "one rank" if ranks == 1 else "threads" if threads else "processes",
                    "partial": True, "measurement": measurement}
+
+
+def recorded_workloads(document, beside):
+    """File and text of each workload that the recorder wrote for a row."""
+    for row in document["rows"] if document["part"] == "recorder" else ():
+        path = beside / f"{row['model']}.json"
+        if path.exists():
+            yield path.name, path.read_text(encoding="utf-8")
 
 
 def read(path):
@@ -195,7 +204,7 @@ def main():
     parser.add_argument("--into", type=pathlib.Path, default=KEPT, metavar="FOLDER", help="default: tests/lab/measured/gpu")
     parser.add_argument("--note", action="append", default=[], metavar="PART=TEXT", help="a sentence that the part's document shall hold")
     given = parser.parse_args()
-    kept = {}
+    kept, workloads = {}, {}
     try:
         with tempfile.TemporaryDirectory() as unpacked:
             for path in inputs(given.inputs, pathlib.Path(unpacked)):
@@ -206,6 +215,8 @@ def main():
                 if target not in kept:
                     kept[target] = read(target) if target.exists() else None
                 kept[target] = added(kept[target], document, path)
+                workloads |= {target.parent / "recorded" / name: text
+                              for name, text in recorded_workloads(document, path.with_suffix(""))}
         for note in given.note:
             part, _, text = note.partition("=")
             noted = [document for target, document in kept.items() if target.stem == part]
@@ -216,11 +227,12 @@ def main():
     except Refused as refused:
         print(f"keep: {refused}", file=sys.stderr)
         return 3
-    for target, document in kept.items():
+    for target, text in {**{target: text_of(document) for target, document in kept.items()}, **workloads}.items():
         target.parent.mkdir(parents=True, exist_ok=True)
         beside = target.with_name(f".{target.name}")
-        beside.write_text(text_of(document), encoding="utf-8")
+        beside.write_text(text, encoding="utf-8")
         beside.replace(target)
+    for target, document in kept.items():
         print(f"keep: {target}: {len(document['rows'])} rows, {len(document['problems'])} problems, {target.stat().st_size / 1000:.0f} kB")
     return 0
 

@@ -95,6 +95,14 @@ class Keep(unittest.TestCase):
         self.keep(self.folder / "measured.tar.xz")
         self.assertEqual(self.kept(), by_folder)
 
+    def test_workloads_that_the_recorder_wrote_are_kept_beside_its_document(self):
+        recorder = self.left("a/recorder.json", begun=["small"], rows=[{"item": "small", "model": "small"}])
+        (self.folder / "a/recorder").mkdir()
+        for name in ("small", "small-profiled"):
+            (self.folder / f"a/recorder/{name}.json").write_text(f'{{"name": "{name}"}}')
+        self.keep(recorder)
+        self.assertEqual([path.name for path in (self.folder / "kept/nvidia-h200/recorded").iterdir()], ["small.json"])
+
     def test_bulk_hosts_paths_and_addresses_stay_behind(self):
         self.keep(self.left("a/reducer.json", begun=["a sweep", "late"], rows=[{"item": "a sweep", "ranks": 2, "as": "threads", "measurement": sweep(25)}],
                             problems=[{"item": "late", "what": "took longer\n#0  0x00007f3a5dd108d7 in wait4 () from /lib/libc.so.6"}]))
@@ -169,6 +177,14 @@ class Kept(unittest.TestCase):
                 self.assertEqual(re.findall(r"(?<![\w.])/\w+/\w+|0x[0-9a-f]{4,}|\d+\.\d+\.\d+\.\d+", text), [])
                 self.assertEqual(keep.text_of(found), text)  # a row a line
                 self.assertLess(len(text), 200_000)
+
+    def test_recorded_workloads_are_simulated(self):
+        paths = sorted(KEPT.glob("*/recorded/*.json"))
+        self.assertTrue(paths)
+        for path in paths:
+            with self.subTest(path=path.relative_to(KEPT)):
+                run = subprocess.run([BINARY, "simulate", path, "h200", "--json"], capture_output=True, text=True, check=False)
+                self.assertEqual(run.returncode, 0, run.stderr)
 
     def test_tables_are_made_of_them(self):
         run = subprocess.run([sys.executable, "-B", ROOT / "tests/accuracy/gpu_tables.py", "--ddpsim", BINARY], capture_output=True, text=True, check=False)
