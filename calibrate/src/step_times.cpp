@@ -218,7 +218,8 @@ bool StepTimesReader::read_log() {
   if (means_alone &&
       (found.keys.empty() || text_.find("\"log_history\"") != std::string_view::npos))
     return false;
-  if (!means_alone) std::ranges::replace(found.keys, std::string(kMean), std::string());
+  if (!means_alone)
+    std::replace(found.keys.begin(), found.keys.end(), std::string(kMean), std::string());
   const std::size_t chosen = chosen_key(found.keys);
   const std::string& key = found.keys[chosen];
   for (const LoggedStep& one : found.steps) {

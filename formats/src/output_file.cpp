@@ -42,22 +42,38 @@ int descriptor_named(const fs::path& path) {
   return -1;
 }
 
+void require_regular_place(const fs::path& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) return;
+  throw std::runtime_error(fmt::format(
+      "cannot write {}: {} stands in its place. Remove it, or name another folder", path.string(),
+      S_ISLNK(status.st_mode)   ? "a symbolic link"
+      : S_ISDIR(status.st_mode) ? "a folder"
+                                : "a device or a pipe"));
+}
+
 void OutputFile::fail(int reason) const {
   throw std::runtime_error(
       fmt::format("cannot write {}: {}", shown_.string(),
                   std::generic_category().message(reason == 0 ? EIO : reason)));
 }
 
-OutputFile::OutputFile(fs::path path) : shown_(std::move(path)) {
-  if (const int named = descriptor_named(shown_); named >= 0) {
-    file_ = ::dup(named);
+OutputFile::OutputFile(fs::path path, Named named) : shown_(std::move(path)) {
+  if (named == Named::folder) {
+    require_regular_place(shown_);
+    target_ = shown_;
+  } else if (const int descriptor = descriptor_named(shown_); descriptor >= 0) {
+    file_ = ::dup(descriptor);
     if (file_ < 0) fail(errno);
     return;
+  } else {
+    target_ = behind_links(shown_);
   }
-  target_ = behind_links(shown_);
   struct stat status {};
-  const bool there = ::stat(target_.c_str(), &status) == 0;
+  const bool there = (named == Named::folder ? ::lstat(target_.c_str(), &status)
+                                             : ::stat(target_.c_str(), &status)) == 0;
   if (there && S_ISDIR(status.st_mode)) fail(EISDIR);
+  if (there && S_ISLNK(status.st_mode)) fail(ELOOP);
   if (there && !S_ISREG(status.st_mode)) {
     file_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
     if (file_ < 0) fail(errno);
@@ -113,6 +129,12 @@ void OutputFile::finish() {
   if (beside_.empty()) return;
   if (::rename(beside_.c_str(), target_.c_str()) != 0) fail(errno);
   beside_.clear();
+}
+
+void write_into_folder(const fs::path& folder, const std::string& name, std::string_view content) {
+  OutputFile file(folder / name, Named::folder);
+  file.write(content);
+  file.finish();
 }
 
 }  // namespace ddpsim

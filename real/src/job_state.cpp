@@ -59,9 +59,16 @@ JobState::Admission JobState::admit(const Message& hello) {
 }
 
 std::string JobState::who_came() const {
+  constexpr std::size_t kNamed = 16;
+  const std::size_t absent = static_cast<std::size_t>(ranks_) - arrived_.size();
   std::string missing;
-  for (int rank = 0; rank < ranks_; ++rank)
-    if (!arrived_.contains(rank)) missing += (missing.empty() ? "" : ", ") + std::to_string(rank);
+  std::size_t named = 0;
+  for (int rank = 0; rank < ranks_ && named < kNamed; ++rank) {
+    if (arrived_.contains(rank)) continue;
+    missing += (missing.empty() ? "" : ", ") + std::to_string(rank);
+    ++named;
+  }
+  if (absent > named) missing += fmt::format(" and {} more", absent - named);
   std::string text =
       fmt::format("{} of {} ranks were there; missing: {}", arrived_.size(), ranks_, missing);
   if (with_another_token_ > 0)

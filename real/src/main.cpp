@@ -1,21 +1,26 @@
 // ddpsim-real: the real bucketed reducer over a sweep of bucket caps.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <exception>
 #include <filesystem>
 #include <optional>
 #include <span>
 #include <sstream>
+#include <stdexcept>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "backends.hpp"
 #include "communicator.hpp"
 #include "ddp_arguments.hpp"
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/output_file.hpp"
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
@@ -215,9 +220,29 @@ void require_possible(const Sweep& sweep) {
         backend_refuses(sweep.backend, sweep.workload, configuration.options);
     if (!problem.empty()) throw UsageError(problem);
   }
-  require_own_outputs(outputs_of(sweep));
-  if (std::filesystem::exists(sweep.output) && !std::filesystem::is_directory(sweep.output))
+  const std::vector<NamedOutput> outputs = outputs_of(sweep);
+  require_own_outputs(outputs);
+  for (const NamedOutput& output : outputs) require_regular_place(output.file);
+  std::error_code error;
+  const std::filesystem::file_status folder = std::filesystem::status(sweep.output, error);
+  if (std::filesystem::exists(folder) && !std::filesystem::is_directory(folder))
     throw UsageError(fmt::format("-o: {} is a file; name a folder", sweep.output.string()));
+  if (!std::filesystem::exists(folder) &&
+      std::filesystem::is_symlink(std::filesystem::symlink_status(sweep.output, error)))
+    throw UsageError(fmt::format("-o: {} is a symbolic link that leads to no folder; name a folder",
+                                 sweep.output.string()));
+}
+
+/// The folder of results. Whether files can be made in it is known before a sweep of hours ends.
+void make_folder(const std::string& folder) {
+  if (folder.empty()) return;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!error && access(folder.c_str(), W_OK | X_OK) != 0)
+    error = std::error_code(errno, std::generic_category());
+  if (error)
+    throw std::runtime_error(fmt::format("-o: cannot write into the folder {}: {}. Name another",
+                                         folder, error.message()));
 }
 
 Sweep sweep_of(const Arguments& arguments, std::string command) {
@@ -246,16 +271,13 @@ std::string one_line(const char* what) {
 /// The ranks of this process; where processes are to be started here it returns in each of them.
 /// The folder is made once nothing is known to stand in the way.
 std::vector<World> join(const Arguments& arguments) {
-  const auto make_folder = [&] {
-    if (!arguments.output.empty()) std::filesystem::create_directories(arguments.output);
-  };
   const std::optional<World> started = arguments.ranks ? std::nullopt : world_from_environment();
   const int each = arguments.ranks_per_process;
   if (started) {
     std::vector<World> ranks = ranks_of_process(*started, each);
     require_machine(arguments.backend, ranks.back());
     if (started->rank == 0) {
-      make_folder();
+      make_folder(arguments.output);
       const World& first = ranks.front();
       StoreServer::serve_apart(listen_on(first.host, first.port), first.ranks,
                                std::chrono::seconds(arguments.timeout_s), first.token);
@@ -268,7 +290,7 @@ std::vector<World> join(const Arguments& arguments) {
     throw UsageError(
         fmt::format("--ranks-per-process: {} ranks are no multiple of {}", ranks, each));
   check_apart([&] { require_machine(arguments.backend, {.local_rank = ranks - 1}); });
-  make_folder();
+  make_folder(arguments.output);
   return ranks_of_process(fork_processes(ranks / each, each), each);
 }
 
@@ -341,7 +363,8 @@ int run(const Arguments& arguments, std::string command) {
     say_failed(ranks.front(), ranks.front().rank, JobMessage::Cause::lost, lost.what());
     return kFailure;
   } catch (const std::exception& error) {
-    say_failed(ranks.front(), ranks.front().rank, JobMessage::Cause::own, error.what());
+    say_failed(ranks.front(), ranks.front().rank, JobMessage::Cause::own,
+               what_failed(error).c_str());
     return kFailure;
   }
 }

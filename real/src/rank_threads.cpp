@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "store.hpp"
+#include "what_failed.hpp"
 
 namespace ddpsim {
 namespace {
@@ -41,7 +42,7 @@ struct SweepOfThreads {
       cause = JobMessage::Cause::lost;
       reason = lost.what();
     } catch (const std::exception& error) {
-      reason = error.what();
+      reason = what_failed(error);
     } catch (...) {
     }
     const std::scoped_lock lock(mutex);

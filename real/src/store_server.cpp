@@ -147,7 +147,11 @@ class StoreServer::Loop {
     if (poll(polled_.data(), polled_.size(), milliseconds_until(due)) <= 0) return;
 
     std::array<char, 1> byte{};
-    if (polled_[0].revents != 0 && read(wake_[0], byte.data(), byte.size()) == 0) lose_parent();
+    if (polled_[0].revents != 0) {
+      const ssize_t count = read(wake_[0], byte.data(), byte.size());
+      rank_0_speaks_ = rank_0_speaks_ || count > 0;
+      if (count == 0) lose_parent();
+    }
     std::size_t place = 1;
     for (Connection& one : connections_) {
       if (polled_[place++].revents == 0 || one.gone) continue;
@@ -212,6 +216,7 @@ class StoreServer::Loop {
   /// Rank 0, whether it has greeted or not.
   void lose_parent() {
     close(std::exchange(wake_[0], -1));
+    if (!rank_0_left_ && rank_0_speaks_) job_.end_as_told("rank 0 is gone");
     if (!rank_0_left_) job_.end("rank 0 is gone");
     rank_0_gone_ = std::chrono::steady_clock::now();
     if (job_.everyone_is_here()) close_all(std::exchange(listening_, {}));  // the next job's port
@@ -310,6 +315,7 @@ class StoreServer::Loop {
   std::array<int, 2> wake_{};
   bool apart_ = false;  ///< in a process of its own
   bool rank_0_left_ = false;
+  bool rank_0_speaks_ = false;  ///< it ends in order, and says itself why
   Moment rank_0_gone_;
   bool said_ = false;
   std::atomic<bool> closing_ = false;

@@ -12,7 +12,7 @@
 
 #include "backends.hpp"
 #include "communicator.hpp"
-#include "ddpsim/formats/files.hpp"
+#include "ddpsim/formats/output_file.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "ddpsim/traces/workload_file.hpp"
@@ -210,15 +210,16 @@ class RankOfSweep {
       bytes += (bytes.empty() ? "" : " ") + std::to_string(bucket.bytes.count());
     timeline.provenance.emplace_back("bucket_bytes", bytes);
     measured.timeline = timeline_name(measured.name);
-    write_file(sweep_.output / measured.timeline, timeline_json(timeline));
+    write_into_folder(sweep_.output, measured.timeline, timeline_json(timeline));
   }
 
   void write_summary() const {
     if (world_.rank != 0 || sweep_.output.empty()) return;
-    write_file(sweep_.output / "measurement.json", measurement_json(measurement_));
-    write_file(sweep_.output / "measurement.csv", measurement_csv(measurement_));
+    write_into_folder(sweep_.output, "measurement.json", measurement_json(measurement_));
+    write_into_folder(sweep_.output, "measurement.csv", measurement_csv(measurement_));
     if (!measurement_.all_reduces.empty())
-      write_file(sweep_.output / "all_reduce.txt", measurement_log(measurement_, hosts_, device()));
+      write_into_folder(sweep_.output, "all_reduce.txt",
+                        measurement_log(measurement_, hosts_, device()));
   }
 
   /// One for the whole sweep.

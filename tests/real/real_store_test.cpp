@@ -8,6 +8,7 @@
 #include <optional>
 #include <thread>
 
+#include "job_state.hpp"
 #include "store.hpp"
 
 using namespace ddpsim;
@@ -76,6 +77,13 @@ TEST_CASE("real store: a rank that never arrives is named to the others within t
   auto two = meeting.arrives(greeting(2, 3));
   CHECK(one.get() == "after 1 s 2 of 3 ranks were there; missing: 1");
   CHECK(two.get() == "after 1 s 2 of 3 ranks were there; missing: 1");
+}
+
+TEST_CASE("real store: of thousands of missing ranks a few are named") {
+  const JobState job(65'536, "");
+  CHECK(job.who_came() ==
+        "0 of 65536 ranks were there; missing: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, "
+        "15 and 65520 more");
 }
 
 TEST_CASE(

@@ -340,10 +340,80 @@ class Real(unittest.TestCase):
                                   ({"RANK": 2, "WORLD_SIZE": 2}, "RANK=2 does not fit WORLD_SIZE=2"),
                                   ({"RANK": "one", "WORLD_SIZE": 2}, "RANK=one is not a number"),
                                   ({"RANK": 0, "WORLD_SIZE": 1, "MASTER_PORT": 70000}, "is no port"),
+                                  ({"RANK": 0, "WORLD_SIZE": 2**31 - 1}, "more than the 65536 ranks"),
+                                  ({"RANK": 0, "WORLD_SIZE": 1, "LOCAL_RANK": 2**31 - 1}, "LOCAL_RANK=2147483647 is out of range"),
                                   ({"RANK": 0, "WORLD_SIZE": 1, "DDPSIM_JOB_TOKEN": 129 * "x"}, "the most it may have is 128")):
             code, _, err = self.finish(self.start(variables=variables))
             self.assertEqual(code, 1)
             self.assertIn(reason, err)
+        code, _, err = self.finish(self.start("--ranks-per-process", 1024, variables={"RANK": 0, "WORLD_SIZE": 4096}))
+        self.assertEqual((code, len(err.splitlines())), (1, 1), err)
+        self.assertIn("4096 processes of 1024 ranks each are more than the 65536 ranks", err)
+
+    def test_a_rank_0_that_cannot_reach_itself_says_so_once(self):
+        """Linux lets a program listen at a broadcast address, to which nobody can connect."""
+        code, _, err = self.finish(self.start("--timeout", 1, variables={
+            "RANK": 0, "WORLD_SIZE": 1, "MASTER_ADDR": "255.255.255.255", "MASTER_PORT": free_port()}))
+        self.assertEqual((code, len(err.splitlines())), (1, 1), err)
+        self.assertIn("255.255.255.255", err)
+
+    def test_a_workload_for_which_no_machine_has_memory_says_so(self):
+        huge = workload()
+        huge["parameters"][1]["shape"] = [10**17]
+        self.workload.write_text(json.dumps(huge), encoding="utf-8")
+        for arguments in (["--ranks", 2], ["--ranks-per-process", 2]):
+            code, _, err = self.finish(self.start(*arguments, "--iterations", 1))
+            self.assertEqual((code, len(err.splitlines())), (1, 1), err)
+            self.assertIn("memory ran out", err)
+
+    def test_only_regular_files_are_replaced_in_the_folder_of_results(self):
+        secret = self.folder / "secret"
+        secret.write_text("kept", encoding="utf-8")
+        plants = (lambda place: place.symlink_to(secret), lambda place: place.symlink_to(self.folder / "absent"),
+                  lambda place: place.symlink_to("/dev/null"), os.mkfifo, pathlib.Path.mkdir)
+        for name in ("measurement.json", "measurement.csv", "all_reduce.txt", "default.timeline.json"):
+            for number, plant in enumerate(plants):
+                with self.subTest(name=name, plant=number):
+                    out = self.folder / f"{name}-{number}"
+                    out.mkdir()
+                    plant(out / name)
+                    code, _, err = self.finish(self.start("--ranks", 1, "--iterations", 1, "-o", out))
+                    self.assertEqual((code, len(err.splitlines())), (1, 1), err)
+                    self.assertIn(f"{name}: a", err)
+                    self.assertEqual(os.listdir(out), [name])
+        self.assertEqual(secret.read_text(encoding="utf-8"), "kept")
+        self.assertFalse((self.folder / "absent").exists())
+
+    def test_a_link_planted_while_the_job_runs_is_not_followed(self):
+        self.slow()
+        out = self.folder / "out"
+        process = self.start("--ranks", 2, "--caps", "0.01,25", "--iterations", 2, "-o", out)
+        deadline = time.time() + 30
+        while not (out / "measurement.csv").exists() and time.time() < deadline:
+            time.sleep(0.01)
+        (out / "cap25.timeline.json").symlink_to(self.folder / "absent")
+        code, _, err = self.finish(process)
+        self.assertEqual((code, len(err.splitlines())), (1, 1), err)
+        self.assertIn("a symbolic link stands in its place", err)
+        self.assertFalse((self.folder / "absent").exists())
+
+    def test_a_folder_of_results_that_cannot_be_is_told_in_one_sentence(self):
+        (self.folder / "file").write_text("kept", encoding="utf-8")
+        (self.folder / "dangling").symlink_to("nothing")
+        (self.folder / "loop").symlink_to("loop")
+        for place, expected, reason in (("dangling", 2, "leads to no folder"), ("loop", 2, "leads to no folder"),
+                                        ("file/below", 1, "Not a directory"), (256 * "n", 1, "File name too long")):
+            code, _, err = self.finish(self.start("--ranks", 1, "--iterations", 1, "-o", place))
+            self.assertEqual((code, len(err.splitlines())), (expected, 1), err)
+            self.assertIn(reason, err)
+            self.assertNotIn("filesystem error", err)
+        self.assertFalse((self.folder / "nothing").exists())
+
+    @unittest.skipIf(os.geteuid() == 0, "root may write into every folder")
+    def test_a_folder_that_is_not_the_users_is_told_before_anything_is_measured(self):
+        code, _, err = self.finish(self.start("--ranks", 1, "--iterations", 100_000, "-o", "/"))
+        self.assertEqual((code, len(err.splitlines())), (1, 1), err)
+        self.assertIn("cannot write into the folder /", err)
 
 
 class Usage(unittest.TestCase):

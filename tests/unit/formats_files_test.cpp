@@ -1,6 +1,7 @@
 #include "ddpsim/formats/files.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/number.hpp"
+#include "ddpsim/formats/output_file.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
 #include "trace_files.hpp"
@@ -70,6 +72,30 @@ TEST_CASE("files: writing through a symbolic link keeps the link") {
   write_file(scratch.path() / "link", "new");
   CHECK(fs::is_symlink(scratch.path() / "link"));
   CHECK(read_file(scratch.path() / "real", 9) == "new");
+}
+
+TEST_CASE("files: in a folder that the user named only regular files are replaced") {
+  const TemporaryFolder scratch;
+  const fs::path folder = scratch.path() / "folder";
+  fs::create_directory(folder);
+  write_into_folder(folder, "f", "first");
+  write_into_folder(folder, "f", "second");
+  CHECK(read_file(folder / "f", 9) == "second");
+
+  write_file(scratch.path() / "secret", "kept");
+  fs::create_symlink("../secret", folder / "link");
+  fs::create_symlink("../absent", folder / "dangling");
+  fs::create_symlink("/dev/null", folder / "device");
+  fs::create_directory(folder / "inner");
+  REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  for (const char* name : {"link", "dangling", "device", "inner", "pipe"}) {
+    CHECK_THROWS_AS(require_regular_place(folder / name), std::runtime_error);
+    CHECK_THROWS_AS(write_into_folder(folder, name, "x"), std::runtime_error);
+  }
+  CHECK(read_file(scratch.path() / "secret", 9) == "kept");
+  CHECK_FALSE(fs::exists(scratch.path() / "absent"));
+  CHECK_NOTHROW(require_regular_place(folder / "f"));
+  CHECK_NOTHROW(require_regular_place(folder / "new"));
 }
 
 TEST_CASE("suggest: a slip is recognised, a different word is not") {

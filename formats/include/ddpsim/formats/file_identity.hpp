@@ -1,11 +1,11 @@
 // Which file a name stands for, whatever the name: hard links, symbolic links and other spellings of a path are one file.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <tuple>
 
 namespace ddpsim {
 
@@ -15,7 +15,12 @@ struct FileIdentity {
   std::uint64_t inode = 0;
   std::string name;  ///< empty: the file is there
 
-  friend auto operator<=>(const FileIdentity&, const FileIdentity&) = default;
+  friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
+  // libc++ of the WebAssembly build has no three-way comparison of strings.
+  friend bool operator<(const FileIdentity& one, const FileIdentity& other) {
+    return std::tie(one.device, one.inode, one.name) <
+           std::tie(other.device, other.inode, other.name);
+  }
 };
 
 /// "." for a name alone.

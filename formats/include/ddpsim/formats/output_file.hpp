@@ -2,19 +2,27 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <string_view>
 
 namespace ddpsim {
 
+/// What the user named: the file itself, or the folder that it goes into under a name of the program's. In such a folder only a
+/// regular file is replaced: nobody asked for what stands behind a symbolic link, a device or a pipe there.
+enum class Named { file, folder };
+
+/// Throws std::runtime_error where something else than a regular file stands in the place of a file that goes into a folder.
+void require_regular_place(const std::filesystem::path& path);
+
 /// A regular file is written beside its place under a random name and renamed by `finish`: a reader sees all of it or what was
 /// there before. It keeps the permissions of the file it replaces; a new one has those that the umask leaves. Symbolic links are
-/// followed, also one that leads to nothing yet. A device, a pipe and an open descriptor (/dev/stdout) are written directly.
+/// followed, also one that leads to nothing yet, where the user named the file. A device, a pipe and an open descriptor (/dev/stdout) are written directly.
 ///
 /// Whatever fails is a std::runtime_error (exit code 1) and leaves nothing behind. Which files may be named at all, commands ask
 /// before they open the first (cli/arguments/own_outputs.hpp).
 class OutputFile {
  public:
-  explicit OutputFile(std::filesystem::path path);
+  explicit OutputFile(std::filesystem::path path, Named named = Named::file);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -32,6 +40,10 @@ class OutputFile {
   std::filesystem::path beside_;  ///< empty: written directly
   int file_ = -1;
 };
+
+/// Writes all of a file of a folder that the user named.
+void write_into_folder(const std::filesystem::path& folder, const std::string& name,
+                       std::string_view content);
 
 /// The descriptor that a name such as /dev/stdout or /dev/fd/3 stands for; -1: none.
 int descriptor_named(const std::filesystem::path& path);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "ddpsim/sim/cluster.hpp"
@@ -15,7 +16,11 @@ namespace ddpsim {
 struct GroupSize {
   int nodes = 1;
   std::optional<int> gpus_per_node = {};  ///< absent: all of them
-  auto operator<=>(const GroupSize&) const = default;
+  bool operator==(const GroupSize&) const = default;
+  // libc++ of the WebAssembly build has no three-way comparison of optional values.
+  bool operator<(const GroupSize& other) const {
+    return std::tie(nodes, gpus_per_node) < std::tie(other.nodes, other.gpus_per_node);
+  }
 };
 
 struct ClusterRequest {
