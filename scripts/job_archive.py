@@ -104,7 +104,7 @@ OWN_WORDS = set("""root user node host localhost rank ranks group device float h
     parameter shape dtype ready recorded recording collect collected given parts hardware topology versions environment pinning matrix
     job jobs train training ddp nvidia tesla ring tree info version channel via net socket ib p2p shm debug graph step_times optimizer
     shared memory grid block blocks warps occupancy registers stall overhead fwdbwd loss loader batch json xml csv txt gz user home run lab
-    fsdp deepspeed megatron horovod""".split())
+    fsdp deepspeed megatron horovod cut off damaged copy again""".split())
 PATH = r"""(?:(?<=^)|(?<=[\s"'=:,(\[`<]))(?!(?<=<)/[\w:.-]+>)(?:~[\w.-]*/|\.{0,2}/)(?![>\s])"""
 OF_PATH = r"""[^\s"'<>,;:)\]`]"""
 QUOTED_PATH = re.compile(r"""'(?=[^'\n]*/)[^'\n]*'|(?<=")(?:~[\w.-]*/|\.{0,2}/)(?![>\s])[^"\n]*(?=")""")

@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "collective_records.hpp"
 #include "ddpsim/calibrate/measured_log.hpp"
+#include "ddpsim/formats/byte_sources.hpp"
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quantity.hpp"
@@ -22,11 +22,9 @@ constexpr std::int64_t kLargestFile = 256LL << 20;
 
 std::string beginning_of(const std::filesystem::path& path) {
   constexpr std::size_t kEnough = 4096;
-  std::string head(kEnough, '\0');
-  std::ifstream in(path, std::ios::binary);
-  in.read(head.data(), static_cast<std::streamsize>(kEnough));
-  head.resize(static_cast<std::size_t>(in.gcount()));
-  return head;
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return "";
+  return read_up_to(file_source(path, Reading::glance), kEnough);
 }
 
 Figures figures_of_log(const std::filesystem::path& path, const std::string& text,

@@ -6,11 +6,14 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <system_error>
 
 #include "ddpsim/formats/decoder.hpp"
 #include "ddpsim/formats/digest.hpp"
+#include "ddpsim/formats/file_identity.hpp"
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/json_writer.hpp"
+#include "ddpsim/traces/import.hpp"
 #include "study.hpp"
 #include "usage_error.hpp"
 
@@ -102,6 +105,30 @@ void read_measured_with(const Object& root, const CLI::App& point, SweepStudy& s
   study.measured_with = std::move(measured_values);
 }
 
+/// Notes the files that a point may read, before the first line is written: each trace in a folder, and "FILE" in "switches:FILE",
+/// "FILE@8" and "FILE:COLUMN".
+void note_files(const std::string& value) {
+  constexpr std::size_t kMost = 100'000;
+  std::error_code error;
+  if (!value.empty() && std::filesystem::is_directory(value, error)) {
+    std::filesystem::recursive_directory_iterator entry(
+        value, std::filesystem::directory_options::skip_permission_denied, error);
+    for (std::size_t k = 0; !error && k < kMost && entry != end(entry); ++k) {
+      std::error_code none;
+      if (entry->is_regular_file(none) && is_recording(entry->path())) note_input(entry->path());
+      entry.increment(error);
+    }
+  }
+  for (std::size_t begin = 0; begin < value.size();) {
+    const std::size_t end = std::min(value.find(' ', begin), value.size());
+    const std::string word = value.substr(begin, end - begin);
+    for (const std::string& name : {word, word.substr(word.find(':') + 1)})
+      for (const std::size_t cut : {name.npos, name.find('@'), name.rfind('@'), name.rfind(':')})
+        note_input(name.substr(0, cut));
+    begin = end + 1;
+  }
+}
+
 /// The content of what a value names, where it is a file.
 void add_file(Digest& digest, const std::string& value) {
   for (const std::string& name : {value, value.substr(0, value.rfind('@'))}) {
@@ -187,6 +214,7 @@ std::string digest_of(const SweepStudy& study, const std::string& program, bool 
     digest.add(std::to_string(values.size()));
     for (const std::string& value : values) {
       digest.add(value);
+      note_files(value);
       add_file(digest, value);
     }
   };

@@ -108,7 +108,7 @@ class Inflater {
 
 }  // namespace
 
-ByteSource file_source(const std::filesystem::path& path) {
+ByteSource file_source(const std::filesystem::path& path, Reading reading) {
   const auto refuse = [path](int reason) {
     throw InputError(
         {path.string(), "",
@@ -119,7 +119,7 @@ ByteSource file_source(const std::filesystem::path& path) {
     if (open != nullptr) std::fclose(open);
   });
   if (!file) refuse(errno);
-  note_input(path);
+  if (reading == Reading::input) note_input(path);
   std::setvbuf(file.get(), nullptr, _IONBF, 0);  // callers read large pieces
   return [file, refuse](char* buffer, std::size_t capacity) {
     errno = 0;

@@ -202,7 +202,7 @@ bool is_tar(const std::filesystem::path& path) {
   const std::string name = path.filename().string();
   if (name.ends_with(".tar.gz") || name.ends_with(".tgz")) return true;
   try {
-    const Inflated bytes = inflated(file_source(path), path.string());
+    const Inflated bytes = inflated(file_source(path, Reading::glance), path.string());
     return tar_header(read_up_to(bytes.source, kTarBlock)).has_value();
   } catch (const InputError&) {
     return false;

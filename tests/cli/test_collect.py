@@ -407,6 +407,7 @@ class Collects(unittest.TestCase):
     def test_the_cut_recording_of_the_attack(self):
         said, files = self.archive("--trace", self.attack("cut.json.gz"))
         self.assertIn("it is cut off or damaged", said)
+        self.assertIn("it is cut off or damaged", files["manifest.json"])  # though the file is called "cut"
         self.assertIn("versions/rank0.txt", files)
 
     def test_a_rank_that_no_job_has_is_said(self):

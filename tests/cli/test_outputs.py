@@ -4,13 +4,17 @@ import json
 import os
 import pathlib
 import random
+import re
 import resource
+import sqlite3
 import subprocess
 import tempfile
 import unittest
 
-from command import BINARY, ddpsim, workload, write_json
+from command import BINARY, ROOT, ddpsim, workload, write_json
+from nsys_export import Export
 
+TRACE = ROOT / "tests" / "fixtures" / "tiny-ddp-trace.json"
 USAGE = 2
 BAD_INPUT = 3
 STUDY = {"schema": "ddpsim.study/1", "workload": "w.json", "candidates": ["dgx1v@1"], "grid": {"bucket-cap-mb": [1, 5]}}
@@ -75,11 +79,111 @@ class AnOutputThatIsAnInput(WithFolder):
         (self.folder / "steps.csv").write_text("step_time_ms\n1.0\n1.1\n1.2\n")
         self.refused("diff", "steps.csv:step_time_ms", "steps.csv", "--csv", "steps.csv", names=["--csv steps.csv"])
 
+    def test_is_refused_where_a_word_holds_its_name_among_others(self):
+        config = {"model_type": "opt", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "ffn_dim": 256, "vocab_size": 1000,
+                  "max_position_embeddings": 32, "word_embed_proj_dim": 64}
+        write_json(self.folder / "c.json", config)
+        estimate = "c.json@H100:b1:s16:bf16-true:ckpt=selective"
+        self.refused("import", estimate, "-o", "c.json", names=["--output c.json"])
+        self.refused("simulate", estimate, "dgxh100@1", "--csv", "c.json", names=["--csv c.json"])
+        write_json(self.folder / "s.json", {**STUDY, "workload": estimate})
+        self.refused("sweep", "s.json", "-o", "c.json", names=["--output c.json"])
+
+    def test_is_refused_before_a_sweeps_first_line_where_its_points_alone_read_it(self):
+        (self.folder / "traces").mkdir()
+        (self.folder / "traces" / "rank0.json").write_bytes(TRACE.read_bytes())
+        (self.folder / "list").write_text("SwitchName=s0 Nodes=n[0-1]\n")
+        for more, name in (({"workload": None, "workloads": ["w.json", "traces"]}, "traces/rank0.json"),
+                           ({"candidates": ["dgx1v@1", "dgx1v@2 switches:list"]}, "list")):
+            study = {key: value for key, value in {**STUDY, **more}.items() if value}
+            write_json(self.folder / "s.json", study)
+            self.refused("sweep", "s.json", "-o", "q.jsonl", "--csv", name, names=[f"--csv {name}"])
+            self.refused("sweep", "s.json", "-o", name, names=[f"--output {name}"])
+
+    def test_is_refused_where_it_stands_in_a_folder_that_is_read(self):
+        (self.folder / "traces").mkdir()
+        for rank in range(2):
+            trace = json.loads(TRACE.read_bytes())
+            trace["distributedInfo"]["rank"] = rank
+            write_json(self.folder / "traces" / f"rank{rank}.json", trace)
+        for rank in range(2):
+            one = f"traces/rank{rank}.json"
+            self.refused("import", "traces", "-o", one, names=[f"--output {one}"])
+            self.refused("diff", "traces", "traces", "--csv", one, names=[f"--csv {one}"])
+            write_json(self.folder / "s.json", {**STUDY, "workload": "traces"})
+            self.refused("sweep", "s.json", "-o", one, names=[f"--output {one}"])
+            self.refused("sweep", "s.json", "-o", "q.jsonl", "--csv", one, names=[f"--csv {one}"])
+        self.assertFalse((self.folder / "q.jsonl").exists())
+
+    def test_may_stand_in_a_folder_of_traces_and_be_replaced_by_the_same_command(self):
+        (self.folder / "traces").mkdir()
+        (self.folder / "traces" / "rank0.json").write_bytes(TRACE.read_bytes())
+        study = {**STUDY, "workloads": ["w.json", "traces"]}
+        del study["workload"]
+        write_json(self.folder / "s.json", study)
+        for command in (["import", "traces", "-o", "traces/w.json"], ["diff", "traces", "traces", "--csv", "traces/diff.csv"],
+                        ["validate", "traces", "traces", "--csv", "traces/validate.csv"],
+                        ["sweep", "s.json", "-o", "traces/q.jsonl", "--csv", "traces/q.csv"]):
+            for _ in range(2):
+                outcome = self.run_here(*command)
+                self.assertEqual(outcome.code, 0, outcome.err)
+
     def test_is_refused_where_standard_output_is_appended_to_it(self):
         outcome = bash('"$1" simulate w.json dgx1v@1 >> w.json', self.folder)
         self.assertEqual(outcome.returncode, USAGE, outcome.stderr)
         self.assertIn("standard output: this is the input w.json", outcome.stderr)
         self.assertEqual((self.folder / "w.json").read_bytes(), self.before)
+
+
+class Sources(unittest.TestCase):
+    def test_open_what_they_read_where_it_is_noted_as_an_input(self):
+        """An output is held against those alone."""
+        opens = re.compile(r"\b(std::i?fstream|(std::)?fopen|sqlite3_open\w*|gzopen|archive_read_open_filename\w*|mmap|O_RDONLY|padded_string::load)\b")
+        found = set()
+        for part in ("calibrate", "cli", "formats", "models", "reports", "sim", "topologies", "traces"):
+            for path in (ROOT / part).rglob("*.[ch]pp"):
+                if opens.search(path.read_text(encoding="utf-8")):
+                    found.add(path.relative_to(ROOT).as_posix())
+        self.assertEqual(found, {"formats/src/files.cpp", "formats/src/byte_sources.cpp", "traces/src/sqlite_file.cpp"})
+
+
+class ADatabase(WithFolder):
+    def setUp(self):
+        super().setUp()
+        export = Export(self.folder / "t.sqlite")
+        export.add_gpu(0, "Tesla V100-SXM2-16GB")
+        export.add_trace(json.loads(TRACE.read_bytes()))
+        export.close()
+
+    def change(self, journal):
+        """A connection with a change that the file of the database does not hold yet, where its journal is a WAL."""
+        database = sqlite3.connect(self.folder / "t.sqlite", isolation_level=None)
+        self.addCleanup(database.close)
+        database.execute(f"PRAGMA journal_mode = {journal}")
+        database.execute("CREATE TABLE more(x)")
+        return database
+
+    def test_is_read_without_a_file_beside_it(self):
+        for journal in ("DELETE", "PERSIST", "WAL"):
+            self.change(journal).close()
+            self.assertEqual(self.run_here("import", "t.sqlite", "-o", "out.json").code, 0)
+            self.assertEqual({path.name for path in self.folder.glob("t.sqlite*")} - {"t.sqlite-journal"}, {"t.sqlite"})
+            (self.folder / "t.sqlite").unlink()
+            (self.folder / "t.sqlite-journal").unlink(missing_ok=True)
+            self.setUp()
+
+    def test_whose_changes_stand_in_another_file_is_refused(self):
+        self.change("WAL")
+        outcome = self.run_here("import", "t.sqlite")
+        self.assertEqual(outcome.code, BAD_INPUT)
+        self.assertIn('ddpsim: t.sqlite: is not complete: "t.sqlite-wal" holds changes that are not in it yet', outcome.err)
+
+    def test_may_have_any_name(self):
+        for name in ("a?b=c&d#e%41.sqlite", "模 型.sqlite", "sub/../x.sqlite"):
+            (self.folder / "sub").mkdir(exist_ok=True)
+            os.link(self.folder / "t.sqlite", self.folder / name)
+            self.assertEqual(self.run_here("import", name, "-o", "out.json").code, 0)
+            self.assertEqual(self.run_here("import", f"{self.folder}//{name}", "-o", "out.json").code, 0)
 
 
 class TwoOutputs(WithFolder):

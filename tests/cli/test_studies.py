@@ -164,7 +164,7 @@ class Tables(InAFolder):
             with open(self.folder / name, newline="", encoding="utf-8") as file:
                 rows = list(csv.reader(file))
             column = rows[0].index("label" if "label" in rows[0] else "cluster")
-            self.assertEqual(["'=1+1", "'+1 node", "'-2+3", "'@SUM(1)", "'\t=1", "plain"], [row[column] for row in rows[1:]])
+            self.assertEqual(["'=1+1", "'+1 node", "'-2+3", "'@SUM(1)", "' =1", "plain"], [row[column] for row in rows[1:]])
             for cell in (cell for row in rows[1:] for cell in row):
                 self.assertFalse(cell.startswith(("=", "+", "@", "\t", "\r")), cell)
 

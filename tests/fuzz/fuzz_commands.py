@@ -293,7 +293,7 @@ def text_kind(case, corpus):
     draw = case.draw
     what = draw.randrange(8)
     if what == 0:
-        at = draw.randrange(1, len(case.words))
+        at = draw.randrange(1, len(case.words)) if case.words[1:] else 0
         planted = os.fsdecode(draw.choice(RAW).replace(b"\0", b"\x1b"))
         place = draw.randrange(len(case.words[at]) + 1)
         case.words[at] = case.words[at][:place] + planted + case.words[at][place:]

@@ -1,11 +1,14 @@
 """Each check of fuzz_commands.py notices a program that breaks it, and none complains of a program that refuses everything."""
 
 import pathlib
+import random
 import re
 import subprocess
 import sys
 import tempfile
 import unittest
+
+import fuzz_commands
 
 FUZZER = pathlib.Path(__file__).with_name("fuzz_commands.py")
 # A script of sh in place of ddpsim, what is said of it, and of which kind of case.
@@ -54,6 +57,15 @@ class Checks(unittest.TestCase):
         run, _ = fuzzed("echo 'ddpsim: no' >&2; exit 2", "options,words,study,text,bytes,structure,outputs", "--seconds", "3")
         self.assertEqual(run.returncode, 0, run.stdout)
         self.assertIn("0 ways to fail", run.stdout)
+
+    def test_every_kind_changes_a_command_of_one_word(self):
+        corpus = fuzz_commands.commands()
+        for kind, change in fuzz_commands.KINDS.items():
+            for number in range(30 if kind != "study" else 0):  # those start from commands that name a study
+                with tempfile.TemporaryDirectory() as folder, self.subTest(kind, number=number):
+                    case = fuzz_commands.Case(pathlib.Path(folder), ["list"], random.Random(f"1:{kind}:{number}"))
+                    fuzz_commands.lay_out(case.folder, case.words)
+                    change(case, corpus)
 
 
 if __name__ == "__main__":

@@ -109,9 +109,9 @@ bool is_recording(const std::filesystem::path& path) {
       import_folder(path, {});
       return true;
     }
-    const OpenedFile file = open_file(path);
+    const OpenedFile file = glance_at(path);
     // Any text with commas may be a layer table, until it is read.
-    if (file.recognised.kind == Recognition::Kind::layer_table) import_file(path, {});
+    if (file.recognised.kind == Recognition::Kind::layer_table) import_opened(file, path, {});
     return file.recognised.kind != Recognition::Kind::other;
   } catch (const InputError&) {
     return false;

@@ -24,6 +24,10 @@ OpenedFile open_file(const std::filesystem::path& path, Progress* progress) {
   return open_source(watched(file_source(path), path, progress), path.string());
 }
 
+OpenedFile glance_at(const std::filesystem::path& path) {
+  return open_source(file_source(path, Reading::glance), path.string());
+}
+
 OpenedFile open_bytes(std::string_view bytes, const std::string& file) {
   return open_source(memory_source(bytes), file);
 }

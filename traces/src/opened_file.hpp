@@ -23,6 +23,9 @@ struct OpenedFile {
 /// Throws InputError where it cannot be read, or its gzip data are damaged at the front. `progress` is told of the MiB read.
 OpenedFile open_file(const std::filesystem::path& path, Progress* progress = nullptr);
 
+/// The same, to see what a file is.
+OpenedFile glance_at(const std::filesystem::path& path);
+
 /// The same of bytes in memory, which must outlive it; `file` names them.
 OpenedFile open_bytes(std::string_view bytes, const std::string& file);
 

@@ -8,8 +8,10 @@
 #include <system_error>
 #include <utility>
 
+#include "ddpsim/formats/byte_sources.hpp"
 #include "ddpsim/formats/file_identity.hpp"
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/quote.hpp"
 
 namespace ddpsim {
 namespace {
@@ -47,10 +49,32 @@ int spend_steps(void* spent) {
                     "The file was cut or damaged: export it again (nsys export --type sqlite)"});
 }
 
-std::shared_ptr<sqlite3> opened(const std::string& file, const char* path) {
+/// SQLite keeps changes that are not in the database yet in a file beside it. To read those it would lock, and create, files there.
+void require_closed(const std::string& path) {
+  for (const char* ending : {"-wal", "-journal"}) {
+    std::error_code none;
+    if (!std::filesystem::is_regular_file(path + ending, none)) continue;
+    const std::string first = read_up_to(file_source(path + ending), 1);
+    if (first.empty() || first.front() == '\0') continue;  // how SQLite marks one it is done with
+    throw InputError({path, "",
+                      fmt::format("is not complete: {} holds changes that are not in it yet",
+                                  in_quotes(path + ending)),
+                      "Wait until the program that writes it ends, or export it again (nsys export "
+                      "--type sqlite)"});
+  }
+}
+
+/// A name for a database that nobody changes: SQLite neither locks it nor creates files beside it.
+std::string unchanging(const std::string& path) {
+  std::string uri = "file:";
+  for (const char c : path) uri += fmt::format("%{:02x}", static_cast<unsigned char>(c));
+  return uri + "?immutable=1";
+}
+
+std::shared_ptr<sqlite3> opened(const std::string& file, const std::string& name) {
   sqlite3* handle = nullptr;
-  const int status =
-      sqlite3_open_v2(path, &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nullptr);
+  const int status = sqlite3_open_v2(
+      name.c_str(), &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, nullptr);
   std::shared_ptr<sqlite3> owned(handle, sqlite3_close_v2);
   if (status != SQLITE_OK) refuse_database(file, status);
   return owned;
@@ -87,7 +111,9 @@ std::string_view SqliteRows::text(int column) const {
   return {reinterpret_cast<const char*>(text), static_cast<std::size_t>(bytes)};
 }
 
-SqliteFile::SqliteFile(const std::string& path) : file_(path), handle_(opened(path, path.c_str())) {
+SqliteFile::SqliteFile(const std::string& path) : file_(path) {
+  require_closed(path);
+  handle_ = opened(path, unchanging(path));
   note_input(path);
   std::error_code none;
   const std::uintmax_t bytes = std::filesystem::file_size(path, none);

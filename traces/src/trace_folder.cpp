@@ -210,7 +210,7 @@ void FolderImport::find_traces() {
       others_.push_back(below(path));
       continue;
     }
-    const OpenedFile opened = open_file(path);
+    const OpenedFile opened = glance_at(path);
     const std::string name = below(path);
     const bool trace = is_trace(opened);
     const bool foreign = trace && opened.recognised.kind == Recognition::Kind::profiler_trace &&

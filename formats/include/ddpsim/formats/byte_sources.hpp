@@ -14,8 +14,11 @@ namespace ddpsim {
 /// Supplies the next bytes into `buffer` (at most `capacity`) and returns how many; 0 at the end.
 using ByteSource = std::function<std::size_t(char* buffer, std::size_t capacity)>;
 
+/// Why a file is opened: as an input, which no output may replace (file_identity.hpp), or to see what it is.
+enum class Reading { input, glance };
+
 /// The file's bytes from its beginning. Throws InputError when it cannot be read.
-ByteSource file_source(const std::filesystem::path& path);
+ByteSource file_source(const std::filesystem::path& path, Reading reading = Reading::input);
 
 /// The same bytes; `progress` is told how many MiB of the file have been read. A pipe has no size: nothing is told of it.
 ByteSource watched(ByteSource file, const std::filesystem::path& path, Progress* progress);
