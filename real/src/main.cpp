@@ -10,6 +10,7 @@
 #include <span>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "backends.hpp"
@@ -216,7 +217,9 @@ void require_possible(const Sweep& sweep) {
     if (!problem.empty()) throw UsageError(problem);
   }
   require_own_outputs(outputs_of(sweep));
-  if (std::filesystem::exists(sweep.output) && !std::filesystem::is_directory(sweep.output))
+  std::error_code none;
+  if (std::filesystem::exists(sweep.output, none) &&
+      !std::filesystem::is_directory(sweep.output, none))
     throw UsageError(fmt::format("-o: {} is a file; name a folder", sweep.output.string()));
 }
 
