@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -18,10 +19,15 @@ namespace fs = std::filesystem;
 std::vector<GlooTrace> gloo_traces_in(const fs::path& path) {
   std::vector<GlooTrace> traces;
   std::vector<fs::path> files{path};
-  if (fs::is_directory(path)) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) {
     files.clear();
-    for (const fs::directory_entry& entry : fs::directory_iterator(path))
-      if (entry.is_regular_file()) files.push_back(entry.path());
+    fs::directory_iterator entry(path, error);
+    for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+      std::error_code unknown;
+      if (entry->is_regular_file(unknown)) files.push_back(entry->path());
+    }
+    if (error) throw InputError({path.string(), "", "cannot be read: " + error.message(), ""});
     std::ranges::sort(files);
   }
   for (const fs::path& file : files)

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "archive_calibration.hpp"
@@ -144,7 +145,8 @@ std::vector<MeasuredLog> logs_of(const LogArgument& argument, const Cluster& clu
     const Archive archive = read_archive(argument.path);
     if (std::vector<MeasuredLog> logs = logs_in(archive); !logs.empty()) return logs;
   }
-  const bool folder = std::filesystem::is_directory(argument.path);
+  std::error_code none;
+  const bool folder = std::filesystem::is_directory(argument.path, none);
   if (folder || is_recording(argument.path))
     if (auto log = gloo_trace_log(argument.path)) {
       const JobShape shape = shape_on(cluster, log->ranks, argument);

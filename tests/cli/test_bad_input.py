@@ -312,6 +312,27 @@ class BadInput(unittest.TestCase):
             for command in (["simulate", "bare.json", "2xv100-nvlink"], ["buckets", "bare.json"]):
                 self.refused(command, BAD_INPUT, ["bare.json", "--model"], folder)
 
+    def test_names_that_no_file_can_have(self):
+        """Too long, a link that leads to itself, and a file where a folder is expected."""
+        with empty_folder() as folder:
+            os.symlink("loop", os.path.join(folder, "loop"))
+            pathlib.Path(folder, "file").write_text("x")
+            pathlib.Path(folder, "steps.csv").write_text("step_time_ms\n1\n2\n3\n")
+            for name in ("x" * 300, "x" * 5000, "loop", "loop/x", "file/x"):
+                for command in (["simulate", name, "dgx1v"], ["simulate", "resnet18", name], ["simulate", f"{name}@V100", "dgx1v"], ["topo", name],
+                                ["topo", f"dgx1v switches:{name}"], ["buckets", name], ["tune", name, "dgx1v"], ["advise", name, "dgx1v"],
+                                ["import", name], ["import", name, name], ["diff", name, "steps.csv"], ["diff", "steps.csv", f"{name}:step_time_ms"],
+                                ["validate", name, "104ms"], ["validate", "104ms", name], ["calibrate", name, "--cluster", "dgx1v", "-o", "c.json"],
+                                ["calibrate", f"{name}@2x8", "--cluster", "dgx1v", "-o", "c.json"],
+                                ["calibrate", "steps.csv", "--cluster", name, "-o", "c.json"], ["compare", "resnet18", name, "dgx1v"],
+                                ["compare", "--study", name], ["sweep", name], ["sweep", "--join", name],
+                                [*SIMULATE, "--network", "flow", "--background", name], [*SIMULATE, "--measured-step", name]):
+                    outcome = ddpsim(*command, cwd=folder)
+                    with self.subTest(command=command):
+                        self.assertIn(outcome.code, (USAGE, BAD_INPUT), outcome.err)
+                        self.assertRegex(outcome.err, r"\Addpsim: [^\n]+\n\Z")
+                        self.assertNotIn("filesystem error", outcome.err)
+
 
 class FailingMachine(unittest.TestCase):
     def test_outputs_that_cannot_be_written(self):

@@ -121,7 +121,8 @@ bool is_recording(const std::filesystem::path& path) {
 Imported import_file(const std::filesystem::path& path, const ImportOptions& options) {
   check_is_there(path);
   if (is_archive(path)) return import_archive(read_archive(path), options);
-  if (std::filesystem::is_directory(path)) return import_folder(path, options);
+  std::error_code none;
+  if (std::filesystem::is_directory(path, none)) return import_folder(path, options);
   return import_opened(open_file(path, options.progress), path, options);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "ddpsim/formats/input_error.hpp"
@@ -239,7 +240,8 @@ std::vector<RankImport> import_each(std::span<const std::filesystem::path> paths
   std::vector<RankImport> ranks;
   ImportOptions same_step = options;
   for (const std::filesystem::path& path : paths) {
-    if (std::filesystem::is_directory(path))
+    std::error_code none;
+    if (std::filesystem::is_directory(path, none))
       throw InputError({path.string(), "", "is a folder among several inputs",
                         "Give one folder alone, or the files of one job"});
     ranks.push_back({path.string(), import_file(path, same_step)});

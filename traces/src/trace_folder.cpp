@@ -174,8 +174,9 @@ Imported FolderImport::run() {
         trace->rank = traces_[k].rank;
     imported = join_ranks(std::move(ranks));
     // Hosts and process ids say nothing of the job.
+    std::error_code none;
     if (traces_.front().job.find('*') == std::string::npos)
-      imported.workload.name = fs::weakly_canonical(folder_).filename().string();
+      imported.workload.name = fs::weakly_canonical(folder_, none).filename().string();
   }
   describe(imported);
   return imported;
