@@ -202,15 +202,26 @@ class FilesComeIn(unittest.TestCase):
 
 
     def test_a_file_may_be_named_as_what_every_object_has(self):
-        for name in ("__proto__", "constructor"):
+        for given, name in (("__proto__", "__proto__"), ("constructor", "constructor"), ("..", "file")):
             with self.subTest(name), opened("#cluster=2xv100-nvlink") as page:
-                dropped(page, here / "three-layers.json", name)
+                dropped(page, here / "three-layers.json", given)
                 settled(page)
                 self.assertEqual(page.locator("optgroup[label='Files of yours'] option").all_inner_texts(), [name])
                 page.wait_for_function("() => location.hash.includes('dropped=')")
                 address = page.evaluate("location.hash")
             with self.subTest(f"address of {name}"), opened(address) as page:
-                page.get_by_text(f"This address is of {name}, which was dropped here").wait_for()
+                page.get_by_text(f"This address is of {given}, which was dropped here").wait_for()
+
+    def test_what_is_written_replaces_no_file_that_was_dropped(self):
+        with opened("#cluster=2xv100-nvlink") as page:
+            dropped(page, here / "three-layers.json", "answer.json")
+            settled(page)
+        with opened("#workload=alexnet-v100-b256&cluster=abci-v100@2") as page:
+            for name in ("n2.cluster.json", "n2-2.cluster.json"):
+                dropped(page, here / "n2.txt")
+                page.get_by_role("button", name=f"Save {name}").wait_for()
+                page.wait_for_function("name => decodeURIComponent(location.hash).includes(`cluster=${name}@2`)", arg=name)
+            settled(page)
 
     def test_a_job_in_an_address_is_no_option(self):
         with opened("#workload=--csv=x&cluster=--help") as page:

@@ -1,6 +1,7 @@
 // Asks the program while somebody drags: one simulation at a time, the newest waiting; once nothing moves, which cap is worth it.
 
 import {argumentsOf} from './asked.js';
+import {Store} from './store.js';
 
 /**
  * @typedef {import('./asked.js').Asked} Asked
@@ -15,7 +16,6 @@ import {argumentsOf} from './asked.js';
  */
 
 const kRest = 300; // ms without a change
-const kAnswer = 'answer.json';
 
 export class Asking {
   /** @type {Asked | null} */ #newest = null;
@@ -40,8 +40,11 @@ export class Asking {
    * @param {Asked} asked
    * @param {AbortSignal} [signal]
    */
-  run(engine, command, asked, signal) {
-    return engine.run([...argumentsOf(command, asked), '--report', kAnswer, '--quiet'], this.files(), {signal});
+  async run(engine, command, asked, signal) {
+    const files = this.files();
+    const report = Store.free('answer.json', files.map((file) => file.name));
+    const result = await engine.run([...argumentsOf(command, asked), '--report', report, '--quiet'], files, {signal});
+    return {...result, document: result.written.get(report)};
   }
 
   /**
@@ -51,8 +54,7 @@ export class Asking {
    * @param {AbortSignal} [signal]
    */
   async #answer(engine, command, asked, signal) {
-    const {exit, stderr, written} = await this.run(engine, command, asked, signal);
-    const document = written.get(kAnswer);
+    const {exit, stderr, document} = await this.run(engine, command, asked, signal);
     if (exit !== 0 || !document) return {problem: stderr.trim() || `ddpsim ended with code ${exit}`};
     return {envelope: /** @type {Envelope} */ (JSON.parse(new TextDecoder().decode(document)))};
   }
