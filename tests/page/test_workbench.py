@@ -212,6 +212,16 @@ class FilesComeIn(unittest.TestCase):
             with self.subTest(f"address of {name}"), opened(address) as page:
                 page.get_by_text(f"This address is of {given}, which was dropped here").wait_for()
 
+    def test_a_step_of_a_hundred_thousand_gradients_is_drawn(self):
+        job = json.loads((here / "three-layers.json").read_text())
+        count = 100_000
+        job["parameters"] = [{"name": f"p{i}", "shape": [10], "dtype": "float32"} for i in range(count)]
+        job["backward"]["ready"] = [{"parameter": count - 1 - i, "at_us": job["backward"]["duration_us"] * i / count} for i in range(count)]
+        (here / "many.json").write_text(json.dumps(job))
+        with opened("#cluster=2xv100-nvlink") as page:
+            page.locator("#chooser").set_input_files(here / "many.json")
+            page.get_by_role("status").filter(has_text="Simulated.").wait_for(timeout=60_000)
+
     def test_what_is_written_replaces_no_file_that_was_dropped(self):
         with opened("#cluster=2xv100-nvlink") as page:
             dropped(page, here / "three-layers.json", "answer.json")

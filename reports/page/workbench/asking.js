@@ -73,6 +73,21 @@ export class Asking {
     this.#weighing?.abort(new DOMException('another was asked', 'AbortError'));
   }
 
+  /**
+   * An answer that cannot be drawn is told as well, and the next question is asked.
+   * @param {Envelope} envelope
+   * @param {'simulate' | 'tune'} what
+   * @param {Asked} asked
+   * @param {number} ms
+   */
+  #shown(envelope, what, asked, ms) {
+    try {
+      this.shows.answered(envelope, what, asked, ms);
+    } catch (error) {
+      this.shows.refused(`The answer could not be drawn: ${error}`, asked);
+    }
+  }
+
   async #simulate() {
     this.#running = true;
     while (this.#newest) {
@@ -81,7 +96,7 @@ export class Asking {
       this.shows.begins('simulate');
       const begun = performance.now();
       const {envelope, problem} = await this.#answer(this.engines.quick, 'simulate', asked).catch((error) => ({envelope: undefined, problem: String(error?.message ?? error)}));
-      if (envelope) this.shows.answered(envelope, 'simulate', asked, performance.now() - begun);
+      if (envelope) this.#shown(envelope, 'simulate', asked, performance.now() - begun);
       else if (!this.#newest) this.shows.refused(problem ?? '', asked);
       if (!this.#newest && envelope) this.#rest = setTimeout(() => void this.#weigh(asked), kRest);
     }
@@ -97,7 +112,7 @@ export class Asking {
     try {
       const {envelope, problem} = await this.#answer(this.engines.slow, 'tune', asked, signal);
       if (signal.aborted) return;
-      if (envelope) this.shows.answered(envelope, 'tune', asked, performance.now() - begun);
+      if (envelope) this.#shown(envelope, 'tune', asked, performance.now() - begun);
       else this.shows.refused(problem ?? '', asked);
     } catch (error) {
       if (!signal.aborted) this.shows.refused(String(error), asked);
