@@ -158,7 +158,8 @@ Key device(const std::string& name, bool& on_cpu) {
 }
 
 std::vector<Key> joined(std::vector<Key> keys, std::vector<Key> more) {
-  std::ranges::move(more, std::back_inserter(keys));
+  keys.insert(keys.end(), std::make_move_iterator(more.begin()),
+              std::make_move_iterator(more.end()));
   return keys;
 }
 

@@ -40,7 +40,7 @@ std::string gzip(std::string_view content) {
 }
 
 std::string base64(std::string_view bytes) {
-  constexpr std::string_view kDigits =
+  constexpr std::string_view kAlphabet =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   constexpr unsigned kBits = 6;
   constexpr std::uint32_t kMask = 63;
@@ -51,7 +51,7 @@ std::string base64(std::string_view bytes) {
     for (std::size_t k = 0; k < 3; ++k)
       group = group << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U);
     for (unsigned k = 0; k < 4; ++k)
-      result += i + k > bytes.size() ? '=' : kDigits[group >> (kBits * (3 - k)) & kMask];
+      result += i + k > bytes.size() ? '=' : kAlphabet[group >> (kBits * (3 - k)) & kMask];
   }
   return result;
 }

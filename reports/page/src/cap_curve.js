@@ -3,7 +3,7 @@
 import {cardElement} from './card.js';
 import {html, svg} from './dom.js';
 import {axes, chart, label, path, picture} from './plot.js';
-import {linear, logarithmic} from './scale.js';
+import {greatest, linear, logarithmic, smallest} from './scale.js';
 import {bytes, counted, fixed, milliseconds, time, timeUnit} from './units.js';
 
 /**
@@ -37,11 +37,12 @@ export function capCurveCard(tune) {
   const table = curveTable(tune);
   if (points.length < 2) return cardElement({title: 'Step time by bucket cap', table, tableShown: true, body: []});
 
-  const from = Math.max(kLeastCap, Math.min(...points.map((point) => point.cap_range_mb[0])));
-  const to = Math.max(from * 1.5, ...points.map((point) => Math.min(point.cap_range_mb[1], 4 * point.cap_range_mb[0] + 1)));
+  const from = Math.max(kLeastCap, smallest(Infinity, points.map((point) => point.cap_range_mb[0])));
+  const to = greatest(from * 1.5, points.map((point) => Math.min(point.cap_range_mb[1], 4 * point.cap_range_mb[0] + 1)));
   const seen = points.filter((point) => point.cap_range_mb[1] >= 1 || point.iteration_us <= today);
-  const least = Math.min(today - Math.max(0, recommended.gain_us?.high ?? 0) * (recommended.action === 'set' ? 1 : 0), ...points.map((point) => point.iteration_us), tune.best_partition?.iteration_us ?? Infinity);
-  const slowest = Math.max(today, ...(seen.length ? seen : points).map((point) => point.iteration_us));
+  const hoped = today - Math.max(0, recommended.gain_us?.high ?? 0) * (recommended.action === 'set' ? 1 : 0);
+  const least = smallest(Math.min(hoped, tune.best_partition?.iteration_us ?? Infinity), points.map((point) => point.iteration_us));
+  const slowest = greatest(today, (seen.length ? seen : points).map((point) => point.iteration_us));
   // What is much slower than today leaves through the top: what is near it decides.
   const most = Math.min(slowest, today + Math.max(2.5 * (today - least), 3 * recommended.measurable_us));
   const range = Math.max(most - least, recommended.measurable_us * 2, today * 1e-4);

@@ -8,6 +8,28 @@
  */
 
 /**
+ * As Math.max, which takes no more values than fit on the stack: a step may have a hundred thousand spans.
+ * @param {number} least
+ * @param {Iterable<number>} values
+ */
+export function greatest(least, values) {
+  let most = least;
+  for (const value of values) most = Math.max(most, value);
+  return most;
+}
+
+/**
+ * The same of Math.min.
+ * @param {number} most
+ * @param {Iterable<number>} values
+ */
+export function smallest(most, values) {
+  let least = most;
+  for (const value of values) least = Math.min(least, value);
+  return least;
+}
+
+/**
  * 1, 2 or 5 times a power of ten, the nearest by ratio.
  * @param {number} raw
  */

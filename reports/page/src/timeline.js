@@ -8,6 +8,7 @@ import {layOut} from './timeline_layout.js';
 import {timelineGroups} from './timeline_model.js';
 import {coloursOf, paint} from './timeline_paint.js';
 import {legend} from './legend.js';
+import {greatest, smallest} from './scale.js';
 import {spanTable} from './timeline_table.js';
 import {time} from './units.js';
 
@@ -34,8 +35,8 @@ const kDense = 6; // lanes of more ranks are thin
 function stepsOf(documents) {
   const all = timelineGroups(documents);
   const few = all.filter((group) => group.first || all.length <= 3);
-  const length = Math.max(documents.result?.iteration_us ?? 0, ...all.map((group) => group.end));
-  const begin = Math.min(0, ...all.flatMap((group) => group.lanes.flatMap((lane) => lane.marks.slice(0, 1).map((mark) => mark.start))));
+  const length = greatest(documents.result?.iteration_us ?? 0, all.map((group) => group.end));
+  const begin = smallest(0, all.flatMap((group) => group.lanes.flatMap((lane) => lane.marks.slice(0, 1).map((mark) => mark.start))));
   // What ends last must not stand at the very edge.
   return {all, few, length, begin, whole: length * 1.005};
 }

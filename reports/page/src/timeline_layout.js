@@ -1,5 +1,6 @@
 // Where each lane of a timeline stands.
 
+import {greatest} from './scale.js';
 import {bucketRows} from './timeline_model.js';
 
 /**
@@ -43,7 +44,7 @@ export function layOut(groups, dense) {
     }
     if (!dense && group.buckets.length) {
       const lives = bucketRows(group.buckets);
-      const count = Math.min(kMostLives, 1 + Math.max(...lives));
+      const count = Math.min(kMostLives, 1 + greatest(0, lives));
       layout.lives.set(group, lives);
       layout.rows.push({group, lane: null, label: 'buckets', top: y, height: count * kLife});
       y += count * kLife + kGap;

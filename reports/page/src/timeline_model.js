@@ -1,5 +1,7 @@
 // Steps as rows of a timeline: which lanes there are, what stands on them, and when the GPU waits for communication.
 
+import {greatest} from './scale.js';
+
 /**
  * @typedef {import('./documents.js').Documents} Documents
  * @typedef {import('./documents.js').Span} Span
@@ -96,7 +98,7 @@ function groupOf(rank, step, first, buckets, sole) {
   const waiting = exposures(tracks.compute, tracks.communication);
   tracks.compute = [...tracks.compute, ...waiting].sort((a, b) => a.start - b.start);
   const gpu = rank.gpu ? `, ${rank.gpu} GPU` : '';
-  const end = Math.max(0, ...tracks.compute.map((mark) => mark.end), ...tracks.communication.map((mark) => mark.end));
+  const end = greatest(0, [...tracks.compute, ...tracks.communication].map((mark) => mark.end));
   return {
     title: sole ? `${step}${gpu}` : `${step}, rank ${rank.rank}${gpu}`,
     step,

@@ -12,9 +12,19 @@ import {shellWord, words} from './shell.js';
  * @property {Record<string, string[]>} dropped of each file that was made here, what it was made of: what to drop again
  */
 
+/**
+ * By names that somebody else chose: `__proto__` is one as any other.
+ * @template T
+ * @param {[string, T][]} [entries]
+ * @returns {Record<string, T>}
+ */
+export function byName(entries = []) {
+  return Object.assign(Object.create(null), Object.fromEntries(entries));
+}
+
 /** @returns {Asked} */
 export function nothingAsked() {
-  return {workload: '', cluster: '', options: {}, further: '', dropped: {}};
+  return {workload: '', cluster: '', options: byName(), further: '', dropped: byName()};
 }
 
 /**
@@ -45,7 +55,7 @@ export function settled(asked, controlled) {
   let {further} = asked;
   let {cluster} = asked;
   /** @type {Record<string, string>} */
-  const options = {};
+  const options = byName();
   for (const [name, value] of Object.entries(asked.options)) {
     if (name === '--nodes' && Number(value)) cluster = written({...parsed(cluster), nodes: Number(value)});
     else if (controlled(name)) options[name] = value;
@@ -65,11 +75,16 @@ export function toAddress({workload, cluster, options, further, dropped}) {
   return parts.toString().replaceAll('%40', '@').replaceAll('%3A', ':');
 }
 
-/** @param {string} address what stands behind its #; whatever is no part of ours is left out @returns {Asked} */
+/**
+ * Whatever is no part of ours is left out. A job or a cluster that begins with a dash would become an option of the command.
+ * @param {string} address what stands behind its #
+ * @returns {Asked}
+ */
 export function fromAddress(address) {
   const asked = nothingAsked();
   for (const [name, value] of new URLSearchParams(address)) {
-    if (name === 'workload' || name === 'cluster' || name === 'further') asked[name] = value;
+    if (name === 'workload' || name === 'cluster') asked[name] = value.startsWith('-') ? '' : value;
+    else if (name === 'further') asked.further = value;
     else if (/^--[a-z][a-z-]*$/.test(name)) asked.options[name] = value;
     else if (name === 'dropped') {
       try {

@@ -1,6 +1,7 @@
 // Asks the program while somebody drags: one simulation at a time, the newest waiting; once nothing moves, which cap is worth it.
 
 import {argumentsOf} from './asked.js';
+import {Store} from './store.js';
 
 /**
  * @typedef {import('./asked.js').Asked} Asked
@@ -15,7 +16,6 @@ import {argumentsOf} from './asked.js';
  */
 
 const kRest = 300; // ms without a change
-const kAnswer = 'answer.json';
 
 export class Asking {
   /** @type {Asked | null} */ #newest = null;
@@ -40,8 +40,11 @@ export class Asking {
    * @param {Asked} asked
    * @param {AbortSignal} [signal]
    */
-  run(engine, command, asked, signal) {
-    return engine.run([...argumentsOf(command, asked), '--report', kAnswer, '--quiet'], this.files(), {signal});
+  async run(engine, command, asked, signal) {
+    const files = this.files();
+    const report = Store.free('answer.json', files.map((file) => file.name));
+    const result = await engine.run([...argumentsOf(command, asked), '--report', report, '--quiet'], files, {signal});
+    return {...result, document: result.written.get(report)};
   }
 
   /**
@@ -51,8 +54,7 @@ export class Asking {
    * @param {AbortSignal} [signal]
    */
   async #answer(engine, command, asked, signal) {
-    const {exit, stderr, written} = await this.run(engine, command, asked, signal);
-    const document = written.get(kAnswer);
+    const {exit, stderr, document} = await this.run(engine, command, asked, signal);
     if (exit !== 0 || !document) return {problem: stderr.trim() || `ddpsim ended with code ${exit}`};
     return {envelope: /** @type {Envelope} */ (JSON.parse(new TextDecoder().decode(document)))};
   }
@@ -71,6 +73,21 @@ export class Asking {
     this.#weighing?.abort(new DOMException('another was asked', 'AbortError'));
   }
 
+  /**
+   * An answer that cannot be drawn is told as well, and the next question is asked.
+   * @param {Envelope} envelope
+   * @param {'simulate' | 'tune'} what
+   * @param {Asked} asked
+   * @param {number} ms
+   */
+  #shown(envelope, what, asked, ms) {
+    try {
+      this.shows.answered(envelope, what, asked, ms);
+    } catch (error) {
+      this.shows.refused(`The answer could not be drawn: ${error}`, asked);
+    }
+  }
+
   async #simulate() {
     this.#running = true;
     while (this.#newest) {
@@ -79,7 +96,7 @@ export class Asking {
       this.shows.begins('simulate');
       const begun = performance.now();
       const {envelope, problem} = await this.#answer(this.engines.quick, 'simulate', asked).catch((error) => ({envelope: undefined, problem: String(error?.message ?? error)}));
-      if (envelope) this.shows.answered(envelope, 'simulate', asked, performance.now() - begun);
+      if (envelope) this.#shown(envelope, 'simulate', asked, performance.now() - begun);
       else if (!this.#newest) this.shows.refused(problem ?? '', asked);
       if (!this.#newest && envelope) this.#rest = setTimeout(() => void this.#weigh(asked), kRest);
     }
@@ -95,7 +112,7 @@ export class Asking {
     try {
       const {envelope, problem} = await this.#answer(this.engines.slow, 'tune', asked, signal);
       if (signal.aborted) return;
-      if (envelope) this.shows.answered(envelope, 'tune', asked, performance.now() - begun);
+      if (envelope) this.#shown(envelope, 'tune', asked, performance.now() - begun);
       else this.shows.refused(problem ?? '', asked);
     } catch (error) {
       if (!signal.aborted) this.shows.refused(String(error), asked);

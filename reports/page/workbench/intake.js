@@ -4,6 +4,7 @@ import {copyButton, save} from '../src/card.js';
 import {html} from '../src/dom.js';
 import {name} from '../src/names.js';
 import {bytes} from '../src/units.js';
+import {parsed} from './cluster_line.js';
 import {choiceField, textField} from './controls.js';
 import {kindOf} from './kind.js';
 import {shellWord} from './shell.js';
@@ -113,7 +114,7 @@ export class Intake {
   async #import(files) {
     this.again = () => void this.#import(files);
     const named = files.map((file) => ({name: Store.named(file.name), content: file}));
-    const out = `${stem(named[0].name)}.workload.json`;
+    const out = Store.free(`${stem(named[0].name)}.workload.json`, named.map((file) => file.name));
     const model = this.model.control.value;
     const args = ['import', ...named.map((file) => file.name), '-o', out, ...(model ? ['--model', model] : [])];
     const result = await this.#run(args, named);
@@ -137,7 +138,7 @@ export class Intake {
     }
     const shape = this.shape.control.value.trim();
     const named = files.map((file) => ({name: Store.named(file.name), content: file}));
-    const out = `${stem(named[0].name)}.cluster.json`;
+    const out = Store.free(`${stem(named[0].name)}.cluster.json`, [...named.map((file) => file.name), parsed(cluster).base]);
     const args = ['calibrate', ...named.map((file) => file.name + (shape && `@${shape}`)), '--cluster', cluster, '-o', out];
     const result = await this.#run(args, [...this.around.store.all(), ...named]);
     if (!result) return;

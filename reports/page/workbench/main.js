@@ -7,7 +7,7 @@ import {lacking, unpack} from '../src/unpack.js';
 import {name, visible} from '../src/names.js';
 import {page} from '../src/page.js';
 import {Answer} from './answer.js';
-import {fromAddress, lineOf, nothingAsked, ofInputs, settled, toAddress} from './asked.js';
+import {byName, fromAddress, lineOf, nothingAsked, ofInputs, settled, toAddress} from './asked.js';
 import {Asking} from './asking.js';
 import {ClusterForm} from './cluster_form.js';
 import {parsed} from './cluster_line.js';
@@ -157,7 +157,7 @@ async function workbench(running, inputs, before) {
     const complete = Boolean(asked.workload && asked.cluster) && !lacks.length;
     document.body.dataset.stage = lacks.length || !(asked.workload || intake.waits) ? 'job' : asked.cluster ? 'answer' : 'cluster';
     const used = new Set([asked.workload, parsed(asked.cluster).base]);
-    asked.dropped = Object.fromEntries(Object.entries(asked.dropped).filter(([file]) => used.has(file)));
+    asked.dropped = byName(Object.entries(asked.dropped).filter(([file]) => used.has(file)));
     clearTimeout(addressed);
     // A page inside a notebook's has no address of its own.
     if (location.href !== 'about:srcdoc') addressed = setTimeout(() => history.replaceState(null, '', `#${toAddress(asked)}`), kAddressed);

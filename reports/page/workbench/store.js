@@ -11,7 +11,19 @@ export class Store {
    */
   static named(name) {
     const plain = name.replace(/[\u0000-\u001f\u007f/\\]/g, '_') || 'file';
-    return plain.startsWith('-') || plain === '.' || plain === '..' ? `./${plain}` : plain;
+    if (plain === '.' || plain === '..') return 'file'; // they are folders
+    return plain.startsWith('-') ? `./${plain}` : plain;
+  }
+
+  /**
+   * A name for a file that a command writes: the program replaces none that it reads.
+   * @param {string} name
+   * @param {string[]} read names of files
+   */
+  static free(name, read) {
+    let free = name;
+    for (let number = 2; read.includes(free); ++number) free = name.replace('.', `-${number}.`);
+    return free;
   }
 
   /** @param {string} name @param {Blob | Uint8Array} content */
