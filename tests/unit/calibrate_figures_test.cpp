@@ -18,10 +18,10 @@ using namespace ddpsim::literals;
 
 namespace {
 
-using Named = std::map<std::string, double>;
+using NamedFigures = std::map<std::string, double>;
 
-Named named(const Figures& figures) {
-  Named us;
+NamedFigures named(const Figures& figures) {
+  NamedFigures us;
   for (const NamedFigure& row : figures.rows) us[row.name] = row.us;
   return us;
 }
@@ -46,18 +46,18 @@ TEST_CASE("figures: each time of a result by its name, the interval around the i
     "copies_in_us":99,"buckets":[{"start_us":20,"end_us":31},{"start_us":40,"end_us":52}],
     "confidence":{"interval_percent":[-10,50]}})",
                                               "r.json");
-  CHECK(named(figures) == Named{{"iteration", 1},
-                                {"forward", 2},
-                                {"backward", 3},
-                                {"backward_compute", 4},
-                                {"communication", 5},
-                                {"wait", 6},
-                                {"exposed_communication", 7},
-                                {"finalize", 8},
-                                {"optimizer", 9},
-                                {"stall", -10},
-                                {"bucket 0 all_reduce", 11},
-                                {"bucket 1 all_reduce", 12}});
+  CHECK(named(figures) == NamedFigures{{"iteration", 1},
+                                       {"forward", 2},
+                                       {"backward", 3},
+                                       {"backward_compute", 4},
+                                       {"communication", 5},
+                                       {"wait", 6},
+                                       {"exposed_communication", 7},
+                                       {"finalize", 8},
+                                       {"optimizer", 9},
+                                       {"stall", -10},
+                                       {"bucket 0 all_reduce", 11},
+                                       {"bucket 1 all_reduce", 12}});
   CHECK(figures.ranks == 6);
   CHECK(figures.source == "r.json");
   CHECK(figures.rows[0].low_us == doctest::Approx(0.9));
@@ -73,7 +73,7 @@ TEST_CASE("figures: each field of an all-reduce table") {
     "gpus_per_node":4,"gpu":"A100","rows":[{"size_bytes":64,"time_us":10,"low_us":7,"high_us":15},
                                            {"size_bytes":128,"time_us":11}]})",
                                               "a.json");
-  CHECK(named(figures) == Named{{"all_reduce 64 B", 10}, {"all_reduce 128 B", 11}});
+  CHECK(named(figures) == NamedFigures{{"all_reduce 64 B", 10}, {"all_reduce 128 B", 11}});
   CHECK(figures.rows[0].low_us == 7);
   CHECK(figures.rows[0].high_us == 15);
   CHECK_FALSE(figures.rows[1].low_us.has_value());
@@ -89,7 +89,7 @@ TEST_CASE("figures: a table of another collective is none of all-reduces") {
                                    collective + R"(","rows":[{"size_bytes":128,"time_us":11}]})",
                                "a.json");
   };
-  CHECK(named(read("all-gather")) == Named{{"all-gather 128 B", 11}});
+  CHECK(named(read("all-gather")) == NamedFigures{{"all-gather 128 B", 11}});
   CHECK_THROWS_AS(read("all_gather"), InputError);
 }
 
@@ -101,12 +101,12 @@ TEST_CASE("figures: each time of a recorded step") {
   workload.optimizer = 4_us;
   workload.recorded_with.exposed = 5_us;
   workload.recorded_with.finalize = 6_us;
-  CHECK(named(figures_of_workload(workload, "w")) == Named{{"iteration", 1},
-                                                           {"forward", 2},
-                                                           {"backward_compute", 3},
-                                                           {"optimizer", 4},
-                                                           {"exposed_communication", 5},
-                                                           {"finalize", 6}});
+  CHECK(named(figures_of_workload(workload, "w")) == NamedFigures{{"iteration", 1},
+                                                                  {"forward", 2},
+                                                                  {"backward_compute", 3},
+                                                                  {"optimizer", 4},
+                                                                  {"exposed_communication", 5},
+                                                                  {"finalize", 6}});
   CHECK(figures_of_workload(workload, "w").warnings.empty());
   workload.recorded_with.collectives = {
       {.bytes = Bytes(4), .launch = {}, .start = {}, .duration = 7_us}};
@@ -165,23 +165,23 @@ TEST_CASE("figures: a timeline's windows, by what is in them") {
                                    span("compute", "optimizer", "null", 110, 113)),
                           "t.json");
   // Exposed from 54 to 75 and on to 90, then 95 to the optimizer's start at 110.
-  CHECK(named(figures) == Named{{"gpu_span", 125},  // 5 to 130, the host left out
-                                {"forward", 25},    // 5 to 30
-                                {"backward", 24},
-                                {"optimizer", 9},
-                                {"exposed_communication", 51},
-                                {"bucket 0 all_reduce", 35},
-                                {"bucket 1 all_reduce", 20},
-                                {"bucket 2 all_reduce", 35}});
+  CHECK(named(figures) == NamedFigures{{"gpu_span", 125},  // 5 to 130, the host left out
+                                       {"forward", 25},    // 5 to 30
+                                       {"backward", 24},
+                                       {"optimizer", 9},
+                                       {"exposed_communication", 51},
+                                       {"bucket 0 all_reduce", 35},
+                                       {"bucket 1 all_reduce", 20},
+                                       {"bucket 2 all_reduce", 35}});
 }
 
 TEST_CASE("figures: a timeline without backward or optimizer says what is left") {
   const auto names = [](const std::string& spans) {
     return named(figures_of_document(timeline(spans), "t.json"));
   };
-  CHECK(names(span("compute", "forward", "null", 1, 4)) == Named{{"gpu_span", 3}});
+  CHECK(names(span("compute", "forward", "null", 1, 4)) == NamedFigures{{"gpu_span", 3}});
   CHECK(names(span("compute", "backward", "null", 1, 4)) ==
-        Named{{"gpu_span", 3}, {"forward", 0}, {"backward", 3}});
+        NamedFigures{{"gpu_span", 3}, {"forward", 0}, {"backward", 3}});
   CHECK(names(span("host", "launch", "0", 1, 4)).empty());
   CHECK_THROWS_AS(names(span("compute", "forward", "null", 4, 3.9)), InputError);
   CHECK_THROWS_AS(figures_of_document(R"({"schema":"ddpsim.timeline/1","ranks":[]})", "t"),
@@ -200,15 +200,15 @@ TEST_CASE("figures: the parts of a measurement of one configuration, medians all
         R"({"schema":"ddpsim.measurement/1","ranks":4,"configurations":[)" + configurations + "]}",
         "m.json");
   };
-  CHECK(named(read(one)) == Named{{"iteration", 1},
-                                  {"forward", 2},
-                                  {"backward", 3},
-                                  {"communication", 4},
-                                  {"exposed_communication", 5},
-                                  {"finalize", 6},
-                                  {"optimizer", 7},
-                                  {"bucket 0 all_reduce", 8},
-                                  {"bucket 1 all_reduce", 9}});
+  CHECK(named(read(one)) == NamedFigures{{"iteration", 1},
+                                         {"forward", 2},
+                                         {"backward", 3},
+                                         {"communication", 4},
+                                         {"exposed_communication", 5},
+                                         {"finalize", 6},
+                                         {"optimizer", 7},
+                                         {"bucket 0 all_reduce", 8},
+                                         {"bucket 1 all_reduce", 9}});
   const Figures both = read(one + two);
   CHECK(both.rows.empty());  // several configurations are a curve
   REQUIRE(both.caps.size() == 2);
@@ -256,12 +256,12 @@ TEST_CASE("figures: a table of caps in either unit, first buckets and versions b
 TEST_CASE("figures: an argument is a file, a log at a job shape, or a time") {
   const files::TemporaryFolder folder;
   const auto step = read_figures("104.5ms");
-  CHECK(named(step) == Named{{"iteration", 104'500}});
+  CHECK(named(step) == NamedFigures{{"iteration", 104'500}});
   CHECK_THROWS_AS(read_figures("0ms"), InputError);
   CHECK_THROWS_AS(read_figures("104"), InputError);  // no unit
   const std::string log = folder.file("l.csv", "size_bytes,time_us\n64,10\n128,11\n").string();
   const Figures read = read_figures(log + "@2x4");
-  CHECK(named(read) == Named{{"all_reduce 64 B", 10}, {"all_reduce 128 B", 11}});
+  CHECK(named(read) == NamedFigures{{"all_reduce 64 B", 10}, {"all_reduce 128 B", 11}});
   CHECK(read.ranks == 8);
   CHECK(read.nodes == 2);
   CHECK(read.gpus_per_node == 4);
@@ -271,5 +271,5 @@ TEST_CASE("figures: an argument is a file, a log at a job shape, or a time") {
           .file("w.json", R"({"schema":"ddpsim.workload/1","forward":{"duration_us":7},
               "parameters":[{"name":"a","shape":[1],"dtype":"int8"}]})")
           .string();
-  CHECK(named(read_figures(workload)) == Named{{"forward", 7}});
+  CHECK(named(read_figures(workload)) == NamedFigures{{"forward", 7}});
 }
