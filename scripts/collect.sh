@@ -185,7 +185,7 @@ measure_all_reduce() {
   gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU' || true)
   [[ $gpus -ge 2 ]] || { lack all_reduce_log "a node of $gpus GPUs has nobody to reduce with"; return; }
   note "all_reduce_perf on $gpus GPUs"
-  (for name in $(compgen -e | grep -E '^(OMPI|PMIX?|SLURM|MASTER|RANK$|WORLD_SIZE$|LOCAL_RANK$)'); do unset "$name"; done
+  (for name in $(compgen -e | grep -E '^(OMPI|PMIX?|SLURM|MASTER|RANK$|WORLD_SIZE$|LOCAL_RANK$)' || true); do unset "$name"; done
    [[ -s $mine/topology.xml ]] || export NCCL_TOPO_DUMP_FILE=$mine/topology.xml
    within 30 all_reduce_perf -b 64K -e 64M -f 4 -g "$gpus") >"$mine/all_reduce.txt" 2>&1 ||
     { rm -f "$mine/all_reduce.txt"; lack all_reduce_log "all_reduce_perf failed"; }
