@@ -9,7 +9,7 @@ import os
 import shutil
 import tempfile
 import weakref
-from typing import TYPE_CHECKING, Any, Iterable, Iterator, Mapping, Sequence, Union, cast
+from typing import TYPE_CHECKING, Any, Generator, Iterable, Mapping, Sequence, Union, cast
 
 from ._errors import Failure, UsageError
 from ._record import Record
@@ -96,7 +96,9 @@ class Arguments:
         if isinstance(value, numbers.Real):
             text = repr(float(value))
             return text[:-2] if text.endswith(".0") else text
-        return os.fsdecode(value) if isinstance(value, (bytes, os.PathLike)) else str(value)
+        if isinstance(value, os.PathLike):
+            return os.fsdecode(cast("os.PathLike[str]", value))
+        return os.fsdecode(value) if isinstance(value, bytes) else str(value)
 
     def _input(self, value: Any) -> str:
         if isinstance(value, (str, os.PathLike)):
@@ -139,7 +141,7 @@ def temporary_folder() -> str:
 
 
 @contextlib.contextmanager
-def temporary() -> Iterator[str]:
+def temporary() -> Generator[str, None, None]:
     """A temporary folder, gone afterwards."""
     folder = temporary_folder()
     try:

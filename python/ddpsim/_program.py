@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
-from typing import Iterator, Sequence
+from typing import Generator, Sequence
 
 from ._errors import Failure, UsageError
 
@@ -82,7 +82,7 @@ _ignored: int | None = None  # the handler to be set again
 
 
 @contextlib.contextmanager
-def exit_codes_kept() -> Iterator[None]:
+def exit_codes_kept() -> Generator[None, None, None]:
     """A process that ignores SIGCHLD is never told how its children ended, and Python reads each as exit code 0. While one runs here the
     signal has its default, which does nothing."""
     global _runs, _ignored
