@@ -9,6 +9,9 @@ BINARY = os.environ["DDPSIM_BIN"]
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared"  # real data beside the checkout, where there is any
 
+# The address sanitizer takes terabytes of addresses: no test can give such a program a little memory.
+SANITIZED = b"__asan_init" in pathlib.Path(BINARY).read_bytes() if os.path.exists(BINARY) else False
+
 TORCH_SIZES = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8}
 
 

@@ -15,7 +15,7 @@ import tempfile
 import unittest
 import zlib
 
-from command import BINARY, ROOT, SHARED, Outcome, ddpsim
+from command import BINARY, ROOT, SANITIZED, SHARED, Outcome, ddpsim
 from nsys_export import Export
 
 ATTACK = SHARED / "data" / "attack"
@@ -76,7 +76,7 @@ def packed(path, pieces):
     return path
 
 
-@unittest.skipIf(b"__asan_init" in pathlib.Path(BINARY).read_bytes(), "the sanitizer takes memory of its own")
+@unittest.skipIf(SANITIZED, "the sanitizer takes memory of its own")
 class Budgets(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

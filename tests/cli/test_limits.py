@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import unittest
 
-from command import BINARY, SHARED, ddpsim, write_json
+from command import BINARY, SANITIZED, SHARED, ddpsim, write_json
 
 ATTACK = SHARED / "data" / "attack"
 LONG_RUN = ("simulate", "resnet50-v100-b32", "dgx1v@2", "--nnodes", "1:2")
@@ -92,6 +92,7 @@ class Limits(unittest.TestCase):
         self.refused("--mtbf 1e-11s: expected 1s or more", "simulate", small, "dgx1v@8", "--nnodes", "1:8", "--mtbf", "1e-11s",
                      "--checkpoint", "1s", code=2)
 
+    @unittest.skipIf(SANITIZED, "the sanitizer takes memory of its own")
     def test_memory_that_ran_out_is_said_in_plain_words(self):
         def little_memory():
             resource.setrlimit(resource.RLIMIT_AS, (200 << 20, 200 << 20))
