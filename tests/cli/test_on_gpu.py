@@ -30,7 +30,7 @@ def sweep(*caps):
     """A measurement as ddpsim-real writes it."""
     spread = {"median": 5.0, "p10": 4.0, "p90": 6.0}
     return {"schema": "ddpsim.measurement/1", "ranks": 2, "all_reduces": [],
-            "setup": {"command": "ddpsim-real /tmp/m/tiny.json -o /root/out/a-sweep", "workload": "estimate resnet50@H100", "hosts": "secret-host",
+            "setup": {"command": "ddpsim-real /a/place/tiny.json -o /another/place/a-sweep", "workload": "estimate resnet50@H100", "hosts": "secret-host",
                       "ranks_per_process": "2", "communication": "NCCL 2.30.7"},
             "configurations": [{"name": f"cap{cap}", "bucket_cap_mb": cap, "iteration_us": spread, "iterations_us": [4.0, 6.0],
                                 "timeline": f"cap{cap}.timeline.json",
@@ -108,7 +108,7 @@ class Keep(unittest.TestCase):
                             problems=[{"item": "late", "what": "took longer\n#0  0x00007f3a5dd108d7 in wait4 () from /lib/libc.so.6"}]))
         kept = self.kept("reducer")
         text = json.dumps(kept)
-        for word in ("secret-host", "iterations_us", "parameter_indices", "timeline", "/tmp", "/root", "0x0", "wait4"):
+        for word in ("secret-host", "iterations_us", "parameter_indices", "timeline", "/a/place", "/another", "0x0", "wait4"):
             self.assertNotIn(word, text)
         measurement = kept["rows"][0]["measurement"]
         self.assertEqual(measurement["configurations"][0]["buckets"], {"bytes": [8], "ready_us": [5.0]})
