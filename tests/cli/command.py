@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import pty
 import subprocess
 
 BINARY = os.environ["DDPSIM_BIN"]
@@ -13,6 +14,25 @@ SHARED = ROOT.parent / "shared"  # real data beside the checkout, where there is
 SANITIZED = b"__asan_init" in pathlib.Path(BINARY).read_bytes() if os.path.exists(BINARY) else False
 
 TORCH_SIZES = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8}
+
+
+def on_terminal(*words, cwd=None, **environment):
+    """The exit code of a command on a pseudo-terminal, and all that it showed there."""
+    controller, terminal = pty.openpty()
+    with subprocess.Popen([BINARY, *map(str, words)], stdout=terminal, stderr=terminal, stdin=subprocess.DEVNULL, cwd=cwd,
+                          env={**os.environ, "TERM": "xterm", **environment}) as process:
+        os.close(terminal)
+        text = b""
+        while True:
+            try:
+                piece = os.read(controller, 65536)
+            except OSError:  # Linux says so at the end of a pseudo-terminal
+                break
+            if not piece:
+                break
+            text += piece
+    os.close(controller)
+    return process.returncode, text.decode("utf-8")
 
 
 class Outcome:

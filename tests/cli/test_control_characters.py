@@ -9,7 +9,6 @@ import gzip
 import json
 import os
 import pathlib
-import pty
 import re
 import shutil
 import subprocess
@@ -19,7 +18,7 @@ import unittest
 import nsys_export
 import pages
 import recording
-from command import BINARY, ROOT, SHARED, ddpsim, write_json
+from command import BINARY, ROOT, SHARED, ddpsim, on_terminal, write_json
 
 # C0 with NUL, DEL, C1, bidirectional controls, separators; then what would be a line of its own, in bold.
 PLANTED = "".join(map(chr, [*range(1, 9), *range(11, 32), *range(0x7F, 0xA0), 0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F),
@@ -91,21 +90,8 @@ class Hostile(unittest.TestCase):
         return run.returncode
 
     def on_terminal(self, *words):
-        controller, terminal = pty.openpty()
-        with subprocess.Popen([BINARY, *map(str, words)], stdout=terminal, stderr=terminal, stdin=subprocess.DEVNULL, cwd=self.here,
-                              env={**os.environ, "TERM": "xterm", "NO_COLOR": ""}) as process:
-            os.close(terminal)
-            text = b""
-            while True:
-                try:
-                    piece = os.read(controller, 65536)
-                except OSError:  # Linux says so at the end of a pseudo-terminal
-                    break
-                if not piece:
-                    break
-                text += piece
-        os.close(controller)
-        shown = text.decode("utf-8").replace("\r\n", "\n")
+        _, text = on_terminal(*words, cwd=self.here, NO_COLOR="")
+        shown = text.replace("\r\n", "\n")
         self.assertNotIn("\x1b[1mPLANTED", shown)
         self.check(OWN_STYLES.sub("", shown), words)
         return shown

@@ -3,13 +3,12 @@
 import json
 import os
 import pathlib
-import pty
 import resource
 import subprocess
 import tempfile
 import unittest
 
-from command import BINARY, ROOT, answer, ddpsim
+from command import BINARY, ROOT, answer, ddpsim, on_terminal
 
 JOB = ["resnet50-v100-b32", "2xv100-nvlink"]
 SLOW = "node:2 gpu:1xV100 pcie:12GBps nic:1x10Gbps:tcp"
@@ -392,23 +391,9 @@ class Terminal(unittest.TestCase):
             self.assertEqual(document.err, "")
 
     def on_terminal(self, **environment):
-        controller, terminal = pty.openpty()
-        process = subprocess.Popen([BINARY, "simulate", *JOB], stdout=terminal, stderr=terminal,
-                                   stdin=subprocess.DEVNULL,
-                                   env={**os.environ, "TERM": "xterm", **environment})
-        os.close(terminal)
-        text = b""
-        while True:
-            try:
-                piece = os.read(controller, 65536)
-            except OSError:  # Linux says so at the end of a pseudo-terminal
-                break
-            if not piece:
-                break
-            text += piece
-        os.close(controller)
-        self.assertEqual(process.wait(), 0)
-        return text.decode()
+        code, text = on_terminal("simulate", *JOB, **environment)
+        self.assertEqual(code, 0)
+        return text
 
     def test_no_color_is_honoured_on_a_terminal(self):
         self.assertIn("\x1b[", self.on_terminal(NO_COLOR=""))
