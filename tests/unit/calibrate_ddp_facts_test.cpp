@@ -9,21 +9,14 @@
 #include <vector>
 
 #include "data_files.hpp"
-#include "ddpsim/calibrate/evidence.hpp"
 #include "ddpsim/formats/files.hpp"
+#include "evidence_text.hpp"
 #include "mentions.hpp"
 
 using namespace ddpsim;
+using namespace ddpsim::evidence_text;
 
 namespace {
-
-Evidence ddp_of(const std::string& text) {
-  const std::vector<EvidenceText> texts = {{.file = "ddp.txt", .text = text, .node = {}}};
-  return read_evidence(texts);
-}
-std::vector<Finding> ddp_said(const std::string& text) {
-  return find_problems(ddp_of(text));
-}
 
 /// As json.dumps(…, indent=1) writes it.
 std::string logged(const std::string& further, int unused = 0) {
@@ -56,12 +49,12 @@ torch_distributed_debug: INFO
 }  // namespace
 
 TEST_CASE("DDP's logging data: read alike in each form") {
-  const Evidence printed = ddp_of(kPrinted);
+  const Evidence printed = evidence_of(kPrinted);
   CHECK(printed.ddp.integer("find_unused_parameters") == 1);
   CHECK(printed.ddp.integer("world_size") == 2);
   CHECK(printed.ddp.find("cuda_visible_devices") == nullptr);
   CHECK(printed.ddp.bucket_sizes() == std::vector<std::int64_t>{5008});
-  const Evidence python = ddp_of(
+  const Evidence python = evidence_of(
       "{'world_size': 2, 'find_unused_parameters': 1, 'bucket_cap_bytes': 26214400, "
       "'bucket_sizes': "
       "'4096, 912', 'comm_hook': 'N/A', 'iteration': 7}\n");
@@ -70,48 +63,48 @@ TEST_CASE("DDP's logging data: read alike in each form") {
   CHECK(python.ddp.integer("bucket_cap_bytes") == 26214400);
   CHECK(python.ddp.bucket_sizes() == std::vector<std::int64_t>{4096, 912});
   CHECK(python.ddp.find("comm_hook") == nullptr);
-  const Evidence json = ddp_of(logged(" \"find_unused_parameters\": 1,\n"));
+  const Evidence json = evidence_of(logged(" \"find_unused_parameters\": 1,\n"));
   CHECK(json.ddp.integer("find_unused_parameters") == 1);
   CHECK(json.ddp.integer("iteration") == 10);
   // Anybody's words before any of DDP's.
-  CHECK(ddp_of("iteration: 12\nworld_size: 8\n").ddp.empty());
+  CHECK(evidence_of("iteration: 12\nworld_size: 8\n").ddp.empty());
 }
 
 TEST_CASE("DDP's logging data: the recorded fixture says what is so") {
   const Evidence evidence =
-      ddp_of(read_file(files::fixture_file("ddp-log-resnet18.json"), 1 << 20));
+      evidence_of(read_file(files::fixture_file("ddp-log-resnet18.json"), 1 << 20));
   CHECK(evidence.ddp.integer("num_parameter_tensors") == 62);
   CHECK(find_problems(evidence).empty());
 }
 
 TEST_CASE("find_unused_parameters: left on where every parameter was used") {
-  const std::vector<Finding> findings = ddp_said(logged(" \"find_unused_parameters\": 1,\n"));
+  const std::vector<Finding> findings = problems_of(logged(" \"find_unused_parameters\": 1,\n"));
   REQUIRE(findings.size() == 1);
   CHECK(findings[0].what == FindingClass::find_unused_parameters);
   CHECK(mentions(findings[0].says, "up to iteration 10"));
-  CHECK(findings[0].place == "ddp.txt:6");
+  CHECK(findings[0].place == "evidence.txt:6");
   // Some are unused, also of another rank; the graph is static; nothing ran yet; the reducer says so itself.
-  CHECK(ddp_said(logged(" \"find_unused_parameters\": 1,\n", 4096)).empty());
-  CHECK(ddp_said(logged(" \"find_unused_parameters\": 1,\n") +
-                 logged(" \"find_unused_parameters\": 1,\n", 4096))
+  CHECK(problems_of(logged(" \"find_unused_parameters\": 1,\n", 4096)).empty());
+  CHECK(problems_of(logged(" \"find_unused_parameters\": 1,\n") +
+                    logged(" \"find_unused_parameters\": 1,\n", 4096))
             .empty());
-  CHECK(ddp_said(logged(" \"find_unused_parameters\": 1,\n \"static_graph\": 1,\n")).empty());
-  CHECK(ddp_said(logged(" \"find_unused_parameters\": 0,\n")).empty());
-  CHECK(ddp_said(kPrinted).empty());
+  CHECK(problems_of(logged(" \"find_unused_parameters\": 1,\n \"static_graph\": 1,\n")).empty());
+  CHECK(problems_of(logged(" \"find_unused_parameters\": 0,\n")).empty());
+  CHECK(problems_of(kPrinted).empty());
   const std::vector<Finding> warned =
-      ddp_said(kPrinted +
-               "[rank0]:[W1125 20:26:31.825068340 reducer.cpp:1529] Warning: "
-               "find_unused_parameters=True was "
-               "specified in DDP constructor, but did not find any unused parameters in the "
-               "forward pass.\n");
+      problems_of(kPrinted +
+                  "[rank0]:[W1125 20:26:31.825068340 reducer.cpp:1529] Warning: "
+                  "find_unused_parameters=True was "
+                  "specified in DDP constructor, but did not find any unused parameters in the "
+                  "forward pass.\n");
   REQUIRE(warned.size() == 1);
   CHECK(warned[0].what == FindingClass::find_unused_parameters);
-  CHECK(warned[0].place == "ddp.txt:17");
+  CHECK(warned[0].place == "evidence.txt:17");
 }
 
 TEST_CASE("DDP's logging data: static graph, buffers beside SyncBatchNorm, strides, debug level") {
   const auto kind = [](const std::string& text) {
-    const std::vector<Finding> findings = ddp_said(text);
+    const std::vector<Finding> findings = problems_of(text);
     REQUIRE(findings.size() == 1);
     return findings[0].what;
   };
@@ -131,7 +124,7 @@ TEST_CASE("DDP's buckets: all in two behind a large cap, or very many small ones
   const auto buckets = [](std::int64_t cap, int count, std::int64_t each) {
     std::string sizes;
     for (int k = 0; k < count; ++k) sizes += (k ? ", " : "") + std::to_string(each);
-    return ddp_said(fmt::format("bucket_cap_bytes: {}\nrebuilt_bucket_sizes: {}\n", cap, sizes));
+    return problems_of(fmt::format("bucket_cap_bytes: {}\nrebuilt_bucket_sizes: {}\n", cap, sizes));
   };
   constexpr std::int64_t kMiB = 1 << 20;
   REQUIRE(buckets(1000 * kMiB, 1, 200 * kMiB).size() == 1);
@@ -144,7 +137,7 @@ TEST_CASE("DDP's buckets: all in two behind a large cap, or very many small ones
 
 TEST_CASE("Two sides of DDP: options that are others than before") {
   const auto changes = [](const std::string& before, const std::string& after) {
-    return find_changes(ddp_of(before), ddp_of(after));
+    return find_changes(evidence_of(before), evidence_of(after));
   };
   const std::string sound =
       logged(" \"find_unused_parameters\": 0,\n \"gradient_as_bucket_view\": 1,\n");

@@ -6,23 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "ddpsim/calibrate/evidence.hpp"
+#include "evidence_text.hpp"
 #include "mentions.hpp"
 
 using namespace ddpsim;
+using namespace ddpsim::evidence_text;
 
 namespace {
-
-Evidence environment_of(const std::string& text) {
-  const std::vector<EvidenceText> texts = {{.file = "env.txt", .text = text, .node = {}}};
-  return read_evidence(texts);
-}
-std::vector<Finding> said_of(const std::string& text) {
-  return find_problems(environment_of(text));
-}
-std::vector<Finding> changed(const std::string& before, const std::string& after) {
-  return find_changes(environment_of(before), environment_of(after));
-}
 
 struct EnvironmentCase {
   std::string line;
@@ -64,25 +54,25 @@ TEST_CASE("environment: a value that costs is a finding with its cost, its defau
       {"NVIDIA_TF32_OVERRIDE=0", FindingClass::tensor_cores_off, "NVIDIA_TF32_OVERRIDE=1"}};
   for (const EnvironmentCase& known : cases) {
     CAPTURE(known.line);
-    const std::vector<Finding> findings = said_of("HOME=/root\n" + known.line + "\n");
+    const std::vector<Finding> findings = problems_of("HOME=/root\n" + known.line + "\n");
     REQUIRE(findings.size() == 1);
     CHECK(findings[0].what == known.what);
-    CHECK(findings[0].place == "env.txt:2");
+    CHECK(findings[0].place == "evidence.txt:2");
     CHECK(mentions(findings[0].says, known.line));
-    CHECK(said_of(known.default_line + "\n").empty());
-    CHECK(said_of("unrelated " + known.line + "\n").empty());
+    CHECK(problems_of(known.default_line + "\n").empty());
+    CHECK(problems_of("unrelated " + known.line + "\n").empty());
   }
 }
 
 TEST_CASE("environment: as NCCL says that it found it, as a shell exports it") {
-  CHECK(said_of("h:1:2 [0] NCCL INFO NCCL_P2P_DISABLE set by environment to 1.\n").size() == 1);
-  CHECK(said_of("NCCL_P2P_LEVEL set by environment to LOC\n").size() == 1);
-  CHECK(said_of("export CUDA_LAUNCH_BLOCKING=\"1\"\n").size() == 1);
-  CHECK(said_of("declare -x CUDA_LAUNCH_BLOCKING='1'\n").size() == 1);
+  CHECK(problems_of("h:1:2 [0] NCCL INFO NCCL_P2P_DISABLE set by environment to 1.\n").size() == 1);
+  CHECK(problems_of("NCCL_P2P_LEVEL set by environment to LOC\n").size() == 1);
+  CHECK(problems_of("export CUDA_LAUNCH_BLOCKING=\"1\"\n").size() == 1);
+  CHECK(problems_of("declare -x CUDA_LAUNCH_BLOCKING='1'\n").size() == 1);
   // A sentence that begins with a setting, words of Python, names nobody exports.
-  CHECK(said_of("NCCL_P2P_DISABLE=1 brought it back to 34 GB/s\n").empty());
-  CHECK(said_of("'NCCL_P2P_DISABLE=1'\nNccl_p2p_disable=1\n").empty());
-  const Evidence evidence = environment_of("NCCL_NET=AWS Libfabric\n");
+  CHECK(problems_of("NCCL_P2P_DISABLE=1 brought it back to 34 GB/s\n").empty());
+  CHECK(problems_of("'NCCL_P2P_DISABLE=1'\nNccl_p2p_disable=1\n").empty());
+  const Evidence evidence = evidence_of("NCCL_NET=AWS Libfabric\n");
   REQUIRE(evidence.environment.find("NCCL_NET") != nullptr);
   CHECK(evidence.environment.find("NCCL_NET")->value == "AWS Libfabric");
 }
@@ -92,95 +82,97 @@ TEST_CASE("environment: what cannot matter to the job is not said") {
       "h:1:2 [0] NCCL INFO comm 0x1 rank 0 nRanks 3 nNodes 3 localRanks 1 localRank 0 MNNVL 0\n";
   const std::string one_node =
       "h:1:2 [0] NCCL INFO comm 0x1 rank 0 nRanks 8 nNodes 1 localRanks 8 localRank 0 MNNVL 0\n";
-  CHECK(said_of(one_gpu_a_node + "NCCL_P2P_LEVEL set by environment to LOC\n").empty());
-  CHECK(said_of(one_node + "NCCL_P2P_LEVEL set by environment to LOC\n").size() == 1);
-  CHECK(said_of(one_node + "NCCL_IB_DISABLE set by environment to 1\n").empty());
-  CHECK(said_of(one_gpu_a_node + "NCCL_IB_DISABLE set by environment to 1\n").size() == 1);
+  CHECK(problems_of(one_gpu_a_node + "NCCL_P2P_LEVEL set by environment to LOC\n").empty());
+  CHECK(problems_of(one_node + "NCCL_P2P_LEVEL set by environment to LOC\n").size() == 1);
+  CHECK(problems_of(one_node + "NCCL_IB_DISABLE set by environment to 1\n").empty());
+  CHECK(problems_of(one_gpu_a_node + "NCCL_IB_DISABLE set by environment to 1\n").size() == 1);
 }
 
 TEST_CASE("environment: a subsystem that prints at each call, at level INFO") {
-  CHECK(said_of("NCCL_DEBUG=INFO\nNCCL_DEBUG_SUBSYS=INIT,COLL\n").size() == 1);
-  CHECK(said_of("NCCL_DEBUG=INFO\nNCCL_DEBUG_SUBSYS=ALL\n").size() == 1);
-  CHECK(said_of("NCCL_DEBUG=INFO\nNCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING\n").empty());
-  CHECK(said_of("NCCL_DEBUG=WARN\nNCCL_DEBUG_SUBSYS=ALL\n").empty());
+  CHECK(problems_of("NCCL_DEBUG=INFO\nNCCL_DEBUG_SUBSYS=INIT,COLL\n").size() == 1);
+  CHECK(problems_of("NCCL_DEBUG=INFO\nNCCL_DEBUG_SUBSYS=ALL\n").size() == 1);
+  CHECK(problems_of("NCCL_DEBUG=INFO\nNCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING\n").empty());
+  CHECK(problems_of("NCCL_DEBUG=WARN\nNCCL_DEBUG_SUBSYS=ALL\n").empty());
 }
 
 TEST_CASE("environment: threads of all ranks of a node beside its cores") {
   const std::string node = "OMPI_COMM_WORLD_LOCAL_SIZE=8\nCPU(s):                             64\n";
-  std::vector<Finding> findings = said_of(node);
+  std::vector<Finding> findings = problems_of(node);
   REQUIRE(findings.size() == 1);
   CHECK(findings[0].what == FindingClass::host_threads);
   CHECK(mentions(findings[0].says, "each of 8 ranks starts a thread for each of 64 cores"));
   CHECK(mentions(findings[0].says, "set it to 8 or less"));
-  findings = said_of(node + "OMP_NUM_THREADS=16\n");
+  findings = problems_of(node + "OMP_NUM_THREADS=16\n");
   REQUIRE(findings.size() == 1);
   CHECK(mentions(findings[0].says, "128 threads for 64 cores"));
-  CHECK(said_of(node + "OMP_NUM_THREADS=8\n").empty());
-  findings = said_of(node + "OMP_NUM_THREADS=1\n");
+  CHECK(problems_of(node + "OMP_NUM_THREADS=8\n").empty());
+  findings = problems_of(node + "OMP_NUM_THREADS=1\n");
   REQUIRE(findings.size() == 1);
   CHECK(mentions(findings[0].says, "one of 8 cores"));
   // torchrun's default is no choice of anybody's; without cores nothing can be said.
-  CHECK(said_of(node + "OMP_NUM_THREADS=1\nTORCHELASTIC_RUN_ID=none\n").empty());
-  CHECK(said_of(node + "Setting OMP_NUM_THREADS environment variable for each process to be 1 in "
-                       "default, to avoid your system being overloaded\n")
+  CHECK(problems_of(node + "OMP_NUM_THREADS=1\nTORCHELASTIC_RUN_ID=none\n").empty());
+  CHECK(problems_of(node +
+                    "Setting OMP_NUM_THREADS environment variable for each process to be 1 in "
+                    "default, to avoid your system being overloaded\n")
             .empty());
-  CHECK(said_of("OMPI_COMM_WORLD_LOCAL_SIZE=8\n").empty());
+  CHECK(problems_of("OMPI_COMM_WORLD_LOCAL_SIZE=8\n").empty());
   // Who launched is not known: 1 may be torchrun's.
   const std::string by_nccl =
       "h:1:2 [0] NCCL INFO comm 0x1 rank 0 nRanks 8 nNodes 1 localRanks 8 localRank 0 MNNVL 0\n"
       "cores=64\n";
-  CHECK(said_of(by_nccl + "OMP_NUM_THREADS=1\n").empty());
-  CHECK(said_of(by_nccl + "HOME=/root\n").empty());
-  REQUIRE(said_of(by_nccl + "OMP_NUM_THREADS=16\n").size() == 1);
-  CHECK(said_of("LOCAL_WORLD_SIZE=1\nCPU(s): 64\n").empty());
+  CHECK(problems_of(by_nccl + "OMP_NUM_THREADS=1\n").empty());
+  CHECK(problems_of(by_nccl + "HOME=/root\n").empty());
+  REQUIRE(problems_of(by_nccl + "OMP_NUM_THREADS=16\n").size() == 1);
+  CHECK(problems_of("LOCAL_WORLD_SIZE=1\nCPU(s): 64\n").empty());
 }
 
 TEST_CASE("environment: cores that a rank may run on, as /proc lists them") {
-  REQUIRE(said_of("cores=64\nCpus_allowed_list=5\n").size() == 1);
-  CHECK(mentions(said_of("cores=64\nCpus_allowed_list=5\n")[0].says, "on 1 of 64 cores"));
-  CHECK(said_of("cores=64\nCpus_allowed_list=0-3,8\n").empty());
-  CHECK(said_of("cores=4\nCpus_allowed_list=0-1\n").empty());
-  CHECK(said_of("cores=64\nCpus_allowed_list=7-3\n").empty());
+  REQUIRE(problems_of("cores=64\nCpus_allowed_list=5\n").size() == 1);
+  CHECK(mentions(problems_of("cores=64\nCpus_allowed_list=5\n")[0].says, "on 1 of 64 cores"));
+  CHECK(problems_of("cores=64\nCpus_allowed_list=0-3,8\n").empty());
+  CHECK(problems_of("cores=4\nCpus_allowed_list=0-1\n").empty());
+  CHECK(problems_of("cores=64\nCpus_allowed_list=7-3\n").empty());
 }
 
 TEST_CASE("environment: versions, and a value that was hidden") {
   std::vector<Finding> findings =
-      changed("torch=2.12.0\nkernel=6.1\n", "torch=2.13.0\nkernel=6.1\n");
+      changes_of("torch=2.12.0\nkernel=6.1\n", "torch=2.13.0\nkernel=6.1\n");
   REQUIRE(findings.size() == 1);
   CHECK(findings[0].what == FindingClass::version_changed);
   CHECK(mentions(findings[0].says, "torch was 2.12.0 and is 2.13.0"));
   // Of the Python that collected them the job may know nothing; the kernel is everybody's.
+  CHECK(changes_of("torch=2.12.0\nseen_by=collect.sh\n", "torch=2.13.0\nseen_by=collect.sh\n")
+            .empty());
+  CHECK(changes_of("torch=2.12.0\nseen_by=job\n", "torch=2.13.0\nseen_by=job\n").size() == 1);
   CHECK(
-      changed("torch=2.12.0\nseen_by=collect.sh\n", "torch=2.13.0\nseen_by=collect.sh\n").empty());
-  CHECK(changed("torch=2.12.0\nseen_by=job\n", "torch=2.13.0\nseen_by=job\n").size() == 1);
-  CHECK(changed("seen_by=collect.sh\nkernel=5.15\n", "seen_by=collect.sh\nkernel=6.1\n").size() ==
-        1);
-  CHECK(said_of("NCCL_P2P_DISABLE=<hidden>\n").empty());
-  CHECK(changed("NCCL_P2P_DISABLE=<hidden>\n", "NCCL_P2P_DISABLE=1\n").size() == 1);
+      changes_of("seen_by=collect.sh\nkernel=5.15\n", "seen_by=collect.sh\nkernel=6.1\n").size() ==
+      1);
+  CHECK(problems_of("NCCL_P2P_DISABLE=<hidden>\n").empty());
+  CHECK(changes_of("NCCL_P2P_DISABLE=<hidden>\n", "NCCL_P2P_DISABLE=1\n").size() == 1);
 }
 
 TEST_CASE("environment: another value, set, unset; unknown where nobody listed") {
-  std::vector<Finding> findings = changed("NCCL_BUFFSIZE=4194304\n", "NCCL_BUFFSIZE=1048576\n");
+  std::vector<Finding> findings = changes_of("NCCL_BUFFSIZE=4194304\n", "NCCL_BUFFSIZE=1048576\n");
   REQUIRE(findings.size() == 1);
   CHECK(findings[0].what == FindingClass::environment_changed);
   CHECK(mentions(findings[0].says, "NCCL_BUFFSIZE was \"4194304\" and is \"1048576\""));
-  findings = changed("HOME=/root\n", "NCCL_CROSS_NIC=1\n");
+  findings = changes_of("HOME=/root\n", "NCCL_CROSS_NIC=1\n");
   REQUIRE(findings.size() == 1);
   CHECK(mentions(findings[0].says, "was not set"));
-  CHECK(findings[0].place == "env.txt:1");
-  findings = changed("NCCL_CROSS_NIC=1\n", "HOME=/root\n");
+  CHECK(findings[0].place == "evidence.txt:1");
+  findings = changes_of("NCCL_CROSS_NIC=1\n", "HOME=/root\n");
   REQUIRE(findings.size() == 1);
   CHECK(mentions(findings[0].says, "is not set"));
   CHECK(findings[0].place == "NCCL_CROSS_NIC");
   // What costs by itself is said once.
-  findings = changed("HOME=/root\n", "CUDA_LAUNCH_BLOCKING=1\n");
+  findings = changes_of("HOME=/root\n", "CUDA_LAUNCH_BLOCKING=1\n");
   REQUIRE(findings.size() == 1);
   CHECK(findings[0].what == FindingClass::blocking_launches);
   // It was there before: no change.
-  CHECK(changed("CUDA_LAUNCH_BLOCKING=1\n", "CUDA_LAUNCH_BLOCKING=1\n").empty());
+  CHECK(changes_of("CUDA_LAUNCH_BLOCKING=1\n", "CUDA_LAUNCH_BLOCKING=1\n").empty());
   // NCCL's log names what it read, no environment: what it does not name is unknown.
-  CHECK(changed("h:1:2 [0] NCCL INFO NCCL_CROSS_NIC set by environment to 1\n",
-                "h:1:2 [0] NCCL INFO Bootstrap: Using eth0:10.0.0.1<0>\n")
+  CHECK(changes_of("h:1:2 [0] NCCL INFO NCCL_CROSS_NIC set by environment to 1\n",
+                   "h:1:2 [0] NCCL INFO Bootstrap: Using eth0:10.0.0.1<0>\n")
             .empty());
-  CHECK(changed("TORCHELASTIC_RUN_ID=a\nHOME=/a\n", "TORCHELASTIC_RUN_ID=b\nHOME=/b\n").empty());
+  CHECK(changes_of("TORCHELASTIC_RUN_ID=a\nHOME=/a\n", "TORCHELASTIC_RUN_ID=b\nHOME=/b\n").empty());
 }

@@ -8,26 +8,17 @@
 #include <string>
 #include <vector>
 
-#include "ddpsim/calibrate/evidence.hpp"
+#include "evidence_text.hpp"
 #include "mentions.hpp"
 
 using namespace ddpsim;
+using namespace ddpsim::evidence_text;
 
 namespace {
 
-Evidence machine_of(const std::string& text) {
-  const std::vector<EvidenceText> texts = {{.file = "machine.txt", .text = text, .node = {}}};
-  return read_evidence(texts);
+Kinds machine_kinds(const std::string& text) {
+  return kinds_of(problems_of(text));
 }
-std::vector<FindingClass> kinds_of(const std::vector<Finding>& findings) {
-  std::vector<FindingClass> kinds;
-  for (const Finding& finding : findings) kinds.push_back(finding.what);
-  return kinds;
-}
-std::vector<FindingClass> machine_kinds(const std::string& text) {
-  return kinds_of(find_problems(machine_of(text)));
-}
-using Kinds = std::vector<FindingClass>;
 
 struct SmiGpu {
   int generation = 4, best = 4, width = 16;
@@ -80,7 +71,7 @@ std::string smi(const std::vector<SmiGpu>& gpus) {
 
 TEST_CASE("nvidia-smi -q: a link at work below its best, and one asleep") {
   CHECK(machine_kinds(smi({{}, {}})).empty());
-  const std::vector<Finding> slow = find_problems(machine_of(smi({{}, {.generation = 2}})));
+  const std::vector<Finding> slow = problems_of(smi({{}, {.generation = 2}}));
   REQUIRE(kinds_of(slow) == Kinds{FindingClass::pcie_link_below_its_best});
   CHECK(
       mentions(slow[0].says, "GPU 00000000:08:00.0 has a PCIe link of 5 of 16 GT/s while at work"));
@@ -95,14 +86,14 @@ TEST_CASE("nvidia-smi -q: a link at work below its best, and one asleep") {
   CHECK(machine_kinds(smi({{}}) + smi({asleep})).empty());
   CHECK(machine_kinds(smi({asleep}) + smi({{.generation = 2}})) ==
         Kinds{FindingClass::pcie_link_below_its_best});
-  CHECK(machine_of(smi({asleep, asleep}) + smi({{}, {}})).machines[0].gpus.size() == 2);
+  CHECK(evidence_of(smi({asleep, asleep}) + smi({{}, {}})).machines[0].gpus.size() == 2);
 }
 
 TEST_CASE("nvidia-smi -q: clocks held down, power limits; a power cap under load is usual") {
   CHECK(machine_kinds(smi({{.thermal = "Active"}})) == Kinds{FindingClass::clocks_held_down});
   CHECK(machine_kinds(smi({{.clock = 1200}})) == Kinds{FindingClass::clocks_held_down});
   CHECK(machine_kinds(smi({{.limit = 300}})) == Kinds{FindingClass::power_limit_lowered});
-  const Evidence evidence = machine_of(smi({{}}));
+  const Evidence evidence = evidence_of(smi({{}}));
   REQUIRE(evidence.machines.size() == 1);
   CHECK(evidence.machines[0].driver == "535.104.05");
   CHECK(evidence.machines[0].gpus[0].power_limit_w == 400);
@@ -118,12 +109,12 @@ TEST_CASE("nvidia-smi --query-gpu: columns by name, states by bits") {
                       "0, NVIDIA H100 80GB HBM3, 550.54, 5, 5, 16, 16, 99 %, 700.00 W, 700.00 W, "
                       "0x0000000000000004\n")
             .empty());
-  const std::vector<Finding> findings = find_problems(machine_of(
+  const std::vector<Finding> findings = problems_of(
       head + "0, NVIDIA H100 80GB HBM3, 550.54, 5, 5, 16, 16, 99 %, 700.00 W, 700.00 W, 0x0\n" +
       "1, NVIDIA H100 80GB HBM3, 550.54, 2, 5, 16, 16, 100 %, 700.00 W, 700.00 W, 0x0\n" +
       "2, NVIDIA H100 80GB HBM3, 550.54, 1, 5, 16, 16, 0 %, 500.00 W, 700.00 W, 0x1\n" +
       "3, NVIDIA H100 80GB HBM3, 550.54, 5, 5, 16, 16, 99 %, [N/A], 700.00 W, "
-      "0x0000000000000048\n"));
+      "0x0000000000000048\n");
   REQUIRE(kinds_of(findings) == Kinds{FindingClass::pcie_link_below_its_best,
                                       FindingClass::clocks_held_down,
                                       FindingClass::power_limit_lowered});
@@ -135,7 +126,7 @@ TEST_CASE("nvidia-smi --query-gpu: columns by name, states by bits") {
 
 TEST_CASE("a link of which nobody says whether it was at work: to be read again") {
   const std::vector<Finding> findings =
-      find_problems(machine_of("pcie.link.gen.current, pcie.link.gen.max\n1, 4\n1, 4\n"));
+      problems_of("pcie.link.gen.current, pcie.link.gen.max\n1, 4\n1, 4\n");
   REQUIRE(kinds_of(findings) == Kinds{FindingClass::pcie_link_below_its_best});
   CHECK(mentions(findings[0].says, "GPU 0 and 1 more shows"));
   CHECK(mentions(findings[0].says, "read it again while the job runs"));
@@ -149,10 +140,10 @@ TEST_CASE("lspci: NICs on half a link, switches that redirect, bridges nobody as
       "\t\tLnkCap2: Supported Link Speeds: 2.5-16GT/s\n";
   CHECK(machine_kinds(nic + "\t\tLnkSta:\tSpeed 16GT/s (ok), Width x16 (ok)\n").empty());
   const std::vector<Finding> half = find_problems(
-      machine_of(nic + "\t\tLnkSta:\tSpeed 8GT/s (downgraded), Width x8 (downgraded)\n"));
+      evidence_of(nic + "\t\tLnkSta:\tSpeed 8GT/s (downgraded), Width x8 (downgraded)\n"));
   REQUIRE(kinds_of(half) == Kinds{FindingClass::nic_below_its_best});
   CHECK(mentions(half[0].says, "8 of 16 GT/s and 8 of 16 lanes"));
-  CHECK(half[0].place == "machine.txt:1");
+  CHECK(half[0].place == "evidence.txt:1");
   // A controller of the board that is no training's; a bridge with nothing behind it.
   CHECK(machine_kinds("01:00.0 Ethernet controller: Intel Corporation I350\n"
                       "\t\tLnkCap:\tPort #0, Speed 5GT/s, Width x4, ASPM L0s\n"
@@ -186,12 +177,12 @@ TEST_CASE("lspci without the kind of a port, and a NIC that is listed three time
            "/max_link_width: 16\n";
   };
   const std::vector<Finding> once = find_problems(
-      machine_of("/sys/bus/pci/devices/0000:3b:00.0/class: 0x020700\n" +
-                 link("/sys/bus/pci/devices/0000:3b:00.0") +
-                 link("/sys/class/infiniband/mlx5_0/device") + link("/sys/class/net/ib0/device") +
-                 "3b:00.0 Infiniband controller: Mellanox Technologies MT28908\n"
-                 "\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x16\n"
-                 "\t\tLnkSta:\tSpeed 8GT/s (downgraded), Width x16\n"));
+      evidence_of("/sys/bus/pci/devices/0000:3b:00.0/class: 0x020700\n" +
+                  link("/sys/bus/pci/devices/0000:3b:00.0") +
+                  link("/sys/class/infiniband/mlx5_0/device") + link("/sys/class/net/ib0/device") +
+                  "3b:00.0 Infiniband controller: Mellanox Technologies MT28908\n"
+                  "\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x16\n"
+                  "\t\tLnkSta:\tSpeed 8GT/s (downgraded), Width x16\n"));
   REQUIRE(once.size() == 1);
   CHECK(mentions(once[0].says, "0000:3b:00.0"));
   CHECK(machine_kinds(link("/sys/class/infiniband/mlx5_0/device")) ==
@@ -223,8 +214,8 @@ TEST_CASE("/sys: links by class, ports beside the same card's and the same port'
   const std::string full = "400 Gb/sec (4X NDR)";
   CHECK(
       machine_kinds(port("mlx5_0", full, "4: ACTIVE") + port("mlx5_1", full, "4: ACTIVE")).empty());
-  const std::vector<Finding> half = find_problems(machine_of(
-      port("mlx5_0", full, "4: ACTIVE") + port("mlx5_1", "200 Gb/sec (2X NDR)", "4: ACTIVE")));
+  const std::vector<Finding> half = problems_of(port("mlx5_0", full, "4: ACTIVE") +
+                                                port("mlx5_1", "200 Gb/sec (2X NDR)", "4: ACTIVE"));
   REQUIRE(kinds_of(half) == Kinds{FindingClass::nic_below_its_best});
   CHECK(mentions(half[0].says, "mlx5_1/1 runs at 200 Gbit/s, others of the same card at 400"));
   // Another card is another card; a port nobody plugged in is none.
@@ -265,12 +256,12 @@ TEST_CASE("nodes that differ: GPUs, driver, power limit, MTU") {
 TEST_CASE("/sys: names with control characters are made legible") {
   // Found by the fuzzer.
   const std::vector<Finding> findings = find_problems(
-      machine_of("/sys/class/infiniband/mlx5_0/hca_type: MT4129\n"
-                 "/sys/class/infiniband/mlx5_0/ports/1/rate: 400 Gb/sec (4X NDR)\n"
-                 "/sys/class/infiniband/mlx5_0/ports/\x18/rate: 4 Gb/sec (4X NDR)\n"
-                 "/sys/class/infiniband/mlx\x1b/device/current_link_width: 4\n"
-                 "/sys/class/infiniband/mlx\x1b/device/max_link_width: 16\n"
-                 "/sys/class/infiniband/mlx\x1b/device/max_link_speed: 16.0 GT/s PCIe\n"));
+      evidence_of("/sys/class/infiniband/mlx5_0/hca_type: MT4129\n"
+                  "/sys/class/infiniband/mlx5_0/ports/1/rate: 400 Gb/sec (4X NDR)\n"
+                  "/sys/class/infiniband/mlx5_0/ports/\x18/rate: 4 Gb/sec (4X NDR)\n"
+                  "/sys/class/infiniband/mlx\x1b/device/current_link_width: 4\n"
+                  "/sys/class/infiniband/mlx\x1b/device/max_link_width: 16\n"
+                  "/sys/class/infiniband/mlx\x1b/device/max_link_speed: 16.0 GT/s PCIe\n"));
   REQUIRE(findings.size() == 2);
   for (const Finding& finding : findings)
     for (const char c : finding.says) CHECK(static_cast<unsigned char>(c) >= ' ');
@@ -281,11 +272,11 @@ TEST_CASE("ip link: a line that is not quite one") {
   CHECK(
       machine_kinds("2 eth1: <BROADCAST> mtu 9000 qdisc mq\n22 <> mtu 9000\n: x: <UP> mtu 1500 q\n")
           .empty());
-  CHECK(machine_of("2 eth1: <BROADCAST> mtu 9000 qdisc mq\n").machines.empty());
+  CHECK(evidence_of("2 eth1: <BROADCAST> mtu 9000 qdisc mq\n").machines.empty());
 }
 
 TEST_CASE("ibv_devinfo and ibstat: states, rates and MTU of ports") {
-  const Evidence evidence = machine_of(
+  const Evidence evidence = evidence_of(
       "hca_id:\tmlx5_0\n\ttransport:\t\t\tInfiniBand "
       "(0)\n\t\tport:\t1\n\t\t\tstate:\t\t\tPORT_ACTIVE (4)\n"
       "\t\t\tmax_mtu:\t\t4096 (5)\n\t\t\tactive_mtu:\t\t1024 (3)\nCA 'mlx5_1'\n\tCA type: MT4129\n"
@@ -298,7 +289,7 @@ TEST_CASE("ibv_devinfo and ibstat: states, rates and MTU of ports") {
 
 TEST_CASE("Two sides of machines: driver, GPUs, limits, slots, ports, MTU") {
   const auto changes = [](const std::string& before, const std::string& after) {
-    return kinds_of(find_changes(machine_of(before), machine_of(after)));
+    return kinds_of(find_changes(evidence_of(before), evidence_of(after)));
   };
   const std::string sound = smi({{}, {}});
   CHECK(changes(sound, sound).empty());

@@ -10,34 +10,20 @@
 #include <vector>
 
 #include "data_files.hpp"
-#include "ddpsim/calibrate/evidence.hpp"
 #include "ddpsim/formats/files.hpp"
+#include "evidence_text.hpp"
 #include "mentions.hpp"
 
 using namespace ddpsim;
+using namespace ddpsim::evidence_text;
 
 namespace {
 
-Evidence evidence_of(const std::string& text) {
-  const std::vector<EvidenceText> texts = {{.file = "nccl.log", .text = text, .node = {}}};
-  return read_evidence(texts);
+Kinds problems_in(const std::string& text) {
+  return kinds_of(problems_of(text));
 }
-
-/// Class by class, each as often as it was found.
-std::vector<FindingClass> kinds(const std::vector<Finding>& findings) {
-  std::vector<FindingClass> all;
-  for (const Finding& finding : findings) all.push_back(finding.what);
-  return all;
-}
-std::vector<FindingClass> problems_in(const std::string& text) {
-  return kinds(find_problems(evidence_of(text)));
-}
-std::vector<FindingClass> changes_in(const std::string& before, const std::string& after) {
-  return kinds(find_changes(evidence_of(before), evidence_of(after)));
-}
-using Kinds = std::vector<FindingClass>;
-bool has_kind(const Kinds& kinds, FindingClass what) {
-  return std::ranges::count(kinds, what) > 0;
+Kinds changes_in(const std::string& before, const std::string& after) {
+  return kinds_of(changes_of(before, after));
 }
 
 /// Two nodes of two GPUs, two NICs each, GPUDirect RDMA at both ends; PXN for the second ring.
@@ -91,7 +77,7 @@ TEST_CASE("NCCL's lines: facts of a sound job, and no finding") {
   CHECK(facts.lines == 19);
   REQUIRE(facts.versions.size() == 1);
   CHECK(facts.versions[0].word == "2.26.2");
-  CHECK(facts.versions[0].place == "nccl.log:4");
+  CHECK(facts.versions[0].place == "evidence.txt:4");
   REQUIRE(facts.cuda_driver);
   CHECK(facts.cuda_driver->word == "12.8");
   CHECK(facts.networks == std::map<std::string, int>{{"NCCL RDMA Plugin v8", 4}});
@@ -183,9 +169,9 @@ TEST_CASE("GPUDirect at one end alone: named with the node that lacks it") {
   const std::string one_side =
       "n1 [0] NCCL INFO Channel 00 : 0[7000] -> 8[7000] [send] via NET/IB/1/GDRDMA\n"
       "n2 [0] NCCL INFO Channel 00 : 0[7000] -> 8[7000] [receive] via NET/IB/0\n";
-  const std::vector<Finding> findings = find_problems(evidence_of(one_side));
-  REQUIRE(kinds(findings) == Kinds{FindingClass::gpudirect_one_side});
-  CHECK(findings[0].place == "nccl.log:2");
+  const std::vector<Finding> findings = problems_of(one_side);
+  REQUIRE(kinds_of(findings) == Kinds{FindingClass::gpudirect_one_side});
+  CHECK(findings[0].place == "evidence.txt:2");
   CHECK(mentions(findings[0].says, "n2"));
   CHECK(mentions(findings[0].says, "nvidia_peermem"));
   CHECK_FALSE(mentions(findings[0].says, "n1"));
@@ -223,8 +209,8 @@ TEST_CASE("GPUDirect nowhere: of InfiniBand and RoCE alone") {
 
 TEST_CASE("Sockets: what hides the fast network, as far as a line says") {
   const auto said = [](const std::string& text) {
-    const std::vector<Finding> findings = find_problems(evidence_of(text));
-    CHECK(kinds(findings) == Kinds{FindingClass::socket_instead_of_ib});
+    const std::vector<Finding> findings = problems_of(text);
+    CHECK(kinds_of(findings) == Kinds{FindingClass::socket_instead_of_ib});
     return findings.empty() ? "" : findings[0].says;
   };
   CHECK(mentions(said(kSockets), "where they have none, this is all there is"));
@@ -241,14 +227,15 @@ TEST_CASE("Sockets: what hides the fast network, as far as a line says") {
                       kSockets.substr(kSockets.find('\n') + 1)),
                  "mlx5_0:1/IB"));
   SUBCASE("a plugin that loads and finds no network: NCCL lists no NIC behind it") {
-    const std::vector<Finding> findings = find_problems(evidence_of(
+    const std::vector<Finding> findings = problems_of(
         "n1:1:2 [0] NCCL INFO NET/Plugin: Loaded net plugin Libfabric (v10)\n"
         "n1:1:2 [0] NCCL INFO NET/OFI No eligible providers were found\n"
         "[2025-01-28 16:04:25] n1:1:2 [0] nccl_net_ofi_create_plugin:352 NCCL WARN NET/OFI "
         "aws-ofi-nccl initialization failed\n"
         "n1:1:2 [0] NCCL INFO NET/IB : Using [RO]; OOB eth0:10.0.0.1<0>\n" +
-        kSockets));
-    REQUIRE(kinds(findings) == Kinds{FindingClass::socket_instead_of_ib, FindingClass::nccl_error});
+        kSockets);
+    REQUIRE(kinds_of(findings) ==
+            Kinds{FindingClass::socket_instead_of_ib, FindingClass::nccl_error});
     CHECK(mentions(findings[0].says, "though the network plugin Libfabric (v10) was loaded"));
   }
   SUBCASE("one node uses none of it") {
@@ -264,7 +251,7 @@ TEST_CASE("Sockets: what hides the fast network, as far as a line says") {
     const std::vector<Finding> findings = find_problems(
         evidence_of("n1:1:2 [0] NCCL INFO NCCL_IB_DISABLE set by environment to 1.\n" +
                     kSockets.substr(kSockets.find('\n') + 1)));
-    REQUIRE(kinds(findings) == Kinds{FindingClass::socket_instead_of_ib});
+    REQUIRE(kinds_of(findings) == Kinds{FindingClass::socket_instead_of_ib});
     CHECK(mentions(findings[0].says, "NCCL_IB_DISABLE=1"));
   }
   SUBCASE("kept off InfiniBand, and a plugin sends") {
@@ -317,20 +304,20 @@ TEST_CASE("Inside a node: peer-to-peer off by the hardware, the network between 
 }
 
 TEST_CASE("NCCL's warnings: once each kind; versions that differ between ranks") {
-  const std::vector<Finding> findings =
-      find_problems(evidence_of("n1:1:2 [0] transport/net_ib.cc:90 NCCL WARN NET/IB : Got "
-                                "completion from peer 10.0.0.2<48133> "
-                                "with error 12, opcode 0, len 32768\n"
-                                "n1:1:2 [1] transport/net_ib.cc:90 NCCL WARN NET/IB : Got "
-                                "completion from peer 10.0.0.3<48134> "
-                                "with error 12, opcode 0, len 16384\n"
-                                "n1:1:2 [0] NCCL INFO NCCL version 2.20.5+cuda12.4\n"
-                                "n2:1:2 [0] NCCL INFO NCCL version 2.18.3+cuda12.1\n"
-                                "n2:1:2 [0] graph/search.cc:900 NCCL WARN Could not find a path "
-                                "for pattern 4, falling back to "
-                                "simple order\n"));
-  CHECK(kinds(findings) == Kinds{FindingClass::topology_search_failed, FindingClass::nccl_error,
-                                 FindingClass::unequal_versions});
+  const std::vector<Finding> findings = problems_of(
+      "n1:1:2 [0] transport/net_ib.cc:90 NCCL WARN NET/IB : Got "
+      "completion from peer 10.0.0.2<48133> "
+      "with error 12, opcode 0, len 32768\n"
+      "n1:1:2 [1] transport/net_ib.cc:90 NCCL WARN NET/IB : Got "
+      "completion from peer 10.0.0.3<48134> "
+      "with error 12, opcode 0, len 16384\n"
+      "n1:1:2 [0] NCCL INFO NCCL version 2.20.5+cuda12.4\n"
+      "n2:1:2 [0] NCCL INFO NCCL version 2.18.3+cuda12.1\n"
+      "n2:1:2 [0] graph/search.cc:900 NCCL WARN Could not find a path "
+      "for pattern 4, falling back to "
+      "simple order\n");
+  CHECK(kinds_of(findings) == Kinds{FindingClass::topology_search_failed, FindingClass::nccl_error,
+                                    FindingClass::unequal_versions});
 }
 
 TEST_CASE("Two sides: nothing is said of a job that is the same") {
@@ -343,8 +330,8 @@ TEST_CASE("Two sides: sockets where InfiniBand was") {
   const std::vector<Finding> findings =
       find_changes(evidence_of(kSoundInfiniBand), evidence_of(kSockets));
   // The change, what the new side says by itself, and what went with the network.
-  CHECK(std::ranges::count(kinds(findings), FindingClass::socket_instead_of_ib) == 2);
-  CHECK(std::ranges::count(kinds(findings), FindingClass::plugin_missing) == 1);
+  CHECK(std::ranges::count(kinds_of(findings), FindingClass::socket_instead_of_ib) == 2);
+  CHECK(std::ranges::count(kinds_of(findings), FindingClass::plugin_missing) == 1);
   CHECK(mentions(findings[0].says, "NCCL RDMA Plugin v8"));
 }
 
@@ -457,13 +444,12 @@ TEST_CASE("Two sides: libfabric over TCP where it had EFA") {
     return "n1:1:2 [0] NCCL INFO NET/OFI Selected Provider is " + provider +
            "\nn1:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/AWS Libfabric/0\n";
   };
-  CHECK(has_kind(changes_in(job("efa (found 4 nics)"), job("tcp;ofi_rxm (found 1 nics)")),
-                 FindingClass::socket_instead_of_ib));
-  CHECK(
-      has_kind(problems_in(job("tcp;ofi_rxm (found 1 nics)")), FindingClass::socket_instead_of_ib));
+  CHECK(has(changes_in(job("efa (found 4 nics)"), job("tcp;ofi_rxm (found 1 nics)")),
+            FindingClass::socket_instead_of_ib));
+  CHECK(has(problems_in(job("tcp;ofi_rxm (found 1 nics)")), FindingClass::socket_instead_of_ib));
   CHECK(changes_in(job("efa (found 4 nics)"), job("efa (found 1 nics)")) ==
         Kinds{FindingClass::fewer_nics});
-  CHECK_FALSE(has_kind(problems_in(job("efa (found 4 nics)")), FindingClass::socket_instead_of_ib));
+  CHECK_FALSE(has(problems_in(job("efa (found 4 nics)")), FindingClass::socket_instead_of_ib));
 }
 
 TEST_CASE("Two sides: a line that another cuts into says nothing") {

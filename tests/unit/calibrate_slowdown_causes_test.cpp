@@ -14,25 +14,24 @@
 #include "ddpsim/calibrate/evidence.hpp"
 #include "ddpsim/calibrate/setting_changes.hpp"
 #include "ddpsim/calibrate/slowdown_causes.hpp"
+#include "mentions.hpp"
 
 namespace ddpsim {
 namespace {
 
-Duration ms(double value) {
-  return Duration::milliseconds(value);
-}
+using namespace literals;
 
 /// A step of 100 ms in which one part takes so much more.
 StepDifference grown(StepPart part, double by_ms, Bound bound = Bound::none) {
-  StepBreakdown before = step_alone({ms(100)});
+  StepBreakdown before = step_alone({100_ms});
   before.parts_known = true;
   before[LossCause::unexplained] = {.known = true};
-  before[StepPart::kernels] = {.time = ms(60), .low = ms(60), .high = ms(60), .known = true};
+  before[StepPart::kernels] = {.time = 60_ms, .low = 60_ms, .high = 60_ms, .known = true};
   before[part].known = true;
-  before[part].time += ms(40);
+  before[part].time += 40_ms;
   StepBreakdown after = before;
-  after.step += ms(by_ms);
-  after[part].time += ms(by_ms);
+  after.step += Duration::milliseconds(by_ms);
+  after[part].time += Duration::milliseconds(by_ms);
   after[part].bound = bound;
   return difference(before, after);
 }
@@ -43,10 +42,6 @@ std::vector<std::string> classes(const std::vector<Class>& all) {
   std::vector<std::string> names;
   for (const Class& one : all) names.push_back(one.what);
   return names;
-}
-
-bool has(const std::vector<std::string>& names, const std::string& name) {
-  return std::ranges::count(names, name) > 0;
 }
 
 TEST_CASE(
@@ -104,7 +99,7 @@ TEST_CASE("causes: a finding that is new comes before what the row may mean") {
 
 TEST_CASE(
     "causes: a finding beside a step time alone comes before unknown, another version behind it") {
-  const StepDifference bare = difference(step_alone({ms(100)}), step_alone({ms(150)}));
+  const StepDifference bare = difference(step_alone({100_ms}), step_alone({150_ms}));
   CHECK(slowdown_causes(bare, {}).front().what == kUnknownCause);
   SlowdownEvidence evidence;
   evidence.changes = {{FindingClass::version_changed, "NCCL 2.18, now 2.20", "log:1"}};
@@ -115,8 +110,8 @@ TEST_CASE(
 }
 
 TEST_CASE("causes: what only helps slows nothing, what only costs makes nothing faster") {
-  const StepDifference slower = difference(step_alone({ms(100)}), step_alone({ms(150)}));
-  const StepDifference faster = difference(step_alone({ms(150)}), step_alone({ms(100)}));
+  const StepDifference slower = difference(step_alone({100_ms}), step_alone({150_ms}));
+  const StepDifference faster = difference(step_alone({150_ms}), step_alone({100_ms}));
   SlowdownEvidence evidence;
   evidence.changes = {{.what = FindingClass::mtu_unequal,
                        .says = "the MTU was 1500 and is 9000",
@@ -146,7 +141,7 @@ TEST_CASE("causes: waits for a rank are what that rank's own rows grew by") {
   LateRanks late;
   late.pattern = LatePattern::one_rank;
   late.late = {1};
-  late.ranks = {{.rank = 0}, {.rank = 1, .times_last = 6, .steps_last = 6, .caused = ms(20)}};
+  late.ranks = {{.rank = 0}, {.rank = 1, .times_last = 6, .steps_last = 6, .caused = 20_ms}};
   late.collectives = 6;
   const StepDifference waits = grown(part_of(LossCause::slowest_gpu), 20);
   SlowdownEvidence evidence;
@@ -205,7 +200,7 @@ TEST_CASE("settings: an option that can only help slows nothing") {
     SlowdownEvidence evidence;
     evidence.settings = setting_changes(old, is);
     CHECK(evidence.settings.size() == 3);
-    const StepDifference slower = difference(step_alone({ms(100)}), step_alone({ms(150)}));
+    const StepDifference slower = difference(step_alone({100_ms}), step_alone({150_ms}));
     const auto causes = classes(slowdown_causes(slower, evidence));
     return std::ranges::count_if(causes, [](const std::string& what) {
       return what == "find_unused_parameters" || what == "buffers_broadcast" ||
@@ -219,26 +214,26 @@ TEST_CASE("settings: an option that can only help slows nothing") {
 TEST_CASE("settings: threads that wait for a core explain as much as they wait") {
   Workload before, now;
   before.gpu = now.gpu = "V100";
-  before.iteration = now.iteration = ms(100);
-  before.threads = HostThreads{.running = ms(50), .waiting = ms(1)};
-  now.threads = HostThreads{.cores = 1, .running = ms(50), .waiting = ms(19)};
+  before.iteration = now.iteration = 100_ms;
+  before.threads = HostThreads{.running = 50_ms, .waiting = 1_ms};
+  now.threads = HostThreads{.cores = 1, .running = 50_ms, .waiting = 19_ms};
   CHECK(threads_known(before, now));
   CHECK_FALSE(threads_known(Workload(), now));
   SlowdownEvidence evidence;
   evidence.threads_known = true;
   evidence.settings = setting_changes(before, now);
   REQUIRE(evidence.settings.size() == 1);
-  CHECK(evidence.settings.front().at_most == ms(18));
+  CHECK(evidence.settings.front().at_most == 18_ms);
   const StepDifference gaps = grown(part_of(LossCause::launch_bound), 20);
   const auto causes = slowdown_causes(gaps, evidence);
   CHECK(causes.front().what == "host_threads");
   CHECK(causes.front().weight == doctest::Approx(0.9 * 18 / 20));
   // It waits 2 ms longer of 20: other causes of launch gaps come first.
-  now.threads->waiting = ms(3);
+  now.threads->waiting = 3_ms;
   evidence.settings = setting_changes(before, now);
   CHECK(slowdown_causes(gaps, evidence).front().what == "host_overhead");
   // Not at all: nothing names it. It runs longer instead.
-  now.threads = HostThreads{.running = ms(68), .waiting = ms(1)};
+  now.threads = HostThreads{.running = 68_ms, .waiting = 1_ms};
   evidence.settings = setting_changes(before, now);
   CHECK(slowdown_causes(gaps, evidence).front().what == "host_overhead");
   CHECK_FALSE(has(classes(slowdown_causes(gaps, evidence)), "host_threads"));

@@ -10,13 +10,14 @@
 #include <vector>
 
 #include "ddpsim/sim/advise.hpp"
+#include "mentions.hpp"
 #include "scheme_step.hpp"
 
 using namespace ddpsim;
 
 namespace {
 
-Job job_of(Scheme scheme, const Cluster& cluster = small::node(2)) {
+Job scheme_job(Scheme scheme, const Cluster& cluster = small::node(2)) {
   return Job(schemes::layered(), cluster, schemes::options(std::move(scheme)), FreeModel{});
 }
 
@@ -26,10 +27,6 @@ std::vector<std::string> names_of(const Job& job) {
   return names;
 }
 
-bool has(const std::vector<std::string>& names, const std::string& name) {
-  return std::ranges::find(names, name) != names.end();
-}
-
 }  // namespace
 
 TEST_CASE("levers of schemes: what is in force is none, and each changes what it is called by") {
@@ -37,7 +34,7 @@ TEST_CASE("levers of schemes: what is in force is none, and each changes what it
                                Scheme(Zero{.stage = 3}), Scheme(MegatronOptimizer{})}) {
     CAPTURE(name_of(scheme));
     CHECK(has_levers(scheme));
-    const Job job = job_of(scheme, schemes::two_by_two());
+    const Job job = scheme_job(scheme, schemes::two_by_two());
     CHECK(!scheme_levers(job).empty());
     for (const Lever& lever : scheme_levers(job)) {
       CAPTURE(lever.name);
@@ -52,14 +49,14 @@ TEST_CASE("levers of schemes: what is in force is none, and each changes what it
     }
   }
   CHECK(!has_levers(NaiveAllReduce{}));
-  CHECK(scheme_levers(job_of(NaiveAllReduce{})).empty());
+  CHECK(scheme_levers(scheme_job(NaiveAllReduce{})).empty());
 }
 
 TEST_CASE("levers of schemes: groups of a node are levers of several nodes alone") {
-  CHECK(!has(names_of(job_of(Fsdp2{})), "group=2"));
-  CHECK(has(names_of(job_of(Fsdp2{}, schemes::two_by_two())), "group=2"));
-  CHECK(has(names_of(job_of(Fsdp1{}, schemes::two_by_two())), "strategy=hybrid_shard"));
-  CHECK(!has(names_of(job_of(Fsdp1{})), "strategy=hybrid_shard"));
+  CHECK(!has(names_of(scheme_job(Fsdp2{})), "group=2"));
+  CHECK(has(names_of(scheme_job(Fsdp2{}, schemes::two_by_two())), "group=2"));
+  CHECK(has(names_of(scheme_job(Fsdp1{}, schemes::two_by_two())), "strategy=hybrid_shard"));
+  CHECK(!has(names_of(scheme_job(Fsdp1{})), "strategy=hybrid_shard"));
 }
 
 TEST_CASE("levers of schemes: the line to paste is the library's own call") {
@@ -69,13 +66,14 @@ TEST_CASE("levers of schemes: the line to paste is the library's own call") {
       if (has(names, lever.name)) levers.push_back(lever);
     return python_of(levers);
   };
-  CHECK(line(job_of(Fsdp2{}), {"reshard_after_forward=false"}) ==
+  CHECK(line(scheme_job(Fsdp2{}), {"reshard_after_forward=false"}) ==
         "fully_shard(module, reshard_after_forward=False)");
-  CHECK(line(job_of(Fsdp1{}), {"strategy=shard_grad_op", "forward_prefetch=true"}) ==
+  CHECK(line(scheme_job(Fsdp1{}), {"strategy=shard_grad_op", "forward_prefetch=true"}) ==
         "FullyShardedDataParallel(model, sharding_strategy=ShardingStrategy.SHARD_GRAD_OP, "
         "forward_prefetch=True)");
-  CHECK(line(job_of(Zero{.stage = 2}), {"overlap_comm=true", "reduce_bucket_size=50000000"}) ==
+  CHECK(line(scheme_job(Zero{.stage = 2}), {"overlap_comm=true", "reduce_bucket_size=50000000"}) ==
         "{\"zero_optimization\": {\"stage\": 2, \"overlap_comm\": true, \"reduce_bucket_size\": "
         "50000000}}");
-  CHECK(line(job_of(MegatronOptimizer{}), {"overlap_grad_reduce=true"}) == "--overlap-grad-reduce");
+  CHECK(line(scheme_job(MegatronOptimizer{}), {"overlap_grad_reduce=true"}) ==
+        "--overlap-grad-reduce");
 }
