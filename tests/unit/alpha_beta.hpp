@@ -41,7 +41,7 @@ inline CollectiveModel alpha_beta(double start_us, double mib_us) {
 /// Gradients of 1 MiB, ready at these times; backward ends with the last.
 inline Workload mib_layers(const std::vector<double>& at_us, double forward_us) {
   std::vector<Gradient> gradients;
-  for (const double at : at_us) gradients.push_back({1 << 20, at});
+  for (const double at : at_us) gradients.push_back({kMiB, at});
   return chain(gradients, forward_us, at_us.back());
 }
 
@@ -60,6 +60,11 @@ struct OpenJob {
     return ddpsim::assess(*this, simulate_times(*this), replay);
   }
 };
+
+/// Forward 100 us, backward 300, one all-reduce behind it of 200 + 4 * 100.
+inline OpenJob step_of_1000() {
+  return {.workload = chain({{4 * kMiB, 300}}, 100, 300), .model = alpha_beta(200, 100)};
+}
 
 /// Gradients in each bucket.
 inline std::vector<std::size_t> members(const std::vector<Bucket>& buckets) {

@@ -11,6 +11,7 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/sim/correction.hpp"
 #include "fit_parts.hpp"
+#include "mentions.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::cost_model_logs;
@@ -83,8 +84,9 @@ TEST_CASE("calibrate: a tenth between two logs of one job shape is noted, twice 
     Fit out;
     parts_of({measured({2, 4}), measured({2, 4}, factor)}, at,
              {.nccl = kNccl, .keep_unhealthy = true}, out);
-    return std::any_of(out.notes.begin(), out.notes.end(),
-                       [](const std::string& note) { return says(note, "intervals span both"); });
+    return std::any_of(out.notes.begin(), out.notes.end(), [](const std::string& note) {
+      return mentions(note, "intervals span both");
+    });
   };
   CHECK_FALSE(noted(1.1));  // a logarithm of 0.095
   CHECK(noted(1.11));
@@ -109,8 +111,8 @@ TEST_CASE("calibrate: one GPU and logs without times are left out, rows of one s
   // The geometric mean of one and four times.
   CHECK(parts[0].points[0].time_us == doctest::Approx(2 * twice.points[0].time_us));
   REQUIRE(out.left_out.size() == 2);
-  CHECK(says(out.left_out[0].reason, "one GPU sends nothing"));
-  CHECK(says(out.left_out[1].reason, "no table of times"));
+  CHECK(mentions(out.left_out[0].reason, "one GPU sends nothing"));
+  CHECK(mentions(out.left_out[1].reason, "no table of times"));
 }
 
 TEST_CASE("calibrate: what health distrusts is left out, or kept where asked") {
@@ -119,7 +121,7 @@ TEST_CASE("calibrate: what health distrusts is left out, or kept where asked") {
   const auto parts = parts_of({measured({1, 4}), slow}, at, {.nccl = kNccl}, out);
   CHECK(parts.size() == 1);
   REQUIRE(out.left_out.size() == 1);
-  CHECK(says(out.left_out[0].reason, "--keep-unhealthy fits it all the same"));
+  CHECK(mentions(out.left_out[0].reason, "--keep-unhealthy fits it all the same"));
   Fit kept;
   CHECK(parts_of({measured({1, 4}), slow}, at, {.nccl = kNccl, .keep_unhealthy = true}, kept)
             .size() == 2);

@@ -12,6 +12,7 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/sim/correction.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
+#include "mentions.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::cost_model_logs;
@@ -85,8 +86,8 @@ TEST_CASE("calibrate: intervals widen between job shapes and beyond them, there 
   CHECK(beyond.slower > between.slower);
   CHECK(beyond.slower > 1 / beyond.faster);
   CHECK(beyond_calibration(calibration, 4, 4).empty());
-  CHECK(says(beyond_calibration(calibration, 64, 4), "64 nodes lie beyond"));
-  CHECK(says(beyond_calibration(calibration, 1, 4), "1 node lies beyond"));
+  CHECK(mentions(beyond_calibration(calibration, 64, 4), "64 nodes lie beyond"));
+  CHECK(mentions(beyond_calibration(calibration, 1, 4), "1 node lies beyond"));
 }
 
 TEST_CASE("calibrate: intervals widen outside the sizes measured at that very job shape") {
@@ -118,7 +119,8 @@ TEST_CASE("calibrate: rows that nccl-tests marked wrong are not fitted") {
   CHECK(found.calibration.shapes.front().largest == Bytes(1 << 29));
   CHECK(predicted_us(found.calibration, {2, 4}, Bytes(1 << 20)) ==
         doctest::Approx(measured({2, 4}).points[17].time_us).epsilon(0.1));
-  CHECK(says(found.notes.front(), "1 MiB: 1 wrong results out of place, row left out; 1 GiB: 1 "));
+  CHECK(mentions(found.notes.front(),
+                 "1 MiB: 1 wrong results out of place, row left out; 1 GiB: 1 "));
   // In place the same row may be right.
   MeasuredPoint& row = log.points[17];
   REQUIRE(row.size == Bytes(1 << 20));
@@ -132,22 +134,22 @@ TEST_CASE("calibrate: rows that nccl-tests marked wrong are not fitted") {
   const Fit in_place = fit({log});
   CHECK(in_place.residuals.size() == log.points.size() - 1);
   CHECK(in_place.residuals[17].measured_us == doctest::Approx(*row.in_place_us));
-  CHECK(
-      says(in_place.notes.front(), "1 MiB: 3232 wrong results out of place, in-place time taken"));
+  CHECK(mentions(in_place.notes.front(),
+                 "1 MiB: 3232 wrong results out of place, in-place time taken"));
   for (MeasuredPoint& point : log.points) {
     point.wrong = 1;
     point.wrong_in_place = 1;
   }
-  CHECK(says(complaint({log}), "has wrong results at every size"));
+  CHECK(mentions(complaint({log}), "has wrong results at every size"));
 }
 
 TEST_CASE("calibrate: logs of CPUs and of other backends say nothing of NCCL") {
   MeasuredLog cpu = measured({2, 4});
   cpu.gpu = "CPU; compute is a timed wait";
-  CHECK(says(complaint({cpu}), "was taken on CPUs: it says nothing of NCCL"));
+  CHECK(mentions(complaint({cpu}), "was taken on CPUs: it says nothing of NCCL"));
   MeasuredLog gloo = measured({2, 4});
   gloo.backend = "gloo";
-  CHECK(says(complaint({gloo}), "was taken over gloo"));
+  CHECK(mentions(complaint({gloo}), "was taken over gloo"));
 }
 
 TEST_CASE("calibrate: which way the cost model misses") {
@@ -159,34 +161,34 @@ TEST_CASE("calibrate: which way the cost model misses") {
     for (const std::string& line : fit({measured({1, 4}), log}).model_misses) all += line + "\n";
     return all;
   };
-  CHECK(says(breaks(1.8), "measured times are up to 1."));
-  CHECK(says(breaks(0.5), "measured times are down to 0."));
+  CHECK(mentions(breaks(1.8), "measured times are up to 1."));
+  CHECK(mentions(breaks(0.5), "measured times are down to 0."));
 }
 
 TEST_CASE("calibrate: logs that cannot be fitted are told why") {
-  CHECK(says(complaint({}), "no log to fit"));
+  CHECK(mentions(complaint({}), "no log to fit"));
   MeasuredLog one_size = measured({2, 4});
   one_size.points.resize(1);
-  CHECK(says(complaint({one_size}), "one size only"));
+  CHECK(mentions(complaint({one_size}), "one size only"));
   one_size.points.push_back(one_size.points.front());  // twice the same is one
-  CHECK(says(complaint({one_size}), "one size only"));
+  CHECK(mentions(complaint({one_size}), "one size only"));
   MeasuredLog few = measured({2, 4});
   few.points.resize(3);
-  CHECK(says(complaint({few}), "has 3 sizes"));
+  CHECK(mentions(complaint({few}), "has 3 sizes"));
   MeasuredLog nowhere = measured({2, 4});
   nowhere.nodes.reset();
-  CHECK(says(complaint({nowhere}), "n2.txt@NODESxGPUS"));
+  CHECK(mentions(complaint({nowhere}), "n2.txt@NODESxGPUS"));
   MeasuredLog other_gpu = measured({2, 4});
   other_gpu.gpu = "Tesla V100-SXM2-16GB";
-  CHECK(says(complaint({other_gpu}), "V100, where the cluster has A100"));
+  CHECK(mentions(complaint({other_gpu}), "V100, where the cluster has A100"));
 }
 
 TEST_CASE("calibrate: logs of one job shape that contradict each other") {
-  CHECK(says(complaint({measured({2, 4}), measured({2, 4}, 2.2)}), "2.20 times what n2.txt"));
-  CHECK(says(complaint({measured({2, 4}), measured({2, 4})}), "has the same times as n2.txt"));
+  CHECK(mentions(complaint({measured({2, 4}), measured({2, 4}, 2.2)}), "2.20 times what n2.txt"));
+  CHECK(mentions(complaint({measured({2, 4}), measured({2, 4})}), "has the same times as n2.txt"));
   const Fit found = fit({measured({2, 4}), measured({2, 4}, 1.2)});
   CHECK(std::any_of(found.notes.begin(), found.notes.end(),
-                    [](const std::string& note) { return says(note, "1.20 times"); }));
+                    [](const std::string& note) { return mentions(note, "1.20 times"); }));
 }
 
 TEST_CASE("calibrate: the interval at a measured job shape spans logs that differ, and in place") {
@@ -214,19 +216,20 @@ TEST_CASE("calibrate: logs of one job shape that differ at large sizes alone") {
   MeasuredLog slow = measured({2, 4});
   for (MeasuredPoint& point : slow.points)
     if (point.size >= Bytes(1 << 20)) point.time_us *= 2.05;
-  CHECK(says(complaint({measured({2, 4}), slow}), "(median from 1 MiB)"));
+  CHECK(mentions(complaint({measured({2, 4}), slow}), "(median from 1 MiB)"));
 }
 
 TEST_CASE("calibrate: another unit of time is found out, in one log of several too") {
-  CHECK(says(complaint({measured({2, 4}, 1000)}), "these look like nanoseconds"));
-  CHECK(says(complaint({measured({1, 4}), measured({2, 4}, 0.001)}), "microseconds are expected"));
+  CHECK(mentions(complaint({measured({2, 4}, 1000)}), "these look like nanoseconds"));
+  CHECK(mentions(complaint({measured({1, 4}), measured({2, 4}, 0.001)}),
+                 "microseconds are expected"));
 }
 
 TEST_CASE("calibrate: sizes in elements are found out") {
   MeasuredLog log = measured({2, 4});
   for (MeasuredPoint& point : log.points)
     point.size = Bytes(std::max<std::int64_t>(1, point.size.count() / 4));
-  CHECK(says(complaint({log}), "elements of 4 bytes"));
+  CHECK(mentions(complaint({log}), "elements of 4 bytes"));
 }
 
 TEST_CASE("calibrate: logs tell where NCCL weighed otherwise than its table") {

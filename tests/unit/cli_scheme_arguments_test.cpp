@@ -15,7 +15,7 @@ using namespace ddpsim;
 namespace {
 
 /// The message; empty where it is taken.
-std::string complaint(const std::string& text) {
+std::string scheme_complaint(const std::string& text) {
   try {
     parse_scheme(text);
   } catch (const UsageError& error) {
@@ -171,92 +171,94 @@ TEST_CASE("--scheme: what is in force is written as it is taken") {
 }
 
 TEST_CASE("--scheme: a name that there is not, and one that was meant") {
-  CHECK(complaint("fsdp3") ==
+  CHECK(scheme_complaint("fsdp3") ==
         "--scheme: name: \"fsdp3\" is not one of ddp, naive, fsdp1, fsdp2, zero1, zero2, zero3, "
         "megatron, zero_redundancy, data_parallel, parameter_server, compiled, local_sgd, slowmo. "
         "Did you "
         "mean \"fsdp1\"?");
-  CHECK(complaint("") != "");
-  CHECK(complaint(":wrap=none") != "");
-  CHECK(complaint("FSDP1") != "");
-  CHECK(complaint("fsdp1 ") != "");
+  CHECK(scheme_complaint("") != "");
+  CHECK(scheme_complaint(":wrap=none") != "");
+  CHECK(scheme_complaint("FSDP1") != "");
+  CHECK(scheme_complaint("fsdp1 ") != "");
 }
 
 TEST_CASE("--scheme: a key that there is not, one without a value, one given twice") {
-  CHECK(complaint("fsdp1:wrapp=none").find("Did you mean \"wrap\"?") != std::string::npos);
-  CHECK(complaint("fsdp2:strategy=full_shard")
+  CHECK(scheme_complaint("fsdp1:wrapp=none").find("Did you mean \"wrap\"?") != std::string::npos);
+  CHECK(scheme_complaint("fsdp2:strategy=full_shard")
             .starts_with("--scheme: fsdp2: \"strategy\" is not one of"));
-  CHECK(complaint("zero2:wrap=none").starts_with("--scheme: zero2: \"wrap\" is not one of"));
-  CHECK(complaint("ddp:wrap=none") == "--scheme: ddp takes no options here: DDP's have their own");
-  CHECK(complaint("ddp:") == "--scheme: ddp takes no options here: DDP's have their own");
-  CHECK(complaint("fsdp1:wrap") == "--scheme: wrap: a value is missing, as in wrap=…");
-  CHECK(complaint("fsdp1:wrap=") == "--scheme: wrap: a value is missing, as in wrap=…");
-  CHECK(complaint("fsdp1:group=2,group=2") == "--scheme: group is given twice");
-  CHECK(complaint("fsdp1:") != "");
-  CHECK(complaint("fsdp1:group=2,") != "");
-  CHECK(complaint("fsdp1:,group=2") != "");
-  CHECK(complaint("fsdp1:=2") != "");
+  CHECK(scheme_complaint("zero2:wrap=none").starts_with("--scheme: zero2: \"wrap\" is not one of"));
+  CHECK(scheme_complaint("ddp:wrap=none") ==
+        "--scheme: ddp takes no options here: DDP's have their own");
+  CHECK(scheme_complaint("ddp:") == "--scheme: ddp takes no options here: DDP's have their own");
+  CHECK(scheme_complaint("fsdp1:wrap") == "--scheme: wrap: a value is missing, as in wrap=…");
+  CHECK(scheme_complaint("fsdp1:wrap=") == "--scheme: wrap: a value is missing, as in wrap=…");
+  CHECK(scheme_complaint("fsdp1:group=2,group=2") == "--scheme: group is given twice");
+  CHECK(scheme_complaint("fsdp1:") != "");
+  CHECK(scheme_complaint("fsdp1:group=2,") != "");
+  CHECK(scheme_complaint("fsdp1:,group=2") != "");
+  CHECK(scheme_complaint("fsdp1:=2") != "");
 }
 
 TEST_CASE("--scheme: values that a key does not take") {
-  CHECK(complaint("naive:when=never") ==
+  CHECK(scheme_complaint("naive:when=never") ==
         "--scheme: when: \"never\" is not one of gradient, backward");
-  CHECK(complaint("naive:flat=yes") == "--scheme: flat: \"yes\" is not one of true, false");
-  CHECK(complaint("fsdp1:strategy=full").find("Did you mean \"full_shard\"?") != std::string::npos);
-  CHECK(complaint("fsdp1:backward_prefetch=before") ==
+  CHECK(scheme_complaint("naive:flat=yes") == "--scheme: flat: \"yes\" is not one of true, false");
+  CHECK(scheme_complaint("fsdp1:strategy=full").find("Did you mean \"full_shard\"?") !=
+        std::string::npos);
+  CHECK(scheme_complaint("fsdp1:backward_prefetch=before") ==
         "--scheme: backward_prefetch: \"before\" is not one of pre, post, none");
-  CHECK(complaint("fsdp1:param_dtype=int8")
+  CHECK(scheme_complaint("fsdp1:param_dtype=int8")
             .starts_with("--scheme: param_dtype: \"int8\" is not one of bf16"));
-  CHECK(complaint("fsdp1:wrap=+a") ==
+  CHECK(scheme_complaint("fsdp1:wrap=+a") ==
         "--scheme: wrap: expected blocks, none, leaves, size, or paths of modules as in "
         "layers.*+head");
-  CHECK(complaint("fsdp1:wrap=a+") != "");
-  CHECK(complaint("fsdp1:wrap=a++b") != "");
+  CHECK(scheme_complaint("fsdp1:wrap=a+") != "");
+  CHECK(scheme_complaint("fsdp1:wrap=a++b") != "");
   const std::string whole = "expected a whole number from 1 to 1e+06, not ";
   for (const char* value :
        {"0", "-1", "1.5", "two", "1e7", "nan", "inf", "4x", "0x4", "99999999999999999999"}) {
     CAPTURE(value);
-    CHECK(complaint(fmt::format("fsdp1:group={}", value)) ==
+    CHECK(scheme_complaint(fmt::format("fsdp1:group={}", value)) ==
           fmt::format("--scheme: group: {}\"{}\"", whole, value));
   }
-  CHECK(complaint("fsdp2:reshard_after_forward=1") ==
+  CHECK(scheme_complaint("fsdp2:reshard_after_forward=1") ==
         "--scheme: reshard_after_forward: expected a whole number from 2 to 1e+06, not \"1\"");
-  CHECK(complaint("fsdp1:min_num_params=0")
+  CHECK(scheme_complaint("fsdp1:min_num_params=0")
             .starts_with("--scheme: min_num_params: expected a whole number from 1"));
-  CHECK(complaint("zero1:reduce_bucket_size=1e16") != "");
-  CHECK(complaint("zero1:reduce_bucket_size=1e15") == "");
-  CHECK(complaint("zero3:stage3_prefetch_bucket_size=-1") != "");
-  CHECK(complaint("megatron:bucket_size=0") != "");
-  CHECK(complaint("data_parallel:output_mb=-1") ==
+  CHECK(scheme_complaint("zero1:reduce_bucket_size=1e16") != "");
+  CHECK(scheme_complaint("zero1:reduce_bucket_size=1e15") == "");
+  CHECK(scheme_complaint("zero3:stage3_prefetch_bucket_size=-1") != "");
+  CHECK(scheme_complaint("megatron:bucket_size=0") != "");
+  CHECK(scheme_complaint("data_parallel:output_mb=-1") ==
         "--scheme: output_mb: expected megabytes from 0 to 1e+06, not \"-1\"");
-  CHECK(complaint("parameter_server:partition_mb=0") ==
+  CHECK(scheme_complaint("parameter_server:partition_mb=0") ==
         "--scheme: partition_mb: expected megabytes from 0.001 to 1e+06, not \"0\"");
   for (const char* value : {"0", "nan", "inf", "-8", "8GB"}) {
     CAPTURE(value);
-    CHECK(complaint(fmt::format("parameter_server:server_bandwidth={}", value)) ==
+    CHECK(scheme_complaint(fmt::format("parameter_server:server_bandwidth={}", value)) ==
           fmt::format("--scheme: server_bandwidth: expected GB/s from 0.001 to 1e+06, not \"{}\"",
                       value));
   }
-  CHECK(complaint("parameter_server:servers=0")
+  CHECK(scheme_complaint("parameter_server:servers=0")
             .starts_with("--scheme: servers: expected a whole number from 1"));
-  CHECK(complaint("parameter_server:servers=hosts") != "");
-  CHECK(complaint("parameter_server:mode=both") ==
+  CHECK(scheme_complaint("parameter_server:servers=hosts") != "");
+  CHECK(scheme_complaint("parameter_server:mode=both") ==
         "--scheme: mode: \"both\" is not one of sync, async");
-  CHECK(complaint("compiled:optimize_ddp=ddp_optimiser") ==
+  CHECK(scheme_complaint("compiled:optimize_ddp=ddp_optimiser") ==
         "--scheme: optimize_ddp: \"ddp_optimiser\" is not one of ddp_optimizer, no_optimization, "
         "python_reducer. Did you mean \"ddp_optimizer\"?");
-  CHECK(complaint("compiled:optimize_ddp=python_reducer_without_compiled_forward") != "");
-  CHECK(complaint("local_sgd:period=0") == fmt::format("--scheme: period: {}\"0\"", whole));
+  CHECK(scheme_complaint("compiled:optimize_ddp=python_reducer_without_compiled_forward") != "");
+  CHECK(scheme_complaint("local_sgd:period=0") == fmt::format("--scheme: period: {}\"0\"", whole));
   for (const char* value : {"4", "4:", ":4", "4:8+", "+4:8", "4:8:16", "4:8+16"}) {
     CAPTURE(value);
-    CHECK(complaint(fmt::format("local_sgd:hierarchy={}", value)) != "");
+    CHECK(scheme_complaint(fmt::format("local_sgd:hierarchy={}", value)) != "");
   }
-  CHECK(complaint("local_sgd:hierarchy=4") ==
+  CHECK(scheme_complaint("local_sgd:hierarchy=4") ==
         "--scheme: hierarchy: expected PERIOD:RANKS, more of them behind a '+', as in 4:8+16:16, "
         "not \"4\"");
-  CHECK(complaint("local_sgd:hierarchy=2:4,period=4") ==
+  CHECK(scheme_complaint("local_sgd:hierarchy=2:4,period=4") ==
         "--scheme: local_sgd: hierarchy has periods of its own; leave out period");
-  CHECK(complaint("slowmo:slowmo_frequency=0") != "");
+  CHECK(scheme_complaint("slowmo:slowmo_frequency=0") != "");
 }
 
 TEST_CASE("--scheme: options of DDP's reducer stand beside DDP alone") {

@@ -56,10 +56,6 @@ inline Fit fit(const std::vector<MeasuredLog>& logs) {
   return fit_calibration(logs, at, {.nccl = kNccl});
 }
 
-inline bool says(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 inline double predicted_us(const Calibration& calibration, JobShape shape, Bytes size) {
   Cluster cluster = at(shape);
   cluster.calibration = std::make_shared<const Calibration>(calibration);

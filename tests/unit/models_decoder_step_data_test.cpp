@@ -25,13 +25,13 @@ using namespace ddpsim;
 
 namespace {
 
-struct Row {
+struct DecoderRow {
   const char* source;
   const char* spec;
   double tokens_per_second;  ///< of one GPU
 };
 
-constexpr Row kRows[] = {
+constexpr DecoderRow kRows[] = {
     {"llm-foundry", "mpt-7b@H100:b6:s2048:bf16-true", 10643},
     {"llm-foundry", "mpt-13b@H100:b2:s2048:bf16-true", 4792},
     {"llm-foundry", "mpt-1b@H100:b14:s2048:bf16-true", 45455},
@@ -60,20 +60,20 @@ constexpr Row kRows[] = {
     {"Hugging Face", "llama2-7b@A100:b8:s4096:bf16-true:ckpt=full", 3158.7},
 };
 
-double measured_ms(const Row& row) {
+double measured_ms(const DecoderRow& row) {
   const EstimateSpec spec = parse_estimate_spec(row.spec);
   return 1e3 * static_cast<double>(*spec.batch * *spec.tokens) / row.tokens_per_second;
 }
 
 /// Optimizers are shared by all GPUs, or run once in many micro-batches.
-double estimated_ms(const Row& row) {
+double estimated_ms(const DecoderRow& row) {
   const EstimateSpec spec = parse_estimate_spec(row.spec);
   const Workload workload = estimate_workload(spec, find_gpu(spec.gpu).value());
   return (*workload.forward + workload.backward->duration).milliseconds();
 }
 
 /// What model FLOPs alone say, at the peak.
-double at_peak_ms(const Row& row) {
+double at_peak_ms(const DecoderRow& row) {
   const EstimateSpec spec = parse_estimate_spec(row.spec);
   double multiply_adds = 0;
   for (const Layer& layer : model_of(spec).layers) {
@@ -100,9 +100,9 @@ double median_error(std::vector<double> errors) {
 TEST_CASE("decoder steps: compute estimated against steps published under FSDP") {
   // The rival: one share of the peak for all, that of the other sources.
   std::map<std::string, double> share;
-  for (const Row& row : kRows) {
+  for (const DecoderRow& row : kRows) {
     std::vector<double> shares;
-    for (const Row& other : kRows)
+    for (const DecoderRow& other : kRows)
       if (std::string_view(other.source) != row.source)
         shares.push_back(at_peak_ms(other) / measured_ms(other));
     share[row.source] = median(shares);
@@ -110,7 +110,7 @@ TEST_CASE("decoder steps: compute estimated against steps published under FSDP")
   std::string report;
   std::vector<double> errors;
   std::vector<double> rival;
-  for (const Row& row : kRows) {
+  for (const DecoderRow& row : kRows) {
     const double measured = measured_ms(row);
     const double estimate = estimated_ms(row);
     errors.push_back(estimate / measured - 1);

@@ -9,6 +9,7 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/models/estimate.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
+#include "mentions.hpp"
 #include "small_jobs.hpp"
 
 using namespace ddpsim;
@@ -33,12 +34,8 @@ Workload estimate(const std::string& text) {
   return estimate_workload(spec, find_gpu(spec.gpu).value());
 }
 
-std::string refusal(const std::string& text) {
-  return complaint_of([&] { estimate(text); });
-}
-
 bool refusal_says(const std::string& text, const std::string& part) {
-  return refusal(text).find(part) != std::string::npos;
+  return mentions(complaint_of([&] { estimate(text); }), part);
 }
 
 }  // namespace

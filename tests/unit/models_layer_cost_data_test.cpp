@@ -117,14 +117,15 @@ std::vector<LayerTable> read_tables() {
 constexpr double kForwardOverhead_ms = 0.28;
 constexpr double kBackwardOverhead_ms = 0.03;
 
-struct Times {
+struct LayerTimes {
   double forward_ms = kForwardOverhead_ms;
   double backward_ms = kBackwardOverhead_ms;
 };
 
-Times estimate(const LayerTable& table, const LayerRow& row, const LayerCostConstants& constants) {
+LayerTimes estimate(const LayerTable& table, const LayerRow& row,
+                    const LayerCostConstants& constants) {
   static const GpuModel v100 = find_gpu("V100").value();
-  Times times;
+  LayerTimes times;
   for (const Layer* layer : row.layers) {
     const LayerCost cost = layer_cost(*layer, {v100, Precision::fp32, table.batch}, constants);
     times.forward_ms += cost.forward.milliseconds();
@@ -144,10 +145,10 @@ struct LayerErrors {
 template <typename Estimate>
 LayerErrors errors_of(const LayerTable& table, const Estimate& estimate) {
   LayerErrors errors;
-  Times measured{0, 0};
-  Times estimated{0, 0};
+  LayerTimes measured{0, 0};
+  LayerTimes estimated{0, 0};
   for (const LayerRow& row : table.rows) {
-    const Times times = estimate(row);
+    const LayerTimes times = estimate(row);
     errors.forward.push_back(times.forward_ms / row.forward_ms - 1);
     if (row.backward_ms > 0) errors.backward.push_back(times.backward_ms / row.backward_ms - 1);
     estimated.forward_ms += times.forward_ms;
@@ -243,14 +244,15 @@ double weights(const LayerRow& row) {
 /// Every layer's time in proportion to one figure of it, the factor being the best for this table.
 LayerErrors proportional(const LayerTable& table, double (*figure)(const LayerRow&)) {
   double all = 0;
-  Times measured{0, 0};
+  LayerTimes measured{0, 0};
   for (const LayerRow& row : table.rows) {
     all += figure(row);
     measured.forward_ms += row.forward_ms;
     measured.backward_ms += row.backward_ms;
   }
   return errors_of(table, [&](const LayerRow& row) {
-    return Times{figure(row) / all * measured.forward_ms, figure(row) / all * measured.backward_ms};
+    return LayerTimes{figure(row) / all * measured.forward_ms,
+                      figure(row) / all * measured.backward_ms};
   });
 }
 

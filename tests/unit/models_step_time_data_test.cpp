@@ -27,13 +27,13 @@ using namespace ddpsim;
 
 namespace {
 
-struct Step {
+struct PublishedStep {
   const char* spec;
   double samples_per_second;
   bool optimizer;  ///< the figure holds one; not where gradients were accumulated, or in a busy sum
 };
 
-constexpr Step kSteps[] = {
+constexpr PublishedStep kSteps[] = {
     {"resnet50@V100:b112:fp32", 367, true},          // DLE, V100-SXM2-16GB
     {"resnet50@V100:b112:fp32", 356, true},          // DLE, V100-SXM2-32GB
     {"resnet50@V100:b128:fp32", 367.29, true},       // DLPerf, PyTorch 1.5
@@ -68,8 +68,8 @@ constexpr Step kSteps[] = {
     {"vgg13@H100:b128:fp32", 1414, false},           // per-operator tables, 28.1 + 62.4 ms
 };
 
-struct Case {
-  const Step* step;
+struct StepCase {
+  const PublishedStep* step;
   Model model;
   ComputeSetting setting;
   double measured_ms() const {
@@ -79,9 +79,9 @@ struct Case {
   std::string group() const { return model.name + " on " + setting.gpu.name; }
 };
 
-std::vector<Case> cases() {
-  std::vector<Case> list;
-  for (const Step& step : kSteps) {
+std::vector<StepCase> cases() {
+  std::vector<StepCase> list;
+  for (const PublishedStep& step : kSteps) {
     const EstimateSpec spec = parse_estimate_spec(step.spec);
     list.push_back({&step,
                     spec.tokens ? find_model(spec.model, *spec.tokens).value()
@@ -91,7 +91,7 @@ std::vector<Case> cases() {
   return list;
 }
 
-double estimated_ms(const Case& one, const LayerCostConstants& constants) {
+double estimated_ms(const StepCase& one, const LayerCostConstants& constants) {
   Duration total = one.step->optimizer ? optimizer_cost(one.model, one.setting.gpu) : Duration();
   for (const Layer& layer : one.model.layers) {
     const LayerCost cost = layer_cost(layer, one.setting, constants);
@@ -100,7 +100,7 @@ double estimated_ms(const Case& one, const LayerCostConstants& constants) {
   return total.milliseconds();
 }
 
-double work(const Case& one) {
+double work(const StepCase& one) {
   double sum = 0;
   for (const Layer& layer : one.model.layers)
     if (layer.product) sum += layer.product->multiply_adds();
@@ -108,7 +108,7 @@ double work(const Case& one) {
 }
 
 /// What a FLOP rate alone knows of the GPU: that of the units the products run on.
-double peak(const Case& one) {
+double peak(const StepCase& one) {
   const GpuModel& gpu = one.setting.gpu;
   switch (one.setting.precision) {
     case Precision::amp:
@@ -137,7 +137,7 @@ double median_size(std::vector<double> errors) {
 }
 
 /// The two tensor-core constants that serve the other groups best.
-LayerCostConstants learned_without(const std::string& group, const std::vector<Case>& all) {
+LayerCostConstants learned_without(const std::string& group, const std::vector<StepCase>& all) {
   LayerCostConstants best;
   for (const auto field :
        {&LayerCostConstants::tensor_convolution, &LayerCostConstants::tensor_linear}) {
@@ -147,7 +147,7 @@ LayerCostConstants learned_without(const std::string& group, const std::vector<C
       LayerCostConstants tried = best;
       tried.*field = percent / 100.0;
       double sum = 0;
-      for (const Case& one : all)
+      for (const StepCase& one : all)
         if (one.group() != group)
           sum += std::abs(std::log(estimated_ms(one, tried) / one.measured_ms()));
       if (sum >= least) continue;
@@ -163,11 +163,11 @@ LayerCostConstants learned_without(const std::string& group, const std::vector<C
 
 TEST_CASE(
     "step time: estimates against published single-GPU steps, each model on each GPU left out") {
-  const std::vector<Case> all = cases();
+  const std::vector<StepCase> all = cases();
   double work_per_ms = 0;  // the rival's one constant: the share of the peak everybody reaches
   {
     std::vector<double> shares;
-    for (const Case& one : all) shares.push_back(work(one) / peak(one) / one.measured_ms());
+    for (const StepCase& one : all) shares.push_back(work(one) / peak(one) / one.measured_ms());
     work_per_ms = median(shares);
   }
   std::map<std::string, LayerCostConstants> learned;
@@ -176,7 +176,7 @@ TEST_CASE(
   std::vector<double> left_out;
   std::vector<double> rival;
   std::vector<double> speeds;
-  for (const Case& one : all) {
+  for (const StepCase& one : all) {
     auto& constants = learned.try_emplace(one.group()).first->second;
     constants = learned_without(one.group(), all);
     const double estimate = estimated_ms(one, LayerCostConstants());
@@ -283,7 +283,7 @@ TEST_CASE("step time: no published step is shorter than the host's launches") {
       report +=
           fmt::format("\n  {:<28} step {:6.1f} ms, launches {:5.1f}", text, measured_ms, host_ms);
   };
-  for (const Step& step : kSteps) {
+  for (const PublishedStep& step : kSteps) {
     const EstimateSpec spec = parse_estimate_spec(step.spec);
     check(step.spec, 1e3 * static_cast<double>(spec.batch.value()) / step.samples_per_second,
           false);

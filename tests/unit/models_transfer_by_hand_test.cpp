@@ -66,7 +66,7 @@ Transfer to_half() {
           .to = {.gpu = gpu_of("fast", 25_GBps), .precision = Precision::amp, .batch = 30}};
 }
 
-Workload recorded() {
+Workload recorded_slow() {
   Workload workload;
   workload.gpu = "slow";
   workload.parameters = three_layers().parameters;
@@ -89,7 +89,7 @@ Workload carried_over(const Workload& workload, const Transfer& transfer = to_ha
 }  // namespace
 
 TEST_CASE("transfer by hand: every part of a step by its own ratio") {
-  const Workload after = carried_over(recorded());
+  const Workload after = carried_over(recorded_slow());
   CHECK(after.gpu == "fast");
   CHECK(after.batch_per_gpu == 30);
   CHECK(after.forward == 30_us);
@@ -109,7 +109,7 @@ TEST_CASE("transfer by hand: every part of a step by its own ratio") {
 }
 
 TEST_CASE("transfer by hand: recorded collectives move with the gradients around them") {
-  Workload workload = recorded();
+  Workload workload = recorded_slow();
   const auto collective = [](Duration launch, Duration start) {
     return RecordedCollective{.bytes = 8_B, .launch = launch, .start = start, .duration = 9_us};
   };
@@ -125,7 +125,7 @@ TEST_CASE("transfer by hand: recorded collectives move with the gradients around
 }
 
 TEST_CASE("transfer by hand: gradients wait for a host that is no faster") {
-  Workload workload = recorded();
+  Workload workload = recorded_slow();
   workload.host_ready = {10_us, 20_us};
   const Workload after = carried_over(workload);
   // Forward ends 50 us sooner, so on backward's clock the host is 50 us later.
@@ -137,7 +137,7 @@ TEST_CASE("transfer by hand: gradients wait for a host that is no faster") {
 }
 
 TEST_CASE("transfer by hand: waits for launches stay as long, the rest by its ratio") {
-  Workload workload = recorded();
+  Workload workload = recorded_slow();
   workload.launch_waits = {.forward = 40_us, .backward = 50_us, .optimizer = 8_us};
   const Workload after = carried_over(workload);
   CHECK(after.forward == 40_us + 15_us);
@@ -154,7 +154,7 @@ TEST_CASE("transfer by hand: waits for launches stay as long, the rest by its ra
 }
 
 TEST_CASE("transfer by hand: a host that the GPU held up comes sooner beside a faster one") {
-  Workload workload = recorded();
+  Workload workload = recorded_slow();
   workload.host_ready = {10_us, 20_us};
   workload.host_held = {30_us, 200_us};
   const Workload after = carried_over(workload);
@@ -178,10 +178,10 @@ TEST_CASE("transfer by hand: what was not recorded stays unknown") {
 }
 
 TEST_CASE("transfer by hand: twice the batch, and every rank") {
-  Workload workload = recorded();
+  Workload workload = recorded_slow();
   workload.samples_per_step = 45;
   RankRecording other;
-  static_cast<Recorded&>(other) = recorded();
+  static_cast<Recorded&>(other) = recorded_slow();
   other.rank = 3;
   other.optimizer = 32_us;
   workload.ranks = {other};
@@ -203,7 +203,7 @@ TEST_CASE("transfer by hand: twice the batch, and every rank") {
 }
 
 TEST_CASE("transfer by hand: activations go with the batch, gradients of parameters do not") {
-  Workload workload = recorded();
+  Workload workload = recorded_slow();
   const Bytes gradient = gradient_bytes(workload.parameters[1]).value();
   workload.activations =
       Activations{.bytes = Bytes(300),
@@ -219,7 +219,7 @@ TEST_CASE("transfer by hand: activations go with the batch, gradients of paramet
 TEST_CASE("transfer by hand: a weight used twice is complete at its first use in forward") {
   Model model = three_layers();
   model.layers[2].parameters = {0};  // p0 alone, at both ends
-  Workload workload = recorded();
+  Workload workload = recorded_slow();
   workload.backward->ready = {{.parameter = 0, .at = 90_us, .copied_at = {}}};
   // All of backward belongs to it: 2 + 4 + 12 us become 1 + 2 + 3, a third.
   const Workload after = transferred(workload, model, to_half());

@@ -38,9 +38,11 @@ inline Workload numbered() {
   return step;
 }
 
+using Sizes = std::vector<std::int64_t>;
+
 /// Bytes of all collectives of a kind, in the order launched.
-inline std::vector<std::int64_t> bytes_of(const Step& step, CollectiveKind kind) {
-  std::vector<std::int64_t> bytes;
+inline Sizes bytes_of(const Step& step, CollectiveKind kind) {
+  Sizes bytes;
   for (const CollectiveResult& one : step.collectives)
     if (one.kind == kind) bytes.push_back(one.bytes.count());
   return bytes;

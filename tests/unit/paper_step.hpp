@@ -62,6 +62,11 @@ inline RecordedModel wire(std::vector<Duration> durations = {40_us, 90_us, 20_us
   return {.durations = std::move(durations), .channels = 0};
 }
 
+/// The network takes no time.
+inline RecordedModel no_wire() {
+  return wire({0_us, 0_us, 0_us});
+}
+
 inline SimulationOptions free_of_costs() {
   SimulationOptions options = small::bare();
   options.ddp.bucket_cap_mb = 0.5;

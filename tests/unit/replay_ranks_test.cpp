@@ -14,10 +14,9 @@
 
 using namespace ddpsim;
 using namespace ddpsim::small;
+using Json = nlohmann::json;
 
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr int kRanks = 8;
 /// By position in ready order: the members of the three recorded all-reduces, by their bytes.

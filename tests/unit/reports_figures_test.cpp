@@ -5,6 +5,7 @@
 #include <string>
 
 #include "ddpsim/reports/reports.hpp"
+#include "mentions.hpp"
 #include "reports_sample.hpp"
 
 using namespace ddpsim;
@@ -21,10 +22,6 @@ std::string drawn_words(const std::string& svg) {
   for (const pugi::xpath_node& one : document.select_nodes("//text"))
     words += std::string(one.node().text().get()) + '\n';
   return words;
-}
-
-bool drawn(const std::string& text, const std::string& words) {
-  return text.find(words) != std::string::npos;
 }
 
 AllReduceTable drawn_table(std::size_t rows) {
@@ -67,16 +64,16 @@ TEST_CASE("figure of tune: the recommended cap, its plateau, today, what is belo
                            "bucket_cap_mb=60: saves 41 ms", "as good: 54 to 80 MiB",
                            "today: 320 ms", "30 to 52 ms, meant to hold four times in five",
                            "bucket_cap_mb, MiB", "step, ms", "Confidence C: specification only."})
-    CHECK_MESSAGE(drawn(words, said), said);
+    CHECK_MESSAGE(mentions(words, said), said);
 }
 
 TEST_CASE(
     "figure of tune: where nothing is worth it, the fastest is named and nothing is advised") {
   const std::string words = drawn_words(tune_svg(sample::keep(), sample::context()));
-  CHECK(drawn(words, "fastest: 50 MiB, 0.20 ms less"));
-  CHECK(drawn(words, "less than can be measured (1.0 ms)"));
-  CHECK(drawn(words, "if collectives took no time: 96.0 ms"));
-  CHECK_FALSE(drawn(words, "as good"));
+  CHECK(mentions(words, "fastest: 50 MiB, 0.20 ms less"));
+  CHECK(mentions(words, "less than can be measured (1.0 ms)"));
+  CHECK(mentions(words, "if collectives took no time: 96.0 ms"));
+  CHECK_FALSE(mentions(words, "as good"));
 }
 
 TEST_CASE("figure of tune: an empty curve, one point, a cap without an upper end") {
@@ -88,15 +85,16 @@ TEST_CASE("figure of tune: an empty curve, one point, a cap without an upper end
   result.curve = {open};
   drawn_words(tune_svg(result, sample::context()));
   result.only_caps_asked = true;
-  CHECK(drawn(drawn_words(tune_svg(result, sample::context())), "each marker is a cap asked for"));
+  CHECK(
+      mentions(drawn_words(tune_svg(result, sample::context())), "each marker is a cap asked for"));
 }
 
 TEST_CASE("figure of tune: a plateau from nothing on, and without an end") {
   TuneResult result = sample::set();
   result.recommended.cap_range_mb = {0, 80};
-  CHECK(drawn(drawn_words(tune_svg(result, sample::context())), "as good: up to 80 MiB"));
+  CHECK(mentions(drawn_words(tune_svg(result, sample::context())), "as good: up to 80 MiB"));
   result.recommended.cap_range_mb = {54, kNoLimitMb};
-  CHECK(drawn(drawn_words(tune_svg(result, sample::context())), "as good: from 54 MiB on"));
+  CHECK(mentions(drawn_words(tune_svg(result, sample::context())), "as good: from 54 MiB on"));
 }
 
 TEST_CASE("figure of all-reduces: choices above, what was measured beside and what lies outside") {
@@ -106,7 +104,7 @@ TEST_CASE("figure of all-reduces: choices above, what was measured beside and wh
   for (const char* said :
        {"all-reduce on dgx1v, 8 GPUs (2 nodes × 4 V100)", "tree Simple", "ring Simple", "measured",
         "n2.txt. 2 of its sizes lie outside", "busbw, GB/s"})
-    CHECK_MESSAGE(drawn(words, said), said);
+    CHECK_MESSAGE(mentions(words, said), said);
 }
 
 TEST_CASE("figure of all-reduces: no row, one row, a thousand, one GPU") {
@@ -116,7 +114,7 @@ TEST_CASE("figure of all-reduces: no row, one row, a thousand, one GPU") {
   AllReduceTable alone = drawn_table(4);
   alone.ranks = 1;
   for (AllReduceRow& row : alone.rows) row.time = row.low = row.high = Duration();
-  CHECK(drawn(drawn_words(allreduce_svg(alone, sample::context())), "nothing to reduce"));
+  CHECK(mentions(drawn_words(allreduce_svg(alone, sample::context())), "nothing to reduce"));
 }
 
 TEST_CASE(
@@ -129,8 +127,8 @@ TEST_CASE(
       compare_svg({comparison, contexts, {{"c", "c", 8, std::nullopt, "needs too much"}}}));
   for (const char* said :
        {"training speed, samples/s", "GPUs", "\na\n", "\nb\n", "Not drawn: c: needs too much."})
-    CHECK_MESSAGE(drawn(words, said), said);
-  CHECK_FALSE(drawn(words, "a@1\n"));
+    CHECK_MESSAGE(mentions(words, said), said);
+  CHECK_FALSE(mentions(words, "a@1\n"));
 }
 
 TEST_CASE("figure of compare: a line of nodes is one cluster in several sizes") {
@@ -138,7 +136,7 @@ TEST_CASE("figure of compare: a line of nodes is one cluster in several sizes") 
   const std::string words = drawn_words(compare_svg(
       {comparison,
        {drawn_context("node:1 gpu:8xV100", 8), drawn_context("node:2 gpu:8xV100", 16)}}));
-  CHECK(drawn(words, "\ngpu:8xV100\n"));
+  CHECK(mentions(words, "\ngpu:8xV100\n"));
 }
 
 TEST_CASE("figure of compare: names hold any character, five hundred candidates have a page") {
@@ -149,5 +147,5 @@ TEST_CASE("figure of compare: names hold any character, five hundred candidates 
     comparison.by_speed.push_back(i);
     contexts.push_back(drawn_context("<&\"'>" + std::string(200, 'x') + std::to_string(i), 8));
   }
-  CHECK(drawn(drawn_words(compare_svg({comparison, contexts})), "The 60 fastest of 500."));
+  CHECK(mentions(drawn_words(compare_svg({comparison, contexts})), "The 60 fastest of 500."));
 }

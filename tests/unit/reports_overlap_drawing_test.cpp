@@ -30,7 +30,7 @@ BucketResult bucket(Duration start, Duration last_arrival, Duration end) {
   return result;
 }
 
-std::string drawn(const SimulationResult& result, int width = 39) {
+std::string drawn_overlap(const SimulationResult& result, int width = 39) {
   return overlap_drawing(result, {.width = width}, 3);
 }
 
@@ -43,10 +43,10 @@ std::string row(const std::string& drawing, const std::string& label) {
 }
 
 std::string communication(const SimulationResult& result) {
-  return row(drawn(result), "communication");
+  return row(drawn_overlap(result), "communication");
 }
 std::string compute(const SimulationResult& result) {
-  return row(drawn(result), "compute");
+  return row(drawn_overlap(result), "compute");
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ TEST_CASE("drawing: compute above, transfers below, waiting as dots, the length 
   SimulationResult result = twenty();
   result.step.buckets = {bucket(6_ms, 7_ms, 9_ms), bucket(13_ms, 13_ms, 17_ms)};
   // backward: 8 letters in 11 cells leave no room for a shaded cell on either side.
-  CHECK(drawn(result) ==
+  CHECK(drawn_overlap(result) ==
         R"(  compute        │░░░░▒▒▒▒▒▒▒▒▒▒▒   ▓▓│
   communication  │      ·00    1111   │
                   0            20.0 ms
@@ -112,12 +112,12 @@ TEST_CASE("drawing: the optimizer stands where rank 0 steps, else behind what pr
 TEST_CASE("drawing: as long as the latest of step, optimizer and transfers") {
   SimulationResult result = twenty();
   result.step.times.iteration = 10_ms;
-  CHECK(drawn(result).find(" 20.0 ms\n") != std::string::npos);
+  CHECK(drawn_overlap(result).find(" 20.0 ms\n") != std::string::npos);
   result.step.buckets = {bucket(30_ms, 30_ms, 40_ms)};
-  CHECK(drawn(result).find(" 40.0 ms\n") != std::string::npos);
+  CHECK(drawn_overlap(result).find(" 40.0 ms\n") != std::string::npos);
   CHECK(communication(result) == "               00000");
   result.step.times.iteration = 50_ms;
-  CHECK(drawn(result).find(" 50.0 ms\n") != std::string::npos);
+  CHECK(drawn_overlap(result).find(" 50.0 ms\n") != std::string::npos);
 }
 
 TEST_CASE("drawing: no forward, no backward, no optimizer leave their cells empty") {
@@ -127,18 +127,18 @@ TEST_CASE("drawing: no forward, no backward, no optimizer leave their cells empt
 }
 
 TEST_CASE("drawing: nothing for a step without length or a terminal of less than twenty cells") {
-  CHECK(drawn({}).empty());
-  CHECK(drawn(twenty(), 38).empty());
-  CHECK_FALSE(drawn(twenty(), 39).empty());
+  CHECK(drawn_overlap({}).empty());
+  CHECK(drawn_overlap(twenty(), 38).empty());
+  CHECK_FALSE(drawn_overlap(twenty(), 39).empty());
 }
 
 TEST_CASE(
     "overlap drawing: of steps that overlap one period is drawn, from where forward is counted") {
   // The step before ends 3 ms into this forward, 7 ms long; all else as above, 3 ms later.
   SimulationResult result = twenty();
-  const std::string apart = drawn(result);
+  const std::string apart = drawn_overlap(result);
   result.step.times.forward_ahead = 3_ms;
-  CHECK(drawn(result) == apart);
+  CHECK(drawn_overlap(result) == apart);
   result.step.buckets = {bucket(8_ms, 8_ms, 20_ms)};
   CHECK(communication(result) == "     000000000000   ");
 }

@@ -24,7 +24,7 @@ const AdviceRow* row_of(const Advice& advice, const std::vector<std::string>& le
   return row == advice.rows.end() ? nullptr : &*row;
 }
 
-Duration step_with(const Job& job, CommHook hook) {
+Duration hooked_step(const Job& job, CommHook hook) {
   SimulationOptions options = job.options();
   options.ddp.comm_hook = hook;
   return simulate_times(job.with(std::move(options))).iteration;
@@ -48,7 +48,7 @@ TEST_CASE("advise: a lever's gain is today's step less the step with it, caps by
   const AdviceRow* hook = row_of(advice, {"fp16_compress_hook"});
   REQUIRE(hook);
   CHECK(hook->changes_numerics);
-  CHECK(hook->iteration == step_with(job, CommHook::fp16_compress));
+  CHECK(hook->iteration == hooked_step(job, CommHook::fp16_compress));
   CHECK(hook->gain.value == advice.iteration - hook->iteration);
   CHECK(hook->note == "gradients travel with 16 bits");
 }
@@ -92,7 +92,7 @@ TEST_CASE("advise: large buckets alone are cast where that gains measurably more
   CHECK(lever->after.find(".element_size() >= 5242880 else") != std::string::npos);
   const Job today = job;
   const Duration part = simulate_times(lever->change(today)).iteration;
-  CHECK(step_with(today, CommHook::fp16_compress) - part >= 1000_us);
+  CHECK(hooked_step(today, CommHook::fp16_compress) - part >= 1000_us);
   const Advice advice = advise(today, {.caps = false});
   REQUIRE(row_of(advice, {lever->name}));
   CHECK(row_of(advice, {lever->name})->iteration == part);

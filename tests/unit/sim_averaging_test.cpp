@@ -9,6 +9,7 @@
 #include "ddpsim/sim/memory.hpp"
 #include "ddpsim/sim/step.hpp"
 #include "local_sgd.hpp"
+#include "mentions.hpp"
 #include "paper_step.hpp"
 #include "scheme_step.hpp"
 
@@ -18,7 +19,7 @@ using namespace ddpsim::schemes;
 
 namespace {
 
-Job job_of(Scheme scheme, const Cluster& cluster = two_by_two()) {
+Job averaged_job(Scheme scheme, const Cluster& cluster = two_by_two()) {
   return Job(layered(), cluster, options(std::move(scheme)), AnalyticModel{});
 }
 
@@ -26,30 +27,26 @@ Duration all_reduce(const Job& among, Bytes bytes) {
   return plan(among, CollectiveKind::all_reduce, bytes).transfer;
 }
 
-std::string problem_of(const Job& job) {
+std::string averaged_problem(const Job& job) {
   return cannot_simulate(job).value_or("");
-}
-
-bool says(const std::string& text, const char* part) {
-  return text.find(part) != std::string::npos;
 }
 
 /// By counting steps.
 double counted(std::int64_t period, const std::vector<AveragingLevel>& higher) {
-  constexpr std::int64_t kSteps = 2 * 3 * 4 * 5 * 7 * 3;
+  constexpr std::int64_t kCounted = 2 * 3 * 4 * 5 * 7 * 3;
   std::int64_t count = 0;
-  for (std::int64_t step = 0; step < kSteps; ++step)
+  for (std::int64_t step = 0; step < kCounted; ++step)
     if (step % period == 0 && std::ranges::none_of(higher, [&](const AveragingLevel& level) {
           return step % level.period == 0;
         }))
       ++count;
-  return static_cast<double>(count) / static_cast<double>(kSteps);
+  return static_cast<double>(count) / static_cast<double>(kCounted);
 }
 
 }  // namespace
 
 TEST_CASE("local SGD as a scheme: compute alone, and a step's share of an averaging") {
-  const Job job = job_of(PeriodicAveraging{.period = 4});
+  const Job job = averaged_job(PeriodicAveraging{.period = 4});
   const Duration whole = all_reduce(job, 20'000'000_B);
   const StepResult step = simulate(job).step;
   CHECK(step.collectives.empty());
@@ -91,8 +88,8 @@ TEST_CASE(
   for (const auto& [period, higher] : cases)
     CHECK(share_of_steps(period, higher) == doctest::Approx(counted(period, higher)));
 
-  const Job job = job_of(PeriodicAveraging{.hierarchy = {{2, 2}, {6, 4}}});
-  CHECK(problem_of(job) == "");
+  const Job job = averaged_job(PeriodicAveraging{.hierarchy = {{2, 2}, {6, 4}}});
+  CHECK(averaged_problem(job) == "");
   const Duration in_node = all_reduce(job.within(1), 20'000'000_B);
   const Duration of_all = all_reduce(job, 20'000'000_B);
   CHECK(in_node < of_all);
@@ -107,22 +104,22 @@ TEST_CASE(
 
 TEST_CASE("local SGD in levels: as HierarchicalModelAverager takes them") {
   const auto problem = [](std::vector<AveragingLevel> levels) {
-    return problem_of(job_of(PeriodicAveraging{.hierarchy = std::move(levels)}));
+    return averaged_problem(averaged_job(PeriodicAveraging{.hierarchy = std::move(levels)}));
   };
   CHECK(problem({{4, 4}}) == "");
-  CHECK(says(problem({{2, 2}}), "the last group is of all ranks, which are 4, not 2"));
-  CHECK(says(problem({{4, 2}, {2, 4}}), "periods and groups ascend"));
-  CHECK(says(problem({{2, 4}, {4, 4}}), "periods and groups ascend"));
-  CHECK(says(problem({{2, 3}, {4, 4}}), "hierarchy, a group=3"));
+  CHECK(mentions(problem({{2, 2}}), "the last group is of all ranks, which are 4, not 2"));
+  CHECK(mentions(problem({{4, 2}, {2, 4}}), "periods and groups ascend"));
+  CHECK(mentions(problem({{2, 4}, {4, 4}}), "periods and groups ascend"));
+  CHECK(mentions(problem({{2, 3}, {4, 4}}), "hierarchy, a group=3"));
   SimulationOptions straggling = options(PeriodicAveraging{});
   straggling.variation.stragglers = {{1, 1.5}};
-  CHECK(says(problem_of(Job(layered(), two_by_two(), straggling, FreeModel{})),
-             "ranks meet at the averaging alone"));
+  CHECK(mentions(averaged_problem(Job(layered(), two_by_two(), straggling, FreeModel{})),
+                 "ranks meet at the averaging alone"));
 }
 
 TEST_CASE("SlowMo: a node's gradients behind backward, nodes now and then") {
-  const Job job = job_of(SlowMo{.localsgd_frequency = 3, .slowmo_frequency = 12});
-  CHECK(problem_of(job) == "");
+  const Job job = averaged_job(SlowMo{.localsgd_frequency = 3, .slowmo_frequency = 12});
+  CHECK(averaged_problem(job) == "");
   const StepResult step = simulate(job).step;
   REQUIRE(step.collectives.size() == 1);
   CHECK(step.collectives.front().bytes == 20'000'000_B);
@@ -143,17 +140,17 @@ TEST_CASE("SlowMo: a node's gradients behind backward, nodes now and then") {
 
   // Every rank steps the momentum of all of them: nothing is sent for it, and no averaging is left out.
   const StepResult simple =
-      simulate(job_of(SlowMo{.slowmo_frequency = 12, .slowmo_memory_efficient = false})).step;
+      simulate(averaged_job(SlowMo{.slowmo_frequency = 12, .slowmo_memory_efficient = false})).step;
   CHECK(simple.averaging->share == doctest::Approx(1.0 / 3));
   CHECK(simple.averaging->further.front().whole == Duration());
 }
 
 TEST_CASE("SlowMo: one node has nobody to average with, one GPU a node no gradients to share") {
-  const StepResult lone = simulate(job_of(SlowMo{}, small::node(2))).step;
+  const StepResult lone = simulate(averaged_job(SlowMo{}, small::node(2))).step;
   CHECK(lone.averaging->what == "slow momentum steps");
   CHECK(lone.averaging->further.empty());
   CHECK(lone.collectives.size() == 1);
-  const Job apart = job_of(SlowMo{}).within(2, 1);
+  const Job apart = averaged_job(SlowMo{}).within(2, 1);
   const StepResult step = simulate(apart).step;
   CHECK(step.collectives.empty());
   CHECK(step.averaging->what == "2 nodes average");

@@ -35,7 +35,7 @@ std::string kind_of(const Cluster& cluster) {
   }
 }
 
-struct Held {
+struct HeldTimes {
   int times = 0;
   int of = 0;
   int logs = 0;
@@ -49,12 +49,12 @@ TEST_CASE("uncertainty: of each kind of machine the intervals hold three in four
     MESSAGE("skipped: the measured logs are not here");
     return;
   }
-  std::map<std::string, Held> kinds;
+  std::map<std::string, HeldTimes> kinds;
   for (const open_logs::Log& log : open_logs::stated()) {
     const std::filesystem::path text = folder / (log.slug + ".txt");
     const std::filesystem::path path =
         std::filesystem::exists(text) ? text : folder / (log.slug + ".csv");
-    Held& held = kinds[kind_of(log.cluster)];
+    HeldTimes& held = kinds[kind_of(log.cluster)];
     ++held.logs;
     const JobShape shape{log.cluster.nodes, log.cluster.gpus_per_node};
     for (const MeasuredPoint& point : read_nccl_tests_log(path, shape).points) {
@@ -71,7 +71,7 @@ TEST_CASE("uncertainty: of each kind of machine the intervals hold three in four
   std::string table;
   for (const auto& one : kinds) {
     const std::string& kind = one.first;
-    const Held& held = one.second;
+    const HeldTimes& held = one.second;
     CAPTURE(kind);
     table += fmt::format("{:<18} held {:3.0f} % of {} times, {} logs\n", kind,
                          100.0 * held.times / held.of, held.of, held.logs);

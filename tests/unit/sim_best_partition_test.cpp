@@ -11,7 +11,7 @@ using namespace ddpsim::literals;
 
 namespace {
 
-using Sizes = std::vector<std::size_t>;
+using BucketSizes = std::vector<std::size_t>;
 
 /// T(k) = 500 + 100 k: [1] [3] [2] is under way from 1000 to 1600, 2150 to 2950 and 3000 to 3700.
 small::OpenJob one_three_two() {
@@ -27,11 +27,11 @@ std::vector<Bucket> best(const small::OpenJob& job) {
 
 TEST_CASE("best partition: every bucket as large as hides what comes before the next") {
   const std::vector<Bucket> cut = best(one_three_two());
-  CHECK(small::members(cut) == Sizes{1, 3, 2});
+  CHECK(small::members(cut) == BucketSizes{1, 3, 2});
   // Ready order is the reverse of the definition's.
-  CHECK(cut[0].parameters == Sizes{5});
-  CHECK(cut[1].parameters == Sizes{4, 3, 2});
-  CHECK(cut[2].parameters == Sizes{1, 0});
+  CHECK(cut[0].parameters == BucketSizes{5});
+  CHECK(cut[1].parameters == BucketSizes{4, 3, 2});
+  CHECK(cut[2].parameters == BucketSizes{1, 0});
   CHECK(cut[1].bytes == 3_MiB);
   CHECK(cut[1].limit == 3_MiB);  // as bucket_cap_mb_list would give it
   for (std::size_t b = 0; b < cut.size(); ++b) CHECK(cut[b].limit_index == b);
@@ -46,14 +46,14 @@ TEST_CASE("best partition: of the steady step, whatever the first iterations do"
   small::OpenJob job = one_three_two();
   job.options.ddp.static_graph = true;
   job.options.iterations = 1;
-  CHECK(small::members(best(job)) == Sizes{1, 3, 2});
+  CHECK(small::members(best(job)) == BucketSizes{1, 3, 2});
 }
 
 TEST_CASE("best partition: of equally good cuts the one with the smallest buckets") {
   // Hidden but for the last: any cut in front of it ends at 3000 + T(1).
   const small::OpenJob job{.workload = small::mib_layers({1000, 2000, 3000}, 0),
                            .model = small::alpha_beta(0, 100)};
-  CHECK(small::members(best(job)) == Sizes{1, 1, 1});
+  CHECK(small::members(best(job)) == BucketSizes{1, 1, 1});
 }
 
 TEST_CASE("best partition: one bucket where starting dominates, one each where bytes do") {
@@ -61,11 +61,11 @@ TEST_CASE("best partition: one bucket where starting dominates, one each where b
     return small::members(best({.workload = small::mib_layers({100, 200, 300}, 0),
                                 .model = small::alpha_beta(start_us, mib_us)}));
   };
-  CHECK(cut(1000, 100) == Sizes{3});     // 300 + 1300, in two at least 100 + 2000 + 300
-  CHECK(cut(0, 100) == Sizes{1, 1, 1});  // 100 + 300
+  CHECK(cut(1000, 100) == BucketSizes{3});     // 300 + 1300, in two at least 100 + 2000 + 300
+  CHECK(cut(0, 100) == BucketSizes{1, 1, 1});  // 100 + 300
   // 100 + T(1) + T(2) = 400 + 2a against 300 + T(3) = 600 + a: a start of 200 decides.
-  CHECK(cut(199, 100) == Sizes{1, 2});
-  CHECK(cut(201, 100) == Sizes{3});
+  CHECK(cut(199, 100) == BucketSizes{1, 2});
+  CHECK(cut(201, 100) == BucketSizes{3});
 }
 
 TEST_CASE("best partition: what counts is what goes over the wire") {

@@ -10,7 +10,8 @@ using namespace ddpsim::paper;
 
 namespace {
 
-Parameter parameter(std::int64_t elements, Dtype dtype = Dtype::float32, std::string device = "") {
+Parameter flat_parameter(std::int64_t elements, Dtype dtype = Dtype::float32,
+                         std::string device = "") {
   return {.name = "p", .shape = {{elements}}, .dtype = dtype, .device = std::move(device)};
 }
 
@@ -20,8 +21,9 @@ using Members = std::vector<std::vector<std::size_t>>;
 
 TEST_CASE("buckets: each knows its limit, that limit's position, its type and what closed it") {
   // Halves of 2 bytes beside singles of 4: each type goes through the limits on its own.
-  const std::vector<Parameter> parameters = {parameter(100), parameter(50, Dtype::float16),
-                                             parameter(200), parameter(100), parameter(1)};
+  const std::vector<Parameter> parameters = {
+      flat_parameter(100), flat_parameter(50, Dtype::float16), flat_parameter(200),
+      flat_parameter(100), flat_parameter(1)};
   const std::vector<Bucket> buckets =
       assign_buckets(parameters, std::vector<std::size_t>{0, 1, 2, 3, 4},
                      std::vector<Bytes>{400_B, 500_B, 300_B}, BucketOrder::as_emitted);
@@ -40,7 +42,7 @@ TEST_CASE("buckets: each knows its limit, that limit's position, its type and wh
 }
 
 TEST_CASE("buckets: a sparse gradient's bucket has its type and no limit") {
-  Parameter sparse = parameter(10, Dtype::float64);
+  Parameter sparse = flat_parameter(10, Dtype::float64);
   sparse.sparse_gradient = true;
   const std::vector<Bucket> buckets =
       assign_buckets(std::vector<Parameter>{sparse}, std::vector<std::size_t>{0},
@@ -53,9 +55,9 @@ TEST_CASE("buckets: a sparse gradient's bucket has its type and no limit") {
 }
 
 TEST_CASE("buckets: devices are kept apart as types are") {
-  const std::vector<Parameter> parameters = {parameter(50, Dtype::float32, "cuda:0"),
-                                             parameter(50, Dtype::float32, "cuda:1"),
-                                             parameter(50, Dtype::float32, "cuda:0")};
+  const std::vector<Parameter> parameters = {flat_parameter(50, Dtype::float32, "cuda:0"),
+                                             flat_parameter(50, Dtype::float32, "cuda:1"),
+                                             flat_parameter(50, Dtype::float32, "cuda:0")};
   const std::vector<Bucket> buckets =
       assign_buckets(parameters, std::vector<std::size_t>{0, 1, 2}, std::vector<Bytes>{400_B},
                      BucketOrder::as_emitted);
@@ -64,8 +66,8 @@ TEST_CASE("buckets: devices are kept apart as types are") {
 
 TEST_CASE("buckets: what is left over comes in the order of first members") {
   // Type half is met first, but its open bucket at the end began after the other's.
-  const std::vector<Parameter> parameters = {parameter(200, Dtype::float16), parameter(1),
-                                             parameter(1, Dtype::float16)};
+  const std::vector<Parameter> parameters = {flat_parameter(200, Dtype::float16), flat_parameter(1),
+                                             flat_parameter(1, Dtype::float16)};
   const std::vector<Bucket> buckets =
       assign_buckets(parameters, std::vector<std::size_t>{0, 1, 2}, std::vector<Bytes>{400_B},
                      BucketOrder::as_emitted);

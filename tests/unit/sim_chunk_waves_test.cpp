@@ -18,17 +18,17 @@ using namespace ddpsim;
 
 namespace {
 
-struct Collective {
+struct WaveCollective {
   std::size_t pipeline;
   Duration pause;  ///< since the one before ended
 };
 
 /// Job 0 runs collectives, one after the other; the others start by themselves.
-struct World {
+struct WaveWorld {
   NetworkLinks links;
   std::vector<std::unique_ptr<PipelineShape>> shapes;
   std::vector<NetworkJob> jobs;
-  std::vector<Collective> collectives;
+  std::vector<WaveCollective> collectives;
 };
 
 class Draw {
@@ -38,7 +38,7 @@ class Draw {
   bool one_in(std::uint64_t n) { return below(n) == 0; }
   Duration time(std::uint64_t picoseconds) { return Duration::picoseconds(below(picoseconds)); }
 
-  World world() {
+  WaveWorld world() {
     // Of alike hops many instants coincide.
     alike_ = one_in(3);
     rendezvous_ = one_in(4);
@@ -148,14 +148,14 @@ class Draw {
   std::uint64_t share_one_in_ = 1;
   fabrics::Builder builder_;
   std::vector<LinkId> shared_;
-  World world_;
+  WaveWorld world_;
 };
 
 using Ends = std::vector<std::pair<std::size_t, std::int64_t>>;  ///< job, picosecond
 
 /// Of everything that ends until a while after the last collective.
 template <typename Network>
-Ends ends_of(const World& world) {
+Ends ends_of(const WaveWorld& world) {
   Network network(world.links, world.jobs);
   Ends ends;
   std::vector<TimePoint> last(world.jobs.size());
@@ -168,7 +168,7 @@ Ends ends_of(const World& world) {
     }
   };
   TimePoint now;
-  for (const Collective& collective : world.collectives) {
+  for (const WaveCollective& collective : world.collectives) {
     network.start(0, collective.pipeline, now + collective.pause);
     while (!network.idle(0)) {
       if (!network.step()) return {};  // it never ends
@@ -196,7 +196,7 @@ TEST_CASE("chunk waves: whatever shares the links, every end is that of every ch
   int background = 0;
   for (std::uint64_t seed = 1; seed <= worlds(); ++seed) {
     CAPTURE(seed);
-    const World world = Draw(seed).world();
+    const WaveWorld world = Draw(seed).world();
     const Ends ends = ends_of<FlowNetwork>(world);
     REQUIRE(!ends.empty());
     REQUIRE(ends == ends_of<EveryChunkNetwork>(world));

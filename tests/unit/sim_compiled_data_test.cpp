@@ -21,11 +21,11 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-constexpr std::int64_t kMost = std::int64_t{1} << 40;
+constexpr std::int64_t kLargest = std::int64_t{1} << 40;
 
-Document fixture(const char* name) {
+Document scheme_fixture(const char* name) {
   const std::string path = files::fixture_file(std::string("schemes/") + name);
-  return Document::parse(read_file(path, kMost), path);
+  return Document::parse(read_file(path, kLargest), path);
 }
 
 Names names_of(const Cursor& list) {
@@ -36,7 +36,7 @@ Names names_of(const Cursor& list) {
 
 /// As an eager backward writes their gradients.
 std::map<std::string, Workload> models() {
-  const Document document = fixture("models.json");
+  const Document document = scheme_fixture("models.json");
   std::map<std::string, Workload> all;
   const Object models = document.root().free_object().required("models").free_object();
   for (const char* name : {"silent", "silent tied", "branches", "convolutions"}) {
@@ -51,7 +51,7 @@ std::map<std::string, Workload> models() {
       parameter.name = ready;
       parameter.shape.emplace();
       for (const Cursor& size : shapes.required(ready).array())
-        parameter.shape->push_back(size.integer(1, kMost));
+        parameter.shape->push_back(size.integer(1, kLargest));
     }
   }
   return all;
@@ -99,7 +99,7 @@ Names backward_of(const Workload& model, const std::vector<std::set<std::string>
 
 TEST_CASE("compiled, real: DDPOptimizer's pieces, and the all-reduces behind each") {
   const std::map<std::string, Workload> workloads = models();
-  const Document document = fixture("compiled.json");
+  const Document document = scheme_fixture("compiled.json");
   int cut = 0;
   int whole = 0;
   int tied = 0;
@@ -107,8 +107,8 @@ TEST_CASE("compiled, real: DDPOptimizer's pieces, and the all-reduces behind eac
     const Object training = each.free_object();
     const std::string name = training.required("model").string();
     const Workload& model = workloads.at(name);
-    const CutLimits limits{.first = Bytes(training.required("first_bucket").integer(1, kMost)),
-                           .cap = Bytes(training.required("cap").integer(1, kMost))};
+    const CutLimits limits{.first = Bytes(training.required("first_bucket").integer(1, kLargest)),
+                           .cap = Bytes(training.required("cap").integer(1, kLargest))};
     CAPTURE(name);
     CAPTURE(limits.first.count());
     CAPTURE(limits.cap.count());

@@ -8,6 +8,7 @@
 
 #include "ddpsim/sim/step.hpp"
 #include "ddpsim/sim/tune.hpp"
+#include "mentions.hpp"
 #include "paper_step.hpp"
 #include "scheme_step.hpp"
 
@@ -37,7 +38,7 @@ std::vector<std::size_t> ends(const Workload& step, std::int64_t first, std::int
   return piece_ends(step, step, {.first = Bytes(first), .cap = Bytes(cap)});
 }
 
-using Ends = std::vector<std::size_t>;
+using PieceEnds = std::vector<std::size_t>;
 
 SimulationOptions compiled(Compiled scheme, double cap_mb = 8) {
   SimulationOptions all = options(scheme);
@@ -62,12 +63,8 @@ std::string buckets_of(const StepResult& step) {
   return text;
 }
 
-std::string problem_of(const SimulationOptions& options, const Workload& step = layered()) {
+std::string compiled_problem(const SimulationOptions& options, const Workload& step = layered()) {
   return cannot_simulate(Job(step, small::node(2), options, FreeModel{})).value_or("");
-}
-
-bool says(const std::string& text, const char* part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace
@@ -75,24 +72,24 @@ bool says(const std::string& text, const char* part) {
 TEST_CASE("compiled: a piece closes in front of the operation that finds it full") {
   const Workload step =
       written({{"a.bias", 4}, {"a.weight", 16}, {"b.bias", 8}, {"b.weight", 24}, {"c.weight", 12}});
-  CHECK(ends(step, 16, 40) == Ends{2, 5});  // the example of compiled.hpp
-  CHECK(ends(step, 20, 32) == Ends{2, 4, 5});
-  CHECK(ends(step, 21, 32) == Ends{4, 5});
-  CHECK(ends(step, 4, 4) == Ends{2, 4, 5});  // an operation is never cut
-  CHECK(ends(step, 64, 64) == Ends{5});
-  CHECK(ends(step, 0, 0) == Ends{2, 4, 5});
+  CHECK(ends(step, 16, 40) == PieceEnds{2, 5});  // the example of compiled.hpp
+  CHECK(ends(step, 20, 32) == PieceEnds{2, 4, 5});
+  CHECK(ends(step, 21, 32) == PieceEnds{4, 5});
+  CHECK(ends(step, 4, 4) == PieceEnds{2, 4, 5});  // an operation is never cut
+  CHECK(ends(step, 64, 64) == PieceEnds{5});
+  CHECK(ends(step, 0, 0) == PieceEnds{2, 4, 5});
 }
 
 TEST_CASE(
     "compiled: parameters of the root are operations of their own, those outside DDP count "
     "nothing") {
   Workload step = written({{"scale", 8}, {"shift", 8}, {"a.weight", 8}, {"a.norm.weight", 8}});
-  CHECK(ends(step, 8, 8) == Ends{1, 2, 3, 4});
+  CHECK(ends(step, 8, 8) == PieceEnds{1, 2, 3, 4});
   step.parameters[1].ignored = true;
-  CHECK(ends(step, 8, 8) == Ends{1, 3, 4});
+  CHECK(ends(step, 8, 8) == PieceEnds{1, 3, 4});
   step.parameters[3].ignored =
       true;  // what is left at the start of the model is the piece before it
-  CHECK(ends(step, 8, 8) == Ends{1, 4});
+  CHECK(ends(step, 8, 8) == PieceEnds{1, 4});
 }
 
 TEST_CASE("compiled: without cuts all-reduces begin when backward is over") {
@@ -209,31 +206,32 @@ TEST_CASE("compiled: tune weighs each cap with the cuts it makes") {
   const Job job(layered(), small::node(2, 20), all, AnalyticModel{});
   TuneOptions tuning;
   tuning.caps = {0.5, 0.9};
-  CHECK(says(tune(job, tuning).recommended.reason, "none of the caps asked for can be set"));
+  CHECK(mentions(tune(job, tuning).recommended.reason, "none of the caps asked for can be set"));
   tuning.caps = {0.5, 4};
   CHECK(tune(job, tuning).best.bucket_cap_mb == 4);
 }
 
 TEST_CASE("compiled: what torch.compile refuses, or nobody knows") {
-  CHECK(problem_of(compiled(kCut)) == "");
-  CHECK(problem_of(compiled(kWhole)) == "");
-  CHECK(problem_of(compiled(kPython)) == "");
+  CHECK(compiled_problem(compiled(kCut)) == "");
+  CHECK(compiled_problem(compiled(kWhole)) == "");
+  CHECK(compiled_problem(compiled(kPython)) == "");
   SimulationOptions old = compiled(kCut);
   old.ddp.torch = {1, 13};
-  CHECK(says(problem_of(old), "PyTorch 1.13 has no torch.compile (it came with 2.0)"));
+  CHECK(mentions(compiled_problem(old), "PyTorch 1.13 has no torch.compile (it came with 2.0)"));
   old = compiled(kPython);
   old.ddp.torch = {2, 2};
-  CHECK(says(problem_of(old), "PyTorch 2.2 has no python_reducer (it came with 2.3)"));
-  CHECK(says(problem_of(compiled(kCut, 0.5)), "the first bucket's limit, 1 MiB, is above the cap"));
-  CHECK(problem_of(compiled(kWhole, 0.5)) == "");
+  CHECK(mentions(compiled_problem(old), "PyTorch 2.2 has no python_reducer (it came with 2.3)"));
+  CHECK(mentions(compiled_problem(compiled(kCut, 0.5)),
+                 "the first bucket's limit, 1 MiB, is above the cap"));
+  CHECK(compiled_problem(compiled(kWhole, 0.5)) == "");
   SimulationOptions synced = compiled(kCut);
   synced.ddp.sync_batchnorm = true;
-  CHECK(says(problem_of(synced), "SyncBatchNorm"));
+  CHECK(mentions(compiled_problem(synced), "SyncBatchNorm"));
   Workload step = layered();
   step.recorded_with.compiled_gradients = 1;
-  CHECK(says(problem_of(compiled(kWhole), step), "recorded under torch.compile"));
+  CHECK(mentions(compiled_problem(compiled(kWhole), step), "recorded under torch.compile"));
   step = layered();
   step.parameters[2].dtype = Dtype::bfloat16;
-  CHECK(problem_of(compiled(kCut), step) == "");
-  CHECK(says(problem_of(compiled(kPython), step), "of one type alone"));
+  CHECK(compiled_problem(compiled(kCut), step) == "");
+  CHECK(mentions(compiled_problem(compiled(kPython), step), "of one type alone"));
 }

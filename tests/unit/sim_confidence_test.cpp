@@ -15,16 +15,11 @@
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
+using small::step_of_1000;
 
 namespace {
 
-/// Step 1000 us: forward 100, backward 300, one all-reduce behind it of 200 + 4 * 100.
-small::OpenJob step_of_1000() {
-  return {.workload = small::chain({{4 << 20, 300}}, 100, 300),
-          .model = small::alpha_beta(200, 100)};
-}
-
-/// The same step by a replay: all-reduces take what was recorded.
+/// step_of_1000 by a replay: all-reduces take what was recorded.
 small::OpenJob replayed_step_of_1000() {
   small::OpenJob job = step_of_1000();
   job.model = RecordedModel{.durations = {600_us}};

@@ -40,11 +40,11 @@ TEST_CASE(
     const char* const name = key;  // a capture must not name a structured binding: clang 14
     CAPTURE(name);
     const std::size_t first = begins(name);
-    constexpr const char* kProtocols[] = {"LL", "LL128", "Simple"};
+    constexpr const char* kProtocolNames[] = {"LL", "LL128", "Simple"};
     for (std::size_t i = 0; i < 3; ++i) {
       const CostConstant& row = cost_constants()[first + i];
       CHECK(row.name == name);
-      CHECK(row.element == kProtocols[i]);
+      CHECK(row.element == kProtocolNames[i]);
       CHECK(&row.of(constants) == &(*array)[i]);
     }
   }

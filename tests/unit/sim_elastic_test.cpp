@@ -36,8 +36,8 @@ std::vector<RunTime> steps_of_a_second(const ElasticOptions& options) {
                               1s);
 }
 
-RunOutcome run(const ElasticOptions& options, const std::vector<NodeFailure>& failures,
-               RunTime length) {
+RunOutcome run_training(const ElasticOptions& options, const std::vector<NodeFailure>& failures,
+                        RunTime length) {
   return simulate_run(options, steps_of_a_second(options), 4, failures, length);
 }
 
@@ -48,18 +48,18 @@ RunTime half(RunTime time) {
 }  // namespace
 
 TEST_CASE("elastic: without failures only checkpoints are lost") {
-  const RunOutcome outcome = run(prompt(2, 2), {}, 600s);  // a hundred times 4 s and 2 s
+  const RunOutcome outcome = run_training(prompt(2, 2), {}, 600s);  // a hundred times 4 s and 2 s
   CHECK(outcome[RunPart::training] == 400s);
   CHECK(outcome[RunPart::checkpoints] == 200s);
   CHECK(outcome.goodput() == doctest::Approx(4.0 / 6));
   CHECK(outcome.failures == 0);
-  CHECK(run(prompt(2, 2), {}, 603500ms)[RunPart::lost_work] == 500ms);  // a step begun
+  CHECK(run_training(prompt(2, 2), {}, 603500ms)[RunPart::lost_work] == 500ms);  // a step begun
 }
 
 TEST_CASE("elastic: a process dies, all restart from the checkpoint") {
   // 3 cycles of 6 s, then 3.5 s that are lost; the agents of two nodes stop their workers one after the other.
   const RunOutcome outcome =
-      run(prompt(2, 2), {{.at = 21500ms, .node = 1, .process = true}}, 68500ms);
+      run_training(prompt(2, 2), {{.at = 21500ms, .node = 1, .process = true}}, 68500ms);
   CHECK(outcome[RunPart::lost_work] == 3500ms);
   CHECK(outcome[RunPart::detection] == 0s);
   CHECK(outcome[RunPart::stop] == 2s);
@@ -79,14 +79,14 @@ TEST_CASE("elastic: how long agents take to notice, on average") {
   options.poll = 1s;
   const std::vector<NodeFailure> failures = {{.at = 21500ms, .node = 1, .process = true}};
   // 50 ms until its own agent looks; the other's state is half a second old, and 50 ms more.
-  const RunOutcome outcome = run(options, failures, 600s);
+  const RunOutcome outcome = run_training(options, failures, 600s);
   CHECK(outcome[RunPart::detection] == 50ms + 500ms + 50ms);
   // The last to leave opens the round; the other asks within a second and completes it; the last asks again after one.
   CHECK(outcome[RunPart::rendezvous] == 1s);
   // A collective that fails at once (gloo) is seen by every agent by itself: the later of two looks.
   options.timeout = 0s;
-  CHECK(run(options, failures, 600s)[RunPart::detection] / 1us == 66'666);
-  CHECK(run(options, failures, 600s)[RunPart::stop] == 1s);
+  CHECK(run_training(options, failures, 600s)[RunPart::detection] / 1us == 66'666);
+  CHECK(run_training(options, failures, 600s)[RunPart::stop] == 1s);
 }
 
 TEST_CASE(
@@ -94,7 +94,7 @@ TEST_CASE(
   // Of three nodes one is lost at 21.5 s and back at 321.5 s; MIN is 2.
   ElasticOptions options = prompt(2, 3);
   const std::vector<NodeFailure> failures = {{.at = 21500ms, .node = 2}};
-  const RunOutcome outcome = run(options, failures, 321500ms);
+  const RunOutcome outcome = run_training(options, failures, 321500ms);
   CHECK(outcome[RunPart::lost_work] == 3500ms);
   CHECK(outcome[RunPart::detection] == 100s);
   CHECK(outcome[RunPart::stop] == 1s);
@@ -107,7 +107,7 @@ TEST_CASE(
   CHECK(outcome[RunPart::fewer_nodes] / 1ms == 34'666);  // a third of 104 s
 
   SUBCASE("its replacement's coming restarts all once more, at the cost of what is not saved") {
-    const RunOutcome after = run(options, failures, 321500ms + 1s + 15s + 60s);
+    const RunOutcome after = run_training(options, failures, 321500ms + 1s + 15s + 60s);
     CHECK(after.membership_changes == 1);
     CHECK(after.restarts == 2);
     CHECK(after[RunPart::detection] == 100s);  // that of a new node is a look
@@ -118,7 +118,7 @@ TEST_CASE(
   }
   SUBCASE("a replacement that comes before the time-out ends the waiting") {
     options.repair = 40s;
-    const RunOutcome after = run(options, failures, 600s);
+    const RunOutcome after = run_training(options, failures, 600s);
     CHECK(after[RunPart::detection] == 40s);
     CHECK(after[RunPart::rendezvous] == 0s);
     CHECK(after.restarts == 1);
@@ -126,11 +126,11 @@ TEST_CASE(
   SUBCASE("but not before the lost node's keep-alive is over") {
     options.repair = 3s;
     // Three beats of 5 s, the last of them 2.5 s old: nobody waits while three are participants.
-    CHECK(run(options, failures, 600s)[RunPart::detection] == 12500ms);
+    CHECK(run_training(options, failures, 600s)[RunPart::detection] == 12500ms);
   }
   SUBCASE("a time-out at once is followed by waiting for the keep-alive") {
     options.timeout = 0s;
-    const RunOutcome after = run(options, failures, 300s);
+    const RunOutcome after = run_training(options, failures, 300s);
     CHECK(after[RunPart::detection] == 0s);
     CHECK(after[RunPart::rendezvous] == 12500ms - 1s + 30s);
   }
@@ -139,11 +139,11 @@ TEST_CASE(
 TEST_CASE("elastic: fewer than MIN wait for a node, no longer than the join time-out") {
   ElasticOptions options = prompt(3, 3);
   const std::vector<NodeFailure> failures = {{.at = 21500ms, .node = 0}};
-  RunOutcome outcome = run(options, failures, 1000s);
+  RunOutcome outcome = run_training(options, failures, 1000s);
   CHECK(outcome[RunPart::waiting] == 300s - 100s - 1s);
   CHECK(outcome.ended == 0);
   options.join_timeout = 150s;
-  outcome = run(options, failures, 1000s);
+  outcome = run_training(options, failures, 1000s);
   CHECK(outcome[RunPart::waiting] == 150s);  // from 122.5 s on; at 322.5 s the node is back
   CHECK(outcome[RunPart::ended] == 50s);
   CHECK(outcome.ended == 1);
@@ -156,47 +156,48 @@ TEST_CASE("elastic: what ends a job") {
   const std::vector<NodeFailure> lost = {{.at = 21500ms, .node = 1}};
   SUBCASE("torchrun's default, no restart at all") {
     options.max_restarts = 0;
-    CHECK(run(options, died, 600s).ended == 1);
-    CHECK(run(options, died, 600s).ended_by[0] == 1);
-    CHECK(run(options, died, 600s).restarts == 0);
-    CHECK(run(options, died, 600s)[RunPart::ended] == 50s);
-    CHECK(run(options, lost, 300s).ended == 1);  // the time-out is the survivor's failure
+    CHECK(run_training(options, died, 600s).ended == 1);
+    CHECK(run_training(options, died, 600s).ended_by[0] == 1);
+    CHECK(run_training(options, died, 600s).restarts == 0);
+    CHECK(run_training(options, died, 600s)[RunPart::ended] == 50s);
+    CHECK(run_training(options, lost, 300s).ended == 1);  // the time-out is the survivor's failure
     // A node that comes counts for nobody, and in time nobody fails.
     options.repair = 40s;
-    CHECK(run(options, lost, 600s).ended == 0);
-    CHECK(run(options, lost, 600s).restarts == 1);
+    CHECK(run_training(options, lost, 600s).ended == 0);
+    CHECK(run_training(options, lost, 600s).restarts == 1);
   }
   SUBCASE("the second failure of one agent, not one of each") {
     options.max_restarts = 1;
     const NodeFailure second{.at = 200s, .node = 1, .process = true};
     const NodeFailure other{.at = 200s, .node = 0, .process = true};
-    CHECK(run(options, {died[0], other}, 600s).ended == 0);
-    CHECK(run(options, {died[0], second}, 600s).ended == 1);
+    CHECK(run_training(options, {died[0], other}, 600s).ended == 0);
+    CHECK(run_training(options, {died[0], second}, 600s).ended == 1);
     // Between them another node took its place, in time: its agent has restarts of its own.
     options.repair = 40s;
     const NodeFailure replaced{.at = 100s, .node = 1};
-    CHECK(run(options, {died[0], replaced, second}, 600s).ended == 0);
+    CHECK(run_training(options, {died[0], replaced, second}, 600s).ended == 0);
   }
   SUBCASE("the node that holds the store") {
     options.store_on_node = true;
     const std::vector<NodeFailure> host = {{.at = 21500ms, .node = 0}};
-    CHECK(run(options, lost, 600s).ended == 0);
-    const RunOutcome outcome = run(options, host, 300s);
+    CHECK(run_training(options, lost, 600s).ended == 0);
+    const RunOutcome outcome = run_training(options, host, 300s);
     CHECK(outcome.ended == 1);
     CHECK(outcome.ended_by[static_cast<std::size_t>(RunEnd::store_lost)] == 1);
     CHECK(outcome[RunPart::detection] == 60s);
     options.store_on_node = false;
-    CHECK(run(options, host, 600s).ended == 0);
+    CHECK(run_training(options, host, 600s).ended == 0);
   }
 }
 
 TEST_CASE("elastic: a failure while workers start, or load, is one more restart") {
-  const RunOutcome outcome = run(prompt(1, 1),
-                                 {{.at = 21500ms, .node = 0, .process = true},
-                                  {.at = 21500ms + 1s + 4s, .node = 0, .process = true},
-                                  {.at = 21500ms + 1s + 4s + 500ms, .node = 0, .process = true},
-                                  {.at = 21500ms + 1s + 4s + 1s + 12s, .node = 0, .process = true}},
-                                 600s);
+  const RunOutcome outcome =
+      run_training(prompt(1, 1),
+                   {{.at = 21500ms, .node = 0, .process = true},
+                    {.at = 21500ms + 1s + 4s, .node = 0, .process = true},
+                    {.at = 21500ms + 1s + 4s + 500ms, .node = 0, .process = true},
+                    {.at = 21500ms + 1s + 4s + 1s + 12s, .node = 0, .process = true}},
+                   600s);
   CHECK(outcome[RunPart::start] == 4s + 10s + 10s);
   CHECK(outcome[RunPart::load] == 2s + 5s);
   CHECK(outcome[RunPart::stop] == 3s);
@@ -320,7 +321,7 @@ TEST_CASE("elastic: seconds in which nothing is there are parts, too: every run 
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     const RunTime length = 20'000s + half(777ms) * static_cast<int>(seed);
     const std::vector<NodeFailure> failures = draw_failures(options, 500, length, seed);
-    const RunOutcome outcome = run(options, failures, length);
+    const RunOutcome outcome = run_training(options, failures, length);
     CHECK(outcome.length() == length);
     for (std::size_t part = 0; part < kRunParts; ++part)
       if (static_cast<RunPart>(part) != RunPart::fewer_nodes) CHECK(outcome.parts[part] >= 0s);

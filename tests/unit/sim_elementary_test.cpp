@@ -17,13 +17,13 @@ namespace {
 
 using Function = double (*)(double);
 
-struct Case {
+struct HardCase {
   Function function;
   double x;
   double nearest;
 };
 
-constexpr Case kHard[] = {
+constexpr HardCase kHard[] = {
     {elementary::exp, 0x1.accfbe46b4efp-1, 0x1.27c2e4bc1ee7p+1},
     {elementary::exp, -0x1.02393d5976769p+1, 0x1.1064b2c103ddbp-3},
     {elementary::exp, -0x1.ed318efb627eap-27, 0x1.ffffff84b39c5p-1},
@@ -116,7 +116,7 @@ double between(double least, double most, std::uint64_t which) {
 }  // namespace
 
 TEST_CASE("elementary functions: where rounding is hardest") {
-  for (const Case& one : kHard) {
+  for (const HardCase& one : kHard) {
     CAPTURE(one.x);
     CHECK(one.function(one.x) == one.nearest);
   }

@@ -21,10 +21,6 @@ SimulationOptions launching(SimulationOptions options, Duration each) {
   return options;
 }
 
-RecordedModel no_wire() {
-  return wire({0_us, 0_us, 0_us});
-}
-
 StepTimes times_of(const SimulationOptions& options, const RecordedModel& model = wire()) {
   return step_with(options, launched(), model).times;
 }

@@ -5,6 +5,7 @@
 
 #include "ddpsim/sim/step.hpp"
 #include "lever.hpp"
+#include "mentions.hpp"
 #include "paper_step.hpp"
 
 using namespace ddpsim;
@@ -35,12 +36,9 @@ RecordedModel in_node() {
   return wire({1_us, 1_us, 1_us, 1_us, 40_us});
 }
 
-std::string problem_of(const SimulationOptions& options, const Cluster& cluster = two_nodes()) {
+std::string averaging_problem(const SimulationOptions& options,
+                              const Cluster& cluster = two_nodes()) {
   return cannot_simulate(Job(workload(), cluster, options, in_node())).value_or("");
-}
-
-bool says(const std::string& text, const char* part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace
@@ -129,30 +127,31 @@ TEST_CASE("local SGD: what is averaged has the widest type, of parameters with a
 }
 
 TEST_CASE("local SGD: where it cannot be simulated") {
-  CHECK(problem_of(local(free_of_costs())) == "");
+  CHECK(averaging_problem(local(free_of_costs())) == "");
   Cluster differing = two_nodes();
   differing.groups.clear();
-  CHECK(says(problem_of(local(free_of_costs()), differing), "the cluster's nodes differ"));
-  CHECK(problem_of(local(free_of_costs()), gpus()) == "");
+  CHECK(
+      mentions(averaging_problem(local(free_of_costs()), differing), "the cluster's nodes differ"));
+  CHECK(averaging_problem(local(free_of_costs()), gpus()) == "");
   SimulationOptions straggling = local(free_of_costs());
   straggling.variation.stragglers = {{1, 1.5}};
-  CHECK(problem_of(straggling) == "");
+  CHECK(averaging_problem(straggling) == "");
   straggling.ddp.local_sgd.averages_gradients = false;
-  CHECK(says(problem_of(straggling), "ranks meet at the averaging alone"));
+  CHECK(mentions(averaging_problem(straggling), "ranks meet at the averaging alone"));
 }
 
 TEST_CASE("local SGD: a lever where there are several nodes") {
   const auto offered = [](const Cluster& cluster) {
     std::vector<std::string> lines;
     for (const Lever& lever : levers_of(Job(workload(), cluster, free_of_costs(), AnalyticModel{})))
-      if (says(lever.name, "localSGD")) lines.push_back(lever.after);
+      if (mentions(lever.name, "localSGD")) lines.push_back(lever.after);
     return lines;
   };
   SimulationOptions options = free_of_costs();
   const std::vector<std::string> lines = offered(two_nodes());
   REQUIRE(lines.size() == 2);
-  CHECK(says(lines[0], "averagers.PeriodicModelAverager(4, 100)"));
-  CHECK(says(lines[1], "averagers.PeriodicModelAverager(16, 100)"));
+  CHECK(mentions(lines[0], "averagers.PeriodicModelAverager(4, 100)"));
+  CHECK(mentions(lines[1], "averagers.PeriodicModelAverager(16, 100)"));
   CHECK(offered(gpus()).empty());
   Cluster differing = two_nodes();
   differing.groups.clear();

@@ -14,15 +14,10 @@
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
+using small::step_of_1000;
 using small::three_queued;
 
 namespace {
-
-/// Step 1000 us: 400 of compute, an all-reduce of 600 behind it.
-small::OpenJob step_of_1000() {
-  return {.workload = small::chain({{4 << 20, 300}}, 100, 300),
-          .model = small::alpha_beta(200, 100)};
-}
 
 void check(const Job& job, Duration measured, Cause cause, double compute, double collectives) {
   const Explanation found = explain(job, measured, cause);

@@ -9,9 +9,7 @@ using namespace ddpsim::schemes;
 
 namespace {
 
-using Sizes = std::vector<std::int64_t>;
-
-Duration buckets(CollectiveKind kind, const std::string& unit, StepPhase /*phase*/) {
+Duration megatron_times(CollectiveKind kind, const std::string& unit, StepPhase /*phase*/) {
   if (unit == "gradient norm") return 2_us;
   if (kind == kGathers) return unit == "bucket 2" ? 20_us : 50_us;
   return unit == "bucket 0" ? 30_us : unit == "bucket 1" ? 40_us : 6_us;
@@ -24,8 +22,8 @@ Workload even() {
   return step;
 }
 
-Step run_megatron(const MegatronOptimizer& scheme, int accumulate = 1, const TimeOf& time = buckets,
-                  int ranks = 2) {
+Step run_megatron(const MegatronOptimizer& scheme, int accumulate = 1,
+                  const TimeOf& time = megatron_times, int ranks = 2) {
   SimulationOptions all = options(scheme);
   all.ddp.accumulate = accumulate;
   return run(Job(even(), small::node(ranks), all, FreeModel{}), time);
@@ -97,13 +95,14 @@ TEST_CASE("Megatron: buckets close at a size, and end at 128s of elements and th
   MegatronOptimizer scheme{.overlap_grad_reduce = true};
   SimulationOptions all = options(scheme);
   const Job whole(layered(), small::node(2), all, FreeModel{});
-  CHECK(bytes_of(run(whole, buckets), kScatters) == Sizes{4 * 5'000'064});
+  CHECK(bytes_of(run(whole, megatron_times), kScatters) == Sizes{4 * 5'000'064});
   scheme.bucket_size = 1'000'001;
   const Job two(layered(), small::node(2), options(scheme), FreeModel{});
-  CHECK(bytes_of(run(two, buckets), kScatters) == Sizes{8'000'000, 8'000'000, 4 * 1'000'064});
+  CHECK(bytes_of(run(two, megatron_times), kScatters) ==
+        Sizes{8'000'000, 8'000'000, 4 * 1'000'064});
   // Three ranks: 384s.
   const Job three(layered(), small::node(3), options(scheme), FreeModel{});
-  CHECK(bytes_of(run(three, buckets), kScatters) ==
+  CHECK(bytes_of(run(three, megatron_times), kScatters) ==
         Sizes{4 * 2'000'256, 4 * 2'000'256, 4 * 1'000'320});
 }
 

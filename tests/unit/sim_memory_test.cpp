@@ -11,8 +11,6 @@ using namespace ddpsim;
 
 namespace {
 
-constexpr std::int64_t kMiB = 1 << 20;
-
 struct MemoryJob {
   SimulationOptions options = small::bare();
   std::optional<Activations> activations = Activations{.bytes = Bytes(), .recorded = true};
@@ -24,7 +22,8 @@ PeakMemory peak(const std::function<void(MemoryJob&)>& change = {}) {
   setting.options.ddp.torch = {2, 8};
   setting.options.optimizer.kind = Optimizer::momentum;
   if (change) change(setting);
-  Workload workload = small::chain({{4 * kMiB, 10}, {8 * kMiB, 20}, {12 * kMiB, 40}}, 10, 40);
+  Workload workload =
+      small::chain({{4 * small::kMiB, 10}, {8 * small::kMiB, 20}, {12 * small::kMiB, 40}}, 10, 40);
   workload.buffers = {{.dtype = Dtype::float32, .bytes = Bytes(100), .tensors = 1}};
   workload.activations = setting.activations;
   for (Parameter& parameter : workload.parameters) parameter.dtype = setting.dtype;
@@ -33,7 +32,7 @@ PeakMemory peak(const std::function<void(MemoryJob&)>& change = {}) {
 }
 
 std::int64_t in_mib(Bytes bytes) {
-  return bytes.count() / kMiB;
+  return bytes.count() / small::kMiB;
 }
 
 }  // namespace
@@ -50,7 +49,7 @@ TEST_CASE(
   CHECK(memory.parts.buffers == Bytes(100));
   CHECK(memory.parts.activations == Bytes());
   CHECK(memory.nccl == Bytes());
-  CHECK(memory.allocated() == Bytes(120 * kMiB + 100));
+  CHECK(memory.allocated() == Bytes(120 * small::kMiB + 100));
 }
 
 TEST_CASE("memory: views leave gradients in their buckets") {
@@ -64,13 +63,15 @@ TEST_CASE("memory: activations leave in equal shares with each gradient") {
   // host, where the optimizer takes 24 + 12, and of 36 MiB more than that: 36 + 4.
   GlooModel gloo;
   gloo.links.host_tensors = true;
-  Workload workload = small::chain({{4 * kMiB, 10}, {8 * kMiB, 20}, {12 * kMiB, 40}}, 10, 40);
+  Workload workload =
+      small::chain({{4 * small::kMiB, 10}, {8 * small::kMiB, 20}, {12 * small::kMiB, 40}}, 10, 40);
   SimulationOptions options = small::bare();
   options.ddp.torch = {2, 8};
   options.optimizer.kind = Optimizer::sgd;
-  workload.activations = Activations{.bytes = Bytes(30 * kMiB), .recorded = true, .held = {}};
+  workload.activations =
+      Activations{.bytes = Bytes(30 * small::kMiB), .recorded = true, .held = {}};
   CHECK(peak_memory(Job(workload, small::node(2), options, gloo)).at == PeakMoment::optimizer);
-  workload.activations->bytes = Bytes(36 * kMiB);
+  workload.activations->bytes = Bytes(36 * small::kMiB);
   const PeakMemory shares = peak_memory(Job(workload, small::node(2), options, gloo));
   CHECK(shares.at == PeakMoment::backward);
   CHECK(in_mib(*shares.parts.activations) == 36);
@@ -78,23 +79,23 @@ TEST_CASE("memory: activations leave in equal shares with each gradient") {
   const auto kept = [](std::int64_t bytes) {
     return [bytes](MemoryJob& setting) { setting.activations->bytes = Bytes(bytes); };
   };
-  const PeakMemory start = peak(kept(100 * kMiB));
+  const PeakMemory start = peak(kept(100 * small::kMiB));
   CHECK(start.at == PeakMoment::backward);
   CHECK(in_mib(*start.parts.activations) == 100);
   CHECK(start.parts.gradients == Bytes());
   // Before 2.0 gradients are there from the start, and temporaries of the optimizer are one tensor's.
   const PeakMemory old = peak([](MemoryJob& setting) {
-    setting.activations->bytes = Bytes(100 * kMiB);
+    setting.activations->bytes = Bytes(100 * small::kMiB);
     setting.options.ddp.torch = {1, 13};
   });
   CHECK(in_mib(old.parts.gradients) == 24);
   const PeakMemory accumulating = peak([](MemoryJob& setting) {
-    setting.activations->bytes = Bytes(100 * kMiB);
+    setting.activations->bytes = Bytes(100 * small::kMiB);
     setting.options.ddp.accumulate = 2;
   });
   CHECK(in_mib(accumulating.parts.gradients) == 24);
   const PeakMemory fast_gradients = peak([](MemoryJob& setting) {
-    setting.activations->bytes = Bytes(6 * kMiB);
+    setting.activations->bytes = Bytes(6 * small::kMiB);
     setting.options.ddp.torch = {1, 13};
     setting.options.optimizer.kind = Optimizer::sgd;
   });
@@ -110,8 +111,9 @@ TEST_CASE("memory: what is held between gradients comes from the recording, thei
       setting.options.optimizer.kind = Optimizer::sgd;
       setting.options.ddp.gradient_as_bucket_view = views;
       setting.options.ddp.accumulate = accumulate;
-      setting.activations->bytes = Bytes(10 * kMiB);
-      for (const std::int64_t count : mib) setting.activations->held.emplace_back(count * kMiB);
+      setting.activations->bytes = Bytes(10 * small::kMiB);
+      for (const std::int64_t count : mib)
+        setting.activations->held.emplace_back(count * small::kMiB);
     });
   };
   // Gradients of 4, 8 and 12 MiB lie beside their buckets: 50, 4 + 47, 12 + 38, 24 + 25.
@@ -161,7 +163,7 @@ TEST_CASE("memory: a compression hook keeps half of every bucket that is full") 
     setting.options.ddp.comm_hook = CommHook::fp16_compress;
     setting.options.ddp.torch = {1, 13};
     setting.options.optimizer.kind = Optimizer::sgd;
-    setting.activations->bytes = Bytes(4 * kMiB);
+    setting.activations->bytes = Bytes(4 * small::kMiB);
   });
   CHECK(memory.at == PeakMoment::backward);
   CHECK(in_mib(memory.parts.hook) == 12);
@@ -199,7 +201,8 @@ TEST_CASE("memory: powerSGD_hook keeps an error, P and Q, and copies of the buck
   };
   const PeakMemory memory = peak(hooked);
   CHECK(memory.at == PeakMoment::backward);
-  CHECK(memory.parts.hook == Bytes(24 * kMiB + 24 * kMiB + 12 + 2 * 24 * kMiB));
+  CHECK(memory.parts.hook ==
+        Bytes(24 * small::kMiB + 24 * small::kMiB + 12 + 2 * 24 * small::kMiB));
   CHECK(memory.parts.temporaries == Bytes());
   // Bucket by bucket: 4 MiB, 8 MiB, 12 MiB, and all travel whole.
   const PeakMemory apart = peak([&](MemoryJob& setting) {
@@ -249,7 +252,7 @@ TEST_CASE("memory: the allocator's blocks and segments") {
   options.optimizer.kind = Optimizer::sgd;
   const PeakMemory memory = peak_memory(Job(workload, small::node(2), options, FreeModel{}));
   CHECK(memory.rounding == Bytes(2 * (1024 - 600)));  // the parameter and its bucket
-  CHECK(memory.segments == Bytes(2 * kMiB - 2 * 1024));
+  CHECK(memory.segments == Bytes(2 * small::kMiB - 2 * 1024));
   GlooModel gloo;
   gloo.links.host_tensors = true;
   const PeakMemory on_host = peak_memory(Job(workload, small::node(2), options, gloo));
@@ -257,7 +260,7 @@ TEST_CASE("memory: the allocator's blocks and segments") {
 }
 
 TEST_CASE("memory: what is larger than 10 MiB is a segment of its own, in multiples of 2 MiB") {
-  Workload workload = small::chain({{11 * kMiB, 10}, {3 * kMiB, 15}}, 10, 20);
+  Workload workload = small::chain({{11 * small::kMiB, 10}, {3 * small::kMiB, 15}}, 10, 20);
   workload.activations = Activations{};
   SimulationOptions options = small::bare();
   options.optimizer.kind = Optimizer::sgd;
@@ -265,5 +268,5 @@ TEST_CASE("memory: what is larger than 10 MiB is a segment of its own, in multip
   const PeakMemory memory = peak_memory(Job(workload, small::node(2), options, FreeModel{}));
   // Parameter and bucket of 11 MiB take 12 each, those of 3 MiB one segment of 20 together.
   CHECK(memory.rounding == Bytes());
-  CHECK(memory.segments == Bytes(2 * kMiB + 14 * kMiB));
+  CHECK(memory.segments == Bytes(2 * small::kMiB + 14 * small::kMiB));
 }

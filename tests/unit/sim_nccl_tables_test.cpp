@@ -18,19 +18,19 @@ namespace {
 
 constexpr std::array kProtocolList{Protocol::ll, Protocol::ll128, Protocol::simple};
 
-using Row = std::array<double, 3>;  // by protocol
+using ByProtocol = std::array<double, 3>;  // by protocol
 
 struct Latencies {
   NcclVersion nccl;
-  Row tree_base, ring_base;
-  Row tree_nvlink, ring_nvlink;
-  Row tree_pcie, ring_pcie;
-  Row tree_network, ring_network;
+  ByProtocol tree_base, ring_base;
+  ByProtocol tree_nvlink, ring_nvlink;
+  ByProtocol tree_pcie, ring_pcie;
+  ByProtocol tree_network, ring_network;
 };
 
-constexpr Row kRingNvlink27{.47, 1.9, 3.4};
-constexpr Row kRingNvlink{.6, 1.9, 3.4};
-constexpr Row kRingPcie{1, 2.5, 5.7};
+constexpr ByProtocol kRingNvlink27{.47, 1.9, 3.4};
+constexpr ByProtocol kRingNvlink{.6, 1.9, 3.4};
+constexpr ByProtocol kRingPcie{1, 2.5, 5.7};
 const Latencies kLatencies[] = {
     {{2, 7, 8},
      {4.4, 4.4, 0},

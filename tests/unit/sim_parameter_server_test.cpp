@@ -50,7 +50,7 @@ ParameterServer parts_of(double megabytes) {
           .partition = Bytes(static_cast<std::int64_t>(megabytes * 1e6))};
 }
 
-Job job_of(const ParameterServer& scheme, const Cluster& cluster) {
+Job served_job(const ParameterServer& scheme, const Cluster& cluster) {
   return Job(layered(), cluster, options(scheme), AnalyticModel{});
 }
 
@@ -221,7 +221,7 @@ TEST_CASE(
   scheme.update = Update::worker;
   scheme.server_bandwidth = Bandwidth::gigabytes_per_second(1);
   const Cluster cluster = workers(4);
-  const ServerCosts costs(job_of(scheme, cluster), scheme);
+  const ServerCosts costs(served_job(scheme, cluster), scheme);
   // 1 MB takes 1 ms to add; its wire 0.1 ms and a little by worker.
   const ServerCosts::Transfer push = costs.push(1'000'000_B);
   CHECK(push.transfer == 4000_us);
@@ -253,15 +253,15 @@ TEST_CASE("parameter_server: a link that binds carries W (P g + P p) / S") {
   fast.server_bandwidth = Bandwidth::gigabytes_per_second(1e6);
   const Cluster cluster = workers(4);
   const Bandwidth link = Bandwidth::gigabytes_per_second(10 * wire_share(LinkKind::nic, cluster));
-  const ServerCosts apart(job_of(fast, cluster), fast);
+  const ServerCosts apart(served_job(fast, cluster), fast);
   CHECK(apart.push(1'000'000_B).transfer == 4'000'000_B / link);
   CHECK(apart.push(1'000'000_B).volume == 1'000'000_B / link);
   fast.colocated = true;  // its own node's worker does not send
-  const ServerCosts together(job_of(fast, cluster), fast);
+  const ServerCosts together(served_job(fast, cluster), fast);
   CHECK(together.push(1'000'000_B).transfer == 3'000'000_B / link);
   CHECK(together.pull(1'000'000_B).volume == 3'000'000_B / link);
   fast.servers = 4;
-  const ServerCosts balanced(job_of(fast, cluster), fast);
+  const ServerCosts balanced(served_job(fast, cluster), fast);
   CHECK(balanced.push(1'000'000_B).volume == (1'000'000_B / link).scaled(0.75));
   CHECK(balanced.pull(1'000'000_B).volume == (1'000'000_B / link).scaled(0.75));
 }
@@ -269,7 +269,7 @@ TEST_CASE("parameter_server: a link that binds carries W (P g + P p) / S") {
 TEST_CASE("parameter_server: the host as the server takes every GPU's gradients over PCIe") {
   ParameterServer host{.host = true, .update = Update::worker};
   host.server_bandwidth = Bandwidth::gigabytes_per_second(1);
-  const ServerCosts costs(job_of(host, small::node(4)), host);
+  const ServerCosts costs(served_job(host, small::node(4)), host);
   CHECK(costs.workers() == 4);
   CHECK(costs.servers() == 1);
   CHECK(costs.push(1'000'000_B).transfer == 4000_us);
@@ -297,7 +297,7 @@ TEST_CASE("parameter_server: over gloo what is sent goes as gloo was calibrated"
 
 TEST_CASE("parameter_server: faster servers, links and more servers make no step longer") {
   const auto iteration = [](const ParameterServer& scheme, const Cluster& cluster) {
-    return simulate_times(job_of(scheme, cluster)).iteration;
+    return simulate_times(served_job(scheme, cluster)).iteration;
   };
   for (const Pull pull : {Pull::backward, Pull::forward, Pull::priority}) {
     Duration before = Duration::max();
@@ -331,11 +331,11 @@ TEST_CASE("parameter_server: faster servers, links and more servers make no step
 
 TEST_CASE("parameter_server: a worker whose server steps has no optimizer's state") {
   ParameterServer scheme = one_server();
-  const PeakMemory served = peak_memory(job_of(scheme, workers(2)));
+  const PeakMemory served = peak_memory(served_job(scheme, workers(2)));
   CHECK(served.parts.optimizer == Bytes());
   CHECK(served.nccl == Bytes());
   scheme.update = Update::worker;
-  CHECK(peak_memory(job_of(scheme, workers(2))).parts.optimizer > Bytes());
+  CHECK(peak_memory(served_job(scheme, workers(2))).parts.optimizer > Bytes());
 }
 
 TEST_CASE("parameter_server: asynchronously what a worker reads is as old as there are others") {

@@ -18,7 +18,7 @@ using namespace ddpsim::literals;
 
 namespace {
 
-constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 Cluster cluster(int capability, NetworkKind kind = NetworkKind::infiniband,
                 Bandwidth nic = 100_Gbps) {
@@ -192,12 +192,12 @@ TEST_CASE("path constants: TCP connections carry so much each, less in short mes
   CHECK(connections_rate(3, tcp) == doctest::Approx(6e9));
   CHECK(connections_rate(3, tcp, 44'000) == doctest::Approx(3e9));
   tcp.network.sockets = Sockets::gpudirect;
-  CHECK(connections_rate(3, tcp) == kInfinite);
-  CHECK(connections_rate(3, cluster(80, NetworkKind::efa)) == kInfinite);
+  CHECK(connections_rate(3, tcp) == kNoLimit);
+  CHECK(connections_rate(3, cluster(80, NetworkKind::efa)) == kNoLimit);
   // A log holds the connections of the channels it was measured with.
   Cluster fitted = cluster(80, NetworkKind::tcp);
   round_costs::set(fitted, round_costs::constants());
-  CHECK(connections_rate(3, fitted) == kInfinite);
+  CHECK(connections_rate(3, fitted) == kNoLimit);
 }
 
 TEST_CASE("path constants: connections bind messages of Simple by their size, the others by none") {

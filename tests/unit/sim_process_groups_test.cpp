@@ -8,7 +8,7 @@ using namespace ddpsim::literals;
 
 namespace {
 
-Cluster nodes(int count, int gpus) {
+Cluster infiniband_nodes(int count, int gpus) {
   Cluster cluster = small::node(gpus);
   cluster.nodes = count;
   cluster.network = {.kind = NetworkKind::infiniband,
@@ -19,11 +19,11 @@ Cluster nodes(int count, int gpus) {
 
 /// Four nodes of eight GPUs, with all their parts.
 Job job() {
-  Cluster cluster = nodes(4, 8);
+  Cluster cluster = infiniband_nodes(4, 8);
   for (const int count : {1, 2, 4})
     for (const int gpus : {1, 2, 4, 8})
       if (count * gpus < 32)
-        cluster.groups.push_back(std::make_shared<const Cluster>(nodes(count, gpus)));
+        cluster.groups.push_back(std::make_shared<const Cluster>(infiniband_nodes(count, gpus)));
   return Job({}, cluster, {}, AnalyticModel{});
 }
 
@@ -57,7 +57,8 @@ TEST_CASE("process groups: within a node faster than between nodes, and as the p
   CHECK(inside < two.within(kGather, 64_MiB).scheduled.transfer);
   CHECK(two.within(kGather, 64_MiB).scheduled.transfer <=
         all.within(kGather, 64_MiB).scheduled.transfer);
-  CHECK(inside == plan(Job({}, nodes(1, 8), {}, AnalyticModel{}), kGather, 64_MiB).transfer);
+  CHECK(inside ==
+        plan(Job({}, infiniband_nodes(1, 8), {}, AnalyticModel{}), kGather, 64_MiB).transfer);
   CHECK(all.within(kGather, 64_MiB).scheduled.transfer == plan(job(), kGather, 64_MiB).transfer);
 }
 

@@ -13,8 +13,9 @@ using namespace ddpsim::literals;
 
 namespace {
 
-SimulationResult run(const SimulationOptions& options, int ranks, const Workload& workload,
-                     const CollectiveModel& model = FreeModel{}) {
+SimulationResult simulated_ranks(const SimulationOptions& options, int ranks,
+                                 const Workload& workload,
+                                 const CollectiveModel& model = FreeModel{}) {
   const Cluster cluster = small::node(ranks);
   REQUIRE(cannot_simulate(Job(workload, cluster, options, FreeModel{})) == std::nullopt);
   return simulate(Job(workload, cluster, options, model));
@@ -85,7 +86,7 @@ TEST_CASE("rank variation: a straggler at 1.2 takes the whole job to its pace") 
   // others and is the last again. Its own step of 1.2 * (50 + 100 + 30) us is the job's.
   SimulationOptions options = small::bare();
   options.variation.stragglers = {{.rank = 2, .slowdown = 1.2}};
-  const SimulationResult result = run(options, 4, alike_ranks(30));
+  const SimulationResult result = simulated_ranks(options, 4, alike_ranks(30));
   CHECK(result.step.times.iteration == 216_us);
   for (const BucketResult& bucket : result.step.buckets) CHECK(bucket.last_rank == 2);
   // It ends its backward 180 + 6 us after the others' forward, they after 150: 36 us of waiting each
@@ -104,10 +105,10 @@ TEST_CASE("rank variation: which rank is slow changes nothing but its name") {
   SimulationOptions options;
   const CollectiveModel model = AnalyticModel{};
   options.variation.stragglers = {{.rank = 0, .slowdown = 1.3}};
-  const Duration first = run(options, 8, alike_ranks(20), model).step.times.iteration;
+  const Duration first = simulated_ranks(options, 8, alike_ranks(20), model).step.times.iteration;
   for (int rank = 1; rank < 8; ++rank) {
     options.variation.stragglers = {{.rank = rank, .slowdown = 1.3}};
-    CHECK(run(options, 8, alike_ranks(20), model).step.times.iteration == first);
+    CHECK(simulated_ranks(options, 8, alike_ranks(20), model).step.times.iteration == first);
   }
 }
 
@@ -117,7 +118,7 @@ TEST_CASE("rank variation: with jitter the slowest draw of each iteration sets i
   SimulationOptions options = small::bare();
   options.variation = {.jitter = 0.1, .seed = 3};
   options.iterations = 200;
-  const SimulationResult result = run(options, 16, alike_ranks());
+  const SimulationResult result = simulated_ranks(options, 16, alike_ranks());
   REQUIRE(result.iterations.size() == 200);
   for (const StepResult& step : result.iterations) {
     double slowest = 0;
@@ -141,7 +142,7 @@ TEST_CASE("rank variation: waits and what caused them are the same time") {
   options.variation = {.stragglers = {{.rank = 5, .slowdown = 1.1}}, .jitter = 0.05, .seed = 11};
   options.iterations = 30;
   const CollectiveModel model = AnalyticModel{};
-  const SimulationResult result = run(options, 8, alike_ranks(20), model);
+  const SimulationResult result = simulated_ranks(options, 8, alike_ranks(20), model);
   Duration waited;
   Duration caused;
   for (const RankWait& rank : result.ranks) {
@@ -159,9 +160,9 @@ TEST_CASE("rank variation: waits and what caused them are the same time") {
 TEST_CASE("rank variation: staggered starts are paid once") {
   SimulationOptions options = small::bare();
   options.iterations = 4;
-  const SimulationResult together = run(options, 4, alike_ranks());
+  const SimulationResult together = simulated_ranks(options, 4, alike_ranks());
   options.variation.stagger = 70_us;
-  const SimulationResult apart = run(options, 4, alike_ranks());
+  const SimulationResult apart = simulated_ranks(options, 4, alike_ranks());
   CHECK(apart.iterations[0].times.iteration == together.iterations[0].times.iteration + 70_us);
   for (std::size_t i = 1; i < 4; ++i)
     CHECK(apart.iterations[i].times.iteration == together.iterations[i].times.iteration);
@@ -173,10 +174,10 @@ TEST_CASE("rank variation: percentiles need enough iterations") {
   SimulationOptions options = small::bare();
   options.variation.jitter = 0.02;
   options.iterations = 21;
-  CHECK_FALSE(run(options, 2, alike_ranks()).statistics->p95);
+  CHECK_FALSE(simulated_ranks(options, 2, alike_ranks()).statistics->p95);
   options.iterations = 22;
-  CHECK(run(options, 2, alike_ranks()).statistics->p95);
-  CHECK_FALSE(run(options, 2, alike_ranks()).statistics->p99);
+  CHECK(simulated_ranks(options, 2, alike_ranks()).statistics->p95);
+  CHECK_FALSE(simulated_ranks(options, 2, alike_ranks()).statistics->p99);
 }
 
 TEST_CASE("rank variation: too many ranks to simulate one by one are refused") {

@@ -10,8 +10,6 @@ using namespace ddpsim::small;
 
 namespace {
 
-constexpr std::int64_t kMiB = 1 << 20;
-
 /// One gradient ready at `at_us` of a backward of 100 us, after a forward of 50 us.
 Workload one_gradient(double at_us) {
   return chain({{4 * kMiB, at_us}}, 50, 100, 10);
@@ -32,7 +30,7 @@ Workload two_ranks(double other_us, Duration offset) {
   return workload;
 }
 
-SimulationResult simulated(const Workload& workload, int ranks) {
+SimulationResult simulated_group(const Workload& workload, int ranks) {
   return simulate(
       Job(workload, node(ranks), bare(), RecordedModel{.durations = {20_us}, .channels = 0}));
 }
@@ -40,7 +38,7 @@ SimulationResult simulated(const Workload& workload, int ranks) {
 }  // namespace
 
 TEST_CASE("ranks: the rank whose gradient is late is waited for, and named") {
-  const SimulationResult result = simulated(two_ranks(95, {}), 2);
+  const SimulationResult result = simulated_group(two_ranks(95, {}), 2);
   const BucketResult& bucket = result.step.buckets.at(0);
   CHECK(bucket.start == TimePoint(110_us));
   CHECK(bucket.last_arrival == TimePoint(145_us));
@@ -51,13 +49,13 @@ TEST_CASE("ranks: the rank whose gradient is late is waited for, and named") {
 }
 
 TEST_CASE("ranks: a rank that begins its step later arrives later") {
-  const SimulationResult result = simulated(two_ranks(60, 30_us), 2);
+  const SimulationResult result = simulated_group(two_ranks(60, 30_us), 2);
   CHECK(result.step.buckets.at(0).last_rank == 1);
   CHECK(result.step.times.wait == 30_us);
 }
 
 TEST_CASE("ranks: one that began earlier waits for rank 0, whose own times stay as they are") {
-  const SimulationResult result = simulated(two_ranks(60, -30_us), 2);
+  const SimulationResult result = simulated_group(two_ranks(60, -30_us), 2);
   const BucketResult& bucket = result.step.buckets.at(0);
   CHECK(bucket.last_rank == 0);
   CHECK(bucket.start == TimePoint(110_us));
@@ -71,22 +69,22 @@ TEST_CASE("ranks: one that began earlier waits for rank 0, whose own times stay 
 }
 
 TEST_CASE("ranks: twins that begin together are one rank's step") {
-  const SimulationResult twins = simulated(two_ranks(60, {}), 2);
-  const SimulationResult alone = simulated(one_gradient(60), 2);
+  const SimulationResult twins = simulated_group(two_ranks(60, {}), 2);
+  const SimulationResult alone = simulated_group(one_gradient(60), 2);
   CHECK(twins.step.times.iteration == alone.step.times.iteration);
   CHECK(twins.step.times.wait == Duration());
   CHECK(twins.step.buckets.at(0).end == alone.step.buckets.at(0).end);
 }
 
 TEST_CASE("ranks: more GPUs than recordings repeat them, so a straggler is found there too") {
-  const SimulationResult result = simulated(two_ranks(95, {}), 8);
+  const SimulationResult result = simulated_group(two_ranks(95, {}), 8);
   CHECK(result.step.times.wait == 35_us);
   CHECK(result.step.buckets.at(0).last_rank == 1);  // the first of ranks 1, 3, 5, 7
   CHECK(result.timeline.ranks.size() == 2);         // those that compute alike are simulated once
 }
 
 TEST_CASE("ranks: fewer GPUs than recordings leave the later ones out") {
-  const SimulationResult result = simulated(two_ranks(95, {}), 1);
+  const SimulationResult result = simulated_group(two_ranks(95, {}), 1);
   CHECK(result.step.times.wait == Duration());
   CHECK(result.timeline.ranks.size() == 1);
 }

@@ -8,10 +8,6 @@ using namespace ddpsim::paper;
 
 namespace {
 
-RecordedModel no_wire() {
-  return wire({0_us, 0_us, 0_us});
-}
-
 /// The GPU waits for launches in three fifths of each part: it computes for 132 us.
 Workload host_bound() {
   Workload step = workload();

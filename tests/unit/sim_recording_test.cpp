@@ -9,14 +9,14 @@ using namespace ddpsim::paper;
 
 namespace {
 
-struct Held {
+struct HeldJob {
   Job job;
 };
 
 /// A recording together with the job it refers to.
-struct RecordingOf : Held, Recording {
+struct RecordingOf : HeldJob, Recording {
   explicit RecordingOf(const Workload& step, const SimulationOptions& options = all_costs())
-      : Held{Job(step, gpus(), options, FreeModel{})}, Recording(job, job.workload()) {}
+      : HeldJob{Job(step, gpus(), options, FreeModel{})}, Recording(job, job.workload()) {}
 };
 
 /// Hooks recorded: gradients at 50, 127 and 208 of a backward of 223.

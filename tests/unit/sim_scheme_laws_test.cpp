@@ -147,9 +147,9 @@ double by_a_rank(const SimulationResult& result, int ranks) {
   return bytes;
 }
 
-SimulationResult simulated(const Scheme& scheme, const Workload& step = schemes::layered(),
-                           const CollectiveModel& model = AnalyticModel{},
-                           const Cluster& cluster = small::node(4), int accumulate = 1) {
+SimulationResult simulated_scheme(const Scheme& scheme, const Workload& step = schemes::layered(),
+                                  const CollectiveModel& model = AnalyticModel{},
+                                  const Cluster& cluster = small::node(4), int accumulate = 1) {
   SimulationOptions options = schemes::options(scheme);
   options.ddp.accumulate = accumulate;
   const Job job(step, cluster, options, model);
@@ -197,7 +197,7 @@ TEST_CASE("schemes: where collectives are free a step is one GPU's") {
     CAPTURE(described_scheme);
     for (const int accumulate : {1, 3}) {
       const StepTimes times =
-          simulated(scheme, step, FreeModel{}, schemes::two_by_two(), accumulate).step.times;
+          simulated_scheme(scheme, step, FreeModel{}, schemes::two_by_two(), accumulate).step.times;
       CHECK(times.forward == 100_us * accumulate);
       CHECK(times.backward == 200_us * accumulate);
       CHECK(times.exposed_communication == Duration());
@@ -221,7 +221,7 @@ TEST_CASE("schemes: one rank sends nothing and waits for nobody") {
     const std::string described_scheme = described(scheme);
     CAPTURE(described_scheme);
     const StepTimes times =
-        simulated(scheme, schemes::layered(), AnalyticModel{}, alone).step.times;
+        simulated_scheme(scheme, schemes::layered(), AnalyticModel{}, alone).step.times;
     CHECK(times.communication == Duration());
     CHECK(times.iteration - times.loss[LossCause::offload] -
               times.loss[LossCause::sharded_optimizer] ==
@@ -234,7 +234,7 @@ TEST_CASE("schemes: what a rank sends is what the formulas say") {
   const double p = 20e6;
   const double root = 8e6;
   const double share = 3.0 / 4;
-  const auto bytes = [&](const Scheme& scheme) { return by_a_rank(simulated(scheme), 4); };
+  const auto bytes = [&](const Scheme& scheme) { return by_a_rank(simulated_scheme(scheme), 4); };
   CHECK(bytes(Fsdp1{}) == doctest::Approx((2 * p - root + p) * share));
   CHECK(bytes(Fsdp1{.strategy = ShardingStrategy::shard_grad_op}) ==
         doctest::Approx((p + p) * share));
@@ -251,8 +251,8 @@ TEST_CASE("schemes: what a rank sends is what the formulas say") {
         doctest::Approx(((2 * p - root) / 2 + p / 2) * share));
   // Hybrid: within groups of two as if there were two ranks, and the shard of 10 MB all-reduced between two nodes.
   const SimulationResult hybrid =
-      simulated(Fsdp1{.strategy = ShardingStrategy::hybrid_shard}, schemes::layered(),
-                AnalyticModel{}, schemes::two_by_two());
+      simulated_scheme(Fsdp1{.strategy = ShardingStrategy::hybrid_shard}, schemes::layered(),
+                       AnalyticModel{}, schemes::two_by_two());
   CHECK(sent(hybrid, CollectiveKind::all_gather) == Bytes(32'000'000));
   CHECK(sent(hybrid, CollectiveKind::reduce_scatter) == Bytes(20'000'000));
   CHECK(sent(hybrid, CollectiveKind::all_reduce) == Bytes(10'000'000));
@@ -268,7 +268,7 @@ TEST_CASE("schemes: each unit is gathered and reduced as often as there are micr
       CAPTURE(drawn);
       std::map<std::string, int> times;
       for (const CollectiveResult& one :
-           simulated(scheme, step, FreeModel{}, schemes::two_by_two(), 2).step.collectives)
+           simulated_scheme(scheme, step, FreeModel{}, schemes::two_by_two(), 2).step.collectives)
         ++times[fmt::format("{} {} {}", name_of(one.kind), one.unit, name_of(one.phase))];
       for (const auto& launched : times) {
         CAPTURE(launched.first);
@@ -284,7 +284,8 @@ TEST_CASE("schemes: gathering again costs time, and so does sharding where nothi
     CAPTURE(drawn);
     const Workload step = model(random);
     const auto took = [&](const Scheme& scheme) {
-      return simulated(scheme, step, AnalyticModel{}, schemes::two_by_two()).step.times.iteration;
+      return simulated_scheme(scheme, step, AnalyticModel{}, schemes::two_by_two())
+          .step.times.iteration;
     };
     CHECK(took(Fsdp1{}) >= took(Fsdp1{.strategy = ShardingStrategy::shard_grad_op}));
     CHECK(took(Fsdp2{}) >= took(Fsdp2{.reshard_after_forward = false}));

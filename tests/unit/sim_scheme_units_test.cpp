@@ -1,5 +1,5 @@
 // Which parameters travel together, and where their modules lie in a step.
-#include "scheme_step.hpp"
+#include "numbered_model.hpp"
 #include "units.hpp"
 
 using namespace ddpsim;
@@ -67,25 +67,6 @@ Hooks hooks(const Workload& workload, const WrapPolicy& wrap = {}) {
   for (const UnitHook& hook : backward_hooks(units, spans))
     hooks.backward += text(hook, fmt::format("{} ", hook.gradient));
   return hooks;
-}
-
-/// The lab's model: PyTorch's own wrapping of it is in shared/data/schemes' logs.
-Workload numbered() {
-  Workload workload;
-  workload.parameters.push_back(parameter("embedding.weight", {23, 13}));
-  for (const auto& [layer, width] : {std::pair(0, 31), {1, 17}, {2, 31}, {3, 17}}) {
-    const std::string block = fmt::format("layers.{}.", layer);
-    for (const char* name : {"norm.weight", "norm.bias"})
-      workload.parameters.push_back(parameter(block + name, {13}));
-    workload.parameters.push_back(parameter(block + "up.weight", {width, 13}));
-    workload.parameters.push_back(parameter(block + "up.bias", {width}));
-    workload.parameters.push_back(parameter(block + "down.weight", {13, width}));
-    workload.parameters.push_back(parameter(block + "down.bias", {13}));
-  }
-  workload.parameters.push_back(parameter("norm.weight", {13}));
-  workload.parameters.push_back(parameter("norm.bias", {13}));
-  workload.parameters.push_back(parameter("head.weight", {23, 13}));
-  return workload;
 }
 
 /// Names of all units, the root's left out.
@@ -203,7 +184,7 @@ TEST_CASE("units: the innermost unit around one is its parent") {
 TEST_CASE("units: by size, as size_based_auto_wrap_policy of PyTorch 2.13 wraps the lab's model") {
   // Layers 0 and 2 have 876 elements (434 up, 416 down), 1 and 3 498, embedding and head 299.
   const auto of = [](std::int64_t least) {
-    return modules(numbered(), {.by = By::size, .min_num_params = least});
+    return modules(schemes::numbered(), {.by = By::size, .min_num_params = least});
   };
   CHECK(of(100) ==
         "embedding head layers.0.up layers.0.down layers.1.up layers.1.down layers.2.up "

@@ -22,7 +22,7 @@ Duration simulate_all(const ChunkPipeline& pipeline, const NetworkLinks& links) 
   return network.run(0).since_start();
 }
 
-struct World {
+struct PipelineWorld {
   Fabric fabric;
   NetworkLinks links;
   PipelineShape shape;
@@ -30,12 +30,12 @@ struct World {
 };
 
 /// Rings, opened rings or trees of 2 to 9 ranks; alike, or every link and latency drawn apart.
-World draw(std::uint64_t seed) {
+PipelineWorld draw(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto below = [&](std::uint64_t n) { return static_cast<std::int64_t>(random() % n); };
   const auto ranks = static_cast<std::uint32_t>(2 + below(8));
   const bool alike = below(3) == 0;
-  World world;
+  PipelineWorld world;
   TreeChannel tree;
   world.fabric = fabrics::ring(ranks, 10_GBps, Duration());
   fabrics::Builder builder{.fabric = std::move(world.fabric)};
@@ -80,7 +80,7 @@ TEST_CASE("steady state: the shortcut is the full run, for alike hops and for ho
   int skipped = 0;
   for (std::uint64_t seed = 1; seed <= 1500; ++seed) {
     INFO("seed ", seed);
-    World world = draw(seed);
+    PipelineWorld world = draw(seed);
     world.pipeline.shape = &world.shape;
     const std::optional<Duration> quick = uncontended_duration(world.pipeline, world.links);
     REQUIRE(quick.has_value());
@@ -93,7 +93,7 @@ TEST_CASE("steady state: the shortcut is the full run, for alike hops and for ho
 TEST_CASE("steady state: without hops or chunks there is nothing behind the start") {
   const NetworkLinks links{.capacities = {8'000}, .latencies = {1_us}, .route_links = {}};
   const PipelineShape none;
-  World world = draw(1);
+  PipelineWorld world = draw(1);
   for (const ChunkPipeline& pipeline :
        {ChunkPipeline{.shape = &none, .chunks = 3, .start = 7_us},
         ChunkPipeline{.shape = &world.shape, .chunks = 0, .start = 7_us}})

@@ -18,8 +18,8 @@ RecordedModel taking(std::vector<Duration> durations) {
   return {std::move(durations)};
 }
 
-SimulationResult run(const Workload& workload, const SimulationOptions& options,
-                     const CollectiveModel& model, int ranks = 2) {
+SimulationResult simulated_ranks(const Workload& workload, const SimulationOptions& options,
+                                 const CollectiveModel& model, int ranks = 2) {
   REQUIRE_FALSE(cannot_simulate(Job(workload, small::node(ranks), options, FreeModel{})));
   return simulate(Job(workload, small::node(ranks), options, model));
 }
@@ -55,7 +55,7 @@ TEST_CASE("step: two buckets, the first hidden, the second exposed") {
   const Workload workload = small::chain({{4'000'000, 40}, {4'000'000, 100}}, 50, 100, 10);
   SimulationOptions options = small::bare();
   options.ddp.bucket_cap_mb = 1;
-  const SimulationResult result = run(workload, options, taking({30_us, 30_us}));
+  const SimulationResult result = simulated_ranks(workload, options, taking({30_us, 30_us}));
   const StepTimes& times = result.step.times;
   CHECK(times.iteration == 190_us);
   CHECK(times.communication == 60_us);
@@ -76,7 +76,7 @@ TEST_CASE("step: a bucket complete before its turn waits for the one in front") 
   std::vector<Bucket> buckets = rebuilt_buckets(workload, std::vector<Bytes>{1_B});
   std::swap(buckets[0], buckets[1]);
   options.buckets = buckets;
-  const SimulationResult result = run(workload, options, taking({5_us, 5_us}));
+  const SimulationResult result = simulated_ranks(workload, options, taking({5_us, 5_us}));
   CHECK(result.step.buckets[0].start == TimePoint(60_us));
   CHECK(result.step.buckets[1].ready == TimePoint(10_us));
   CHECK(result.step.buckets[1].start == TimePoint(65_us));
@@ -87,7 +87,7 @@ TEST_CASE("step: the first iteration of a run has one bucket and hides nothing")
   SimulationOptions options = small::bare();
   options.ddp.bucket_cap_mb = 1;
   options.iterations = 2;
-  const SimulationResult result = run(workload, options, taking({30_us, 30_us}));
+  const SimulationResult result = simulated_ranks(workload, options, taking({30_us, 30_us}));
   REQUIRE(result.iterations.size() == 2);
   CHECK(result.iterations[0].buckets.size() == 1);
   CHECK(*result.iterations[0].times.overlap == 0);
@@ -100,7 +100,7 @@ TEST_CASE("step: static_graph starts with everything after backward") {
   options.ddp.bucket_cap_mb = 1;
   options.ddp.static_graph = true;
   options.iterations = 3;
-  const SimulationResult result = run(workload, options, taking({30_us, 30_us, 1_us}));
+  const SimulationResult result = simulated_ranks(workload, options, taking({30_us, 30_us, 1_us}));
   for (const BucketResult& bucket : result.iterations[0].buckets)
     CHECK(bucket.start >= TimePoint(150_us));
   CHECK(result.iterations[0].buckets.size() == 1);
@@ -112,9 +112,9 @@ TEST_CASE("step: accumulation adds micro-batches without collectives") {
   const Workload workload = small::chain({{4'000'000, 40}, {4'000'000, 100}}, 50, 100, 10);
   SimulationOptions options = small::bare();
   options.ddp.bucket_cap_mb = 1;
-  const StepTimes once = run(workload, options, taking({30_us, 30_us})).step.times;
+  const StepTimes once = simulated_ranks(workload, options, taking({30_us, 30_us})).step.times;
   options.ddp.accumulate = 3;
-  const StepTimes thrice = run(workload, options, taking({30_us, 30_us})).step.times;
+  const StepTimes thrice = simulated_ranks(workload, options, taking({30_us, 30_us})).step.times;
   CHECK(thrice.communication == once.communication);
   CHECK(thrice.exposed_communication == once.exposed_communication);
   CHECK(thrice.iteration >= once.iteration + 2 * 150_us);
@@ -126,9 +126,9 @@ TEST_CASE("step: accumulation adds micro-batches without collectives") {
 TEST_CASE("step: gradient_as_bucket_view leaves nothing to copy out") {
   const Workload workload = small::chain({{40'000'000, 40}, {40'000'000, 100}}, 50, 100, 10);
   SimulationOptions options;
-  const StepTimes copied = run(workload, options, taking({30_us, 30_us})).step.times;
+  const StepTimes copied = simulated_ranks(workload, options, taking({30_us, 30_us})).step.times;
   options.ddp.gradient_as_bucket_view = true;
-  const StepTimes views = run(workload, options, taking({30_us, 30_us})).step.times;
+  const StepTimes views = simulated_ranks(workload, options, taking({30_us, 30_us})).step.times;
   CHECK(copied.finalize > 100_us);
   CHECK(views.finalize == Duration());
   CHECK(views.copies_in == copied.copies_in);
@@ -139,8 +139,8 @@ TEST_CASE("step: copies the recording already holds are not added again") {
   Workload hooked = plain;
   hooked.recorded_with.ddp_hooks = true;
   const SimulationOptions options;
-  const StepTimes added = run(plain, options, taking({30_us, 30_us})).step.times;
-  const StepTimes kept = run(hooked, options, taking({30_us, 30_us})).step.times;
+  const StepTimes added = simulated_ranks(plain, options, taking({30_us, 30_us})).step.times;
+  const StepTimes kept = simulated_ranks(hooked, options, taking({30_us, 30_us})).step.times;
   CHECK(kept.backward == 1000_us);
   CHECK(added.backward == 1000_us + added.copies_in);
   CHECK(kept.copies_in == added.copies_in);
@@ -152,11 +152,11 @@ TEST_CASE("step: a recorded finalize replaces the modelled one, and views remove
   workload.recorded_with.finalize = 777_us;
   SimulationOptions options = small::bare();
   options.costs.copy_kernel = 1_us;
-  const StepTimes recorded = run(workload, options, taking({1_us, 1_us})).step.times;
+  const StepTimes recorded = simulated_ranks(workload, options, taking({1_us, 1_us})).step.times;
   CHECK((recorded.finalize - 777_us) < 1_us);
   CHECK((777_us - recorded.finalize) < 1_us);
   options.ddp.gradient_as_bucket_view = true;
-  CHECK(run(workload, options, taking({1_us, 1_us})).step.times.finalize == Duration());
+  CHECK(simulated_ranks(workload, options, taking({1_us, 1_us})).step.times.finalize == Duration());
 }
 
 TEST_CASE("step: unused parameters need find_unused_parameters and are ready at the first hook") {
@@ -168,7 +168,7 @@ TEST_CASE("step: unused parameters need find_unused_parameters and are ready at 
   CHECK(problem->find("--find-unused-parameters") != std::string::npos);
   options.ddp.find_unused_parameters = true;
   options.ddp.bucket_cap_mb = 1;
-  const SimulationResult result = run(workload, options, taking({30_us, 30_us, 2_us}));
+  const SimulationResult result = simulated_ranks(workload, options, taking({30_us, 30_us, 2_us}));
   for (const BucketResult& bucket : result.step.buckets) CHECK(bucket.start <= TimePoint(120_us));
   // The map of used parameters follows the last bucket.
   CHECK(result.step.times.communication == 62_us);
@@ -177,7 +177,7 @@ TEST_CASE("step: unused parameters need find_unused_parameters and are ready at 
 TEST_CASE("step: parameters outside DDP have no bucket but keep their place in backward") {
   Workload workload = small::chain({{4'000'000, 40}, {4'000'000, 100}}, 50, 100);
   workload.parameters[1].ignored = true;
-  const SimulationResult result = run(workload, small::bare(), taking({30_us}));
+  const SimulationResult result = simulated_ranks(workload, small::bare(), taking({30_us}));
   REQUIRE(result.step.buckets.size() == 1);
   CHECK(result.step.buckets[0].bucket.parameters == std::vector<std::size_t>{0});
   CHECK(result.step.times.backward == 100_us);
@@ -188,15 +188,15 @@ TEST_CASE("step: buffers are broadcast before forward unless the recording holds
   workload.buffers = {{.dtype = Dtype::float32, .bytes = 200_KiB, .tensors = 10}};
   const CollectiveModel model = AnalyticModel{};
   SimulationOptions options;
-  const StepTimes with = run(workload, options, model).step.times;
+  const StepTimes with = simulated_ranks(workload, options, model).step.times;
   CHECK(with.buffer_broadcast > Duration());
   CHECK(with.forward == 50_us + with.buffer_broadcast);
   options.ddp.broadcast_buffers = false;
-  CHECK(run(workload, options, model).step.times.forward == 50_us);
+  CHECK(simulated_ranks(workload, options, model).step.times.forward == 50_us);
   workload.recorded_with.ddp_hooks = true;
   workload.recorded_with.buffer_broadcast = 20_us;
   options.ddp.broadcast_buffers = true;
-  const StepTimes recorded = run(workload, options, model).step.times;
+  const StepTimes recorded = simulated_ranks(workload, options, model).step.times;
   CHECK(recorded.forward == 50_us);
   CHECK(recorded.buffer_broadcast == 20_us);
 }
@@ -206,19 +206,20 @@ TEST_CASE("step: a straggler makes the others wait, and only wait") {
   SimulationOptions options = small::bare();
   options.ddp.bucket_cap_mb = 1;
   options.variation.stragglers = {{.rank = 2, .slowdown = 1.2}};
-  const StepTimes times = run(workload, options, taking({30_us, 30_us}), 4).step.times;
+  const StepTimes times = simulated_ranks(workload, options, taking({30_us, 30_us}), 4).step.times;
   // Rank 2 ends backward at 180 us instead of 150; the last all-reduce ends 30 us later.
   CHECK(times.iteration == 210_us);
   // At the first bucket 108 - 90 us, at the second 180 - 150.
   CHECK(times.wait == 18_us + 30_us);
   options.variation.stragglers = {{.rank = 1, .slowdown = 1.2}};
-  CHECK(run(workload, options, taking({30_us, 30_us}), 4).step.times.iteration == times.iteration);
+  CHECK(simulated_ranks(workload, options, taking({30_us, 30_us}), 4).step.times.iteration ==
+        times.iteration);
 }
 
 TEST_CASE("step: one rank has nothing to communicate") {
   const Workload workload = small::chain({{4'000'000, 40}, {4'000'000, 100}}, 50, 100);
   const CollectiveModel model = AnalyticModel{};
-  const StepTimes times = run(workload, {}, model, 1).step.times;
+  const StepTimes times = simulated_ranks(workload, {}, model, 1).step.times;
   CHECK(times.communication == Duration());
   CHECK_FALSE(times.overlap);
   check_sums(times);

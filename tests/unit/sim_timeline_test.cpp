@@ -153,10 +153,10 @@ TEST_CASE(
     "timeline: a GPU that waits for launches, or for a rank that came later, is drawn waiting") {
   Workload step = paper::workload();
   step.launch_waits.forward = 30_us;
-  const RecordedModel no_wire = paper::wire({0_us, 0_us, 0_us});
   SimulationOptions options = paper::free_of_costs();
   options.variation.stragglers = {{.rank = 1, .slowdown = 1.1}};
-  const std::string rank = drawn(paper::simulated(options, step, no_wire).timeline.ranks[0]);
+  const std::string rank =
+      drawn(paper::simulated(options, step, paper::no_wire()).timeline.ranks[0]);
   CAPTURE(rank);
   CHECK(rank.find("\ncompute waits for launch: 0 to 30\ncompute forward: 30 to 100") !=
         std::string::npos);

@@ -11,10 +11,10 @@ using small::three_queued;
 
 namespace {
 
-constexpr NcclVersion kNccl{2, 20, 5};
-constexpr VersionRange kNeverRebuilt{{1, 0}, {1, 5}, kNccl, kNccl};
-constexpr VersionRange kFirstApart{{1, 6}, {2, 4}, kNccl, kNccl};
-constexpr VersionRange kOneCap{{2, 5}, kNewestTorch, kNccl, kNccl};
+constexpr NcclVersion kOneNccl{2, 20, 5};
+constexpr VersionRange kNeverRebuilt{{1, 0}, {1, 5}, kOneNccl, kOneNccl};
+constexpr VersionRange kFirstApart{{1, 6}, {2, 4}, kOneNccl, kOneNccl};
+constexpr VersionRange kOneCap{{2, 5}, kNewestTorch, kOneNccl, kOneNccl};
 
 TuneResult tune_over(small::OpenJob job, std::vector<VersionRange> ranges) {
   job.options.possible_versions = std::move(ranges);
@@ -74,7 +74,7 @@ small::OpenJob by_place() {
               .channels = 0}};
 }
 
-constexpr VersionRange kFirstFixed{{1, 6}, {1, 9}, kNccl, kNccl};
+constexpr VersionRange kFirstFixed{{1, 6}, {1, 9}, kOneNccl, kOneNccl};
 
 }  // namespace
 
@@ -109,7 +109,7 @@ TEST_CASE(
 TEST_CASE("tune over versions: a range that can set the first bucket is told so") {
   small::OpenJob job = three_queued(1000, 100, 500, 100);
   job.options.ddp.torch = {1, 6};  // no cap gains
-  const VersionRange tunable{{1, 10}, {2, 4}, kNccl, kNccl};
+  const VersionRange tunable{{1, 10}, {2, 4}, kOneNccl, kOneNccl};
   const TuneResult result = tune_over(job, {kFirstFixed, tunable});
   CHECK_FALSE(result.recommended.set);
   CHECK(result.recommended.depends_on_version);

@@ -44,17 +44,18 @@ Unit all_of(const Workload& workload) {
   return unit;
 }
 
-struct Types {
+struct UnitTypes {
   std::optional<Dtype> param{};
   std::optional<Dtype> reduce{};
 };
 
-UnitSizes flat(const Workload& workload, int ranks, bool aligned = false, const Types& types = {}) {
+UnitSizes flat(const Workload& workload, int ranks, bool aligned = false,
+               const UnitTypes& types = {}) {
   return flat_unit(workload, all_of(workload),
                    {.shards = ranks, .group = ranks, .use_orig_params = aligned}, types.param,
                    types.reduce);
 }
-UnitSizes rows(const Workload& workload, int ranks, const Types& types = {}) {
+UnitSizes rows(const Workload& workload, int ranks, const UnitTypes& types = {}) {
   return row_sharded_unit(workload, all_of(workload), ranks, types.param, types.reduce);
 }
 
@@ -118,7 +119,7 @@ TEST_CASE("unit sizes: every parameter sharded on its first dimension is padded 
 TEST_CASE(
     "unit sizes: gathered in the type computed in, reduced in that or another, stored as it was") {
   for (const bool is_flat : {true, false}) {
-    const auto sizes = [&](const Types& types, Dtype stored = Dtype::float32) {
+    const auto sizes = [&](const UnitTypes& types, Dtype stored = Dtype::float32) {
       return is_flat ? flat(block(stored), 2, false, types) : rows(block(stored), 2, types);
     };
     const Bytes elements = is_flat ? Bytes(876) : Bytes(924);

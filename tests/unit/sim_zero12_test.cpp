@@ -14,9 +14,8 @@ using namespace ddpsim::schemes;
 namespace {
 
 constexpr std::int64_t kTwo = 2'000'000;
-using Sizes = std::vector<std::int64_t>;
 
-Duration buckets(CollectiveKind kind, const std::string& unit, StepPhase /*phase*/) {
+Duration zero_times(CollectiveKind kind, const std::string& unit, StepPhase /*phase*/) {
   if (kind == kGathers) return 50_us;
   if (unit == "gradient norm" || unit == "overflow") return 2_us;
   if (unit == "bucket 0") return 30_us;
@@ -33,7 +32,7 @@ const std::string kBehindBackward =
 }  // namespace
 
 TEST_CASE("ZeRO-2: compute stands still while a bucket is reduced, once a gradient does not fit") {
-  const Step step = run(Zero{.reduce_bucket_size = kTwo}, buckets);
+  const Step step = run(Zero{.reduce_bucket_size = kTwo}, zero_times);
   CHECK(on_the_wire(step) ==
         "\nall-reduce bucket 0: 240 to 270"
         "\nall-reduce bucket 1: 330 to 370"
@@ -48,7 +47,7 @@ TEST_CASE("ZeRO-2: compute stands still while a bucket is reduced, once a gradie
 
 TEST_CASE("ZeRO-2: beside compute one bucket is reduced while the next one is filled") {
   // layers.0 is there at 290, embed at 300. The last bucket waits for the one in front.
-  const Step step = run(Zero{.reduce_bucket_size = kTwo, .overlap_comm = true}, buckets);
+  const Step step = run(Zero{.reduce_bucket_size = kTwo, .overlap_comm = true}, zero_times);
   CHECK(on_the_wire(step) ==
         "\nall-reduce bucket 0: 240 to 270"
         "\nall-reduce bucket 1: 300 to 340"
@@ -77,18 +76,20 @@ TEST_CASE("ZeRO-2: there are two buckets, and compute waits until one of them is
 }
 
 TEST_CASE("ZeRO-1: without overlap everything is reduced behind backward, by definition") {
-  const Step step = run(Zero{.stage = 1, .reduce_bucket_size = kTwo}, buckets);
+  const Step step = run(Zero{.stage = 1, .reduce_bucket_size = kTwo}, zero_times);
   CHECK(on_the_wire(step) == kBehindBackward);
   CHECK(parts(step.times) == "forward 0 backward 76 optimizer 52 | optimizer 10 | iteration 438");
   // With it buckets are those of stage 2.
-  const Step one = run(Zero{.stage = 1, .reduce_bucket_size = kTwo, .overlap_comm = true}, buckets);
-  const Step two = run(Zero{.stage = 2, .reduce_bucket_size = kTwo, .overlap_comm = true}, buckets);
+  const Step one =
+      run(Zero{.stage = 1, .reduce_bucket_size = kTwo, .overlap_comm = true}, zero_times);
+  const Step two =
+      run(Zero{.stage = 2, .reduce_bucket_size = kTwo, .overlap_comm = true}, zero_times);
   CHECK(on_the_wire(one) == on_the_wire(two));
 }
 
 TEST_CASE("ZeRO: by default one bucket holds a small model: nothing is hidden") {
   for (const int stage : {1, 2}) {
-    const Step step = run(Zero{.stage = stage}, buckets);
+    const Step step = run(Zero{.stage = stage}, zero_times);
     CHECK(bytes_of(step, kReduces) == Sizes{20'000'000, 4});
     CHECK(step.times.exposed_backward() == 30_us);
     CHECK(step.times.overlap == doctest::Approx(0));
@@ -96,24 +97,25 @@ TEST_CASE("ZeRO: by default one bucket holds a small model: nothing is hidden") 
 }
 
 TEST_CASE("ZeRO: stage 1 reduces in the last micro-batch, stage 2 in each") {
-  const Step one = run(Zero{.stage = 1, .reduce_bucket_size = kTwo}, buckets, 2);
+  const Step one = run(Zero{.stage = 1, .reduce_bucket_size = kTwo}, zero_times, 2);
   CHECK(bytes_of(one, kReduces) == Sizes{8'000'000, 8'000'000, 4'000'000, 4});
   CHECK(parts(one.times) == "forward 0 backward 76 optimizer 52 | optimizer 10 | iteration 738");
-  const Step two = run(Zero{.stage = 2, .reduce_bucket_size = kTwo}, buckets, 2);
+  const Step two = run(Zero{.stage = 2, .reduce_bucket_size = kTwo}, zero_times, 2);
   CHECK(bytes_of(two, kReduces) ==
         Sizes{8'000'000, 8'000'000, 4'000'000, 8'000'000, 8'000'000, 4'000'000, 4});
   CHECK(parts(two.times) == "forward 0 backward 152 optimizer 52 | optimizer 10 | iteration 814");
 }
 
 TEST_CASE("ZeRO: types of what is computed and of what is sent") {
-  const Step half = run(Zero{.reduce_bucket_size = kTwo, .param_dtype = Dtype::bfloat16}, buckets);
+  const Step half =
+      run(Zero{.reduce_bucket_size = kTwo, .param_dtype = Dtype::bfloat16}, zero_times);
   // One byte says whether anything overflowed, before the norm.
   CHECK(bytes_of(half, kReduces) == Sizes{4'000'000, 4'000'000, 2'000'000, 1, 4});
   CHECK(bytes_of(half, kGathers) == Sizes{10'000'000});
   const Step wide = run(Zero{.reduce_bucket_size = kTwo,
                              .param_dtype = Dtype::bfloat16,
                              .communication_data_type = Dtype::float32},
-                        buckets);
+                        zero_times);
   CHECK(bytes_of(wide, kReduces) == Sizes{8'000'000, 8'000'000, 4'000'000, 1, 4});
   CHECK(bytes_of(wide, kGathers) == Sizes{10'000'000});
 }

@@ -13,8 +13,6 @@ using namespace ddpsim::schemes;
 
 namespace {
 
-using Sizes = std::vector<std::int64_t>;
-
 const std::string kStageThreeForward =
     "\nall-gather embed: 0 to 10"
     "\nall-gather layers.0.linear: 10 to 30"

@@ -29,6 +29,8 @@ struct doctest::StringMaker<ddpsim::TimePoint> {
 
 namespace ddpsim::small {
 
+inline constexpr std::int64_t kMiB = 1 << 20;
+
 /// One gradient: `bytes` of fp32 ready `at_us` into backward.
 struct Gradient {
   std::int64_t bytes;

@@ -19,7 +19,7 @@ using namespace ddpsim::literals;
 
 namespace {
 
-std::string complaint(const std::filesystem::path& path) {
+std::string import_complaint(const std::filesystem::path& path) {
   return complaint_of([&] { import_file(path, {}); });
 }
 
@@ -84,12 +84,12 @@ TEST_CASE("import: what is not a workload says what it looks like") {
       {"\x1f\x8b", "the gzip data ends early"},
   };
   for (const Case& one : cases) {
-    const std::string message = complaint(folder.file("input", one.content));
+    const std::string message = import_complaint(folder.file("input", one.content));
     CAPTURE(message);
     CHECK(mentions(message, one.message));
   }
-  CHECK(mentions(complaint(folder.path() / "absent"), "no such file"));
-  CHECK(mentions(complaint("-"), "standard input is not read"));
+  CHECK(mentions(import_complaint(folder.path() / "absent"), "no such file"));
+  CHECK(mentions(import_complaint("-"), "standard input is not read"));
 }
 
 TEST_CASE("import: --iteration makes no sense for a workload file") {

@@ -14,7 +14,7 @@ using namespace ddpsim::files;
 namespace {
 
 /// A step with one gradient; autograd's thread calls these operations after it, one kernel each.
-TraceBuilder step_with(const std::vector<std::string>& operations) {
+TraceBuilder step_of_operations(const std::vector<std::string>& operations) {
   TraceBuilder trace;
   trace.step(1, 0, 900).kernel(10, 20, 100, TraceBuilder::kCaller);
   trace.node("MulBackward0", 110, 116).kernel(111, 120, 170).gradient(117, 118);
@@ -30,8 +30,8 @@ TraceBuilder step_with(const std::vector<std::string>& operations) {
   return trace;
 }
 
-std::string refusal(const std::vector<std::string>& operations) {
-  return complaint_of([&] { step_with(operations).import(); });
+std::string scheme_refusal(const std::vector<std::string>& operations) {
+  return complaint_of([&] { step_of_operations(operations).import(); });
 }
 
 }  // namespace
@@ -39,24 +39,24 @@ std::string refusal(const std::vector<std::string>& operations) {
 TEST_CASE(
     "other schemes: gradients that no all-reduce takes are of another scheme, which is named") {
   CHECK(
-      mentions(refusal({"_reduce_scatter_base", "_reduce_scatter_base"}),
+      mentions(scheme_refusal({"_reduce_scatter_base", "_reduce_scatter_base"}),
                "ProfilerStep#1: 2 reduce-scatters a step and no all-reduce of gradients: they are "
                "sharded, as by FSDP, ZeRO or a distributed optimizer; ddpsim simulates "
                "DistributedDataParallel"));
-  CHECK(mentions(refusal({"reduce_scatter_tensor_coalesced"}), "1 reduce-scatter a step"));
-  CHECK(mentions(refusal({"_reduce_scatter_base", "all_gather"}),
+  CHECK(mentions(scheme_refusal({"reduce_scatter_tensor_coalesced"}), "1 reduce-scatter a step"));
+  CHECK(mentions(scheme_refusal({"_reduce_scatter_base", "all_gather"}),
                  "as by ZeRO 1 or 2 or Megatron-LM's distributed optimizer"));
-  CHECK(mentions(refusal({"reduce_scatter_tensor", "allreduce"}),
+  CHECK(mentions(scheme_refusal({"reduce_scatter_tensor", "allreduce"}),
                  "1 reduce-scatter a step beside 1 all-reduce in backward: gradients are sharded "
                  "within a group and all-reduced between groups, as by hybrid FSDP (HSDP)"));
-  CHECK(mentions(refusal({"allreduce", "_allgather_base"}),
+  CHECK(mentions(scheme_refusal({"allreduce", "_allgather_base"}),
                  "1 all-gather after backward: each rank updates its own part of the parameters"));
   CHECK(mentions(
-      refusal({"reduce", "reduce"}),
+      scheme_refusal({"reduce", "reduce"}),
       "2 reduces a step and no all-reduce of gradients: each goes to one rank, as with ZeRO"));
-  CHECK(mentions(refusal({"send", "recv"}), "2 sends or receives a step"));
-  CHECK(mentions(refusal({"sendrecv"}), "a stage of a pipeline"));
-  CHECK(mentions(refusal({"all_to_allv"}),
+  CHECK(mentions(scheme_refusal({"send", "recv"}), "2 sends or receives a step"));
+  CHECK(mentions(scheme_refusal({"sendrecv"}), "a stage of a pipeline"));
+  CHECK(mentions(scheme_refusal({"all_to_allv"}),
                  "1 all-to-all a step and no all-reduce of gradients: "
                  "expert parallel"));
 }
@@ -70,11 +70,12 @@ TEST_CASE("other schemes: DDP beside other groups is DDP, and so is a job that e
                                                      {"broadcast"},
                                                      {"barrier"}}) {
     CAPTURE(operations.size());
-    CHECK_NOTHROW(step_with(operations).ddp().import());
+    CHECK_NOTHROW(step_of_operations(operations).ddp().import());
   }
   // What is gathered for a metric is less than the parameters, whoever reduces them.
-  CHECK_NOTHROW(step_with({"allreduce", "allreduce", "_allgather_base"}).import());
-  const Imported beside = step_with({"all_to_allv", "all_to_allv", "allreduce"}).ddp().import();
+  CHECK_NOTHROW(step_of_operations({"allreduce", "allreduce", "_allgather_base"}).import());
+  const Imported beside =
+      step_of_operations({"all_to_allv", "all_to_allv", "allreduce"}).ddp().import();
   CHECK(mentions(beside.recognised, "beside the gradients' all-reduces: 2 all-to-alls; they stay"));
   CHECK(beside.workload.recorded_with.collectives.size() == 1);
 }
@@ -93,11 +94,12 @@ TEST_CASE("other schemes: a name settles it, in ranges, nodes, modules and files
     const std::string& name = row[1];
     const std::string& said = row[2];
     CAPTURE(name);
-    CHECK(mentions(
-        complaint_of([&] {
-          step_with({"allreduce"}).span(category, name, TraceBuilder::kCaller, 1, 2).import();
-        }),
-        said));
+    CHECK(mentions(complaint_of([&] {
+                     step_of_operations({"allreduce"})
+                         .span(category, name, TraceBuilder::kCaller, 1, 2)
+                         .import();
+                   }),
+                   said));
   }
   const std::vector<std::array<std::string, 2>> sharding = {
       {"nn.Module: DeepSpeedEngine_0", "by DeepSpeed's ZeRO 1 or 2"},
@@ -109,7 +111,7 @@ TEST_CASE("other schemes: a name settles it, in ranges, nodes, modules and files
     const std::string& said = row[1];
     CAPTURE(name);
     CHECK(mentions(complaint_of([&] {
-                     step_with({"reduce_scatter_tensor"})
+                     step_of_operations({"reduce_scatter_tensor"})
                          .span("python_function", name, TraceBuilder::kCaller, 1, 2)
                          .import();
                    }),
@@ -118,7 +120,7 @@ TEST_CASE("other schemes: a name settles it, in ranges, nodes, modules and files
   // Names that only look alike.
   for (const std::string name : {"DistributedDataParallel.forward", "GatherBackward0",
                                  "transformers/integrations/deepspeed.py(8): is_enabled"})
-    CHECK_NOTHROW(step_with({"allreduce"})
+    CHECK_NOTHROW(step_of_operations({"allreduce"})
                       .span(name.ends_with(")") || name.find(".py") != std::string::npos
                                 ? "python_function"
                                 : "cpu_op",
@@ -129,7 +131,7 @@ TEST_CASE("other schemes: a name settles it, in ranges, nodes, modules and files
 TEST_CASE(
     "other schemes: gradients all-reduced among some of the ranks belong to a part of a model") {
   const auto among = [](int ranks, const std::string& name) {
-    TraceBuilder trace = step_with({});
+    TraceBuilder trace = step_of_operations({});
     const std::string arguments = fmt::format(
         R"("Collective name":"allreduce","dtype":"Float","In msg nelems":8,"Group size":{},"Process Group Name":"7","Process Group Description":"{}")",
         ranks, name);
@@ -147,7 +149,7 @@ TEST_CASE(
 TEST_CASE(
     "other schemes: DDP on several ranks that never all-reduces ran under no_sync throughout") {
   const auto on = [](const std::string& backend) {
-    return step_with({}).ddp().with(
+    return step_of_operations({}).ddp().with(
         fmt::format(R"("distributedInfo":{{"backend":"{}","rank":0,"world_size":2}})", backend));
   };
   CHECK(mentions(
@@ -159,7 +161,7 @@ TEST_CASE(
 
 TEST_CASE("other schemes: all-reduces that the script or other hooks call are kept and said") {
   const auto with_script = [](int elements) {
-    TraceBuilder trace = step_with({});
+    TraceBuilder trace = step_of_operations({});
     const std::string arguments = fmt::format(
         R"("Collective name":"allreduce","dtype":"Float","In msg nelems":{})", elements);
     trace.span("cpu_op", "record_param_comms", TraceBuilder::kCaller, 299, 302, arguments);
@@ -174,7 +176,7 @@ TEST_CASE("other schemes: all-reduces that the script or other hooks call are ke
       "not DDP's reducer but the script, after backward, made the 1 all-reduce of gradients"));
   CHECK(with_script(0).import().workload.recorded_with.collectives.empty());  // too few elements
 
-  TraceBuilder hooks = step_with({"allreduce", "allreduce"});
+  TraceBuilder hooks = step_of_operations({"allreduce", "allreduce"});
   hooks.gradient(119, 120);
   CHECK(hooks.import().workload.recorded_with.reduced_by == ReducedBy::hooks);
   CHECK(hooks.ddp().import().workload.recorded_with.reduced_by == ReducedBy::reducer);

@@ -19,7 +19,7 @@ using namespace ddpsim::literals;
 namespace {
 
 /// What AlexNet's gradients and the all-reduces are made of; biases may be of another type.
-struct Types {
+struct GradientTypes {
   std::string weights = "float";
   std::string biases = weights;
   std::string reduced = "Float";
@@ -29,7 +29,7 @@ struct Types {
 /// are all-reduces of so many elements.
 Imported alexnet_trace(bool shapes, const std::vector<std::int64_t>& buckets = {},
                        const ImportOptions& options = {}, std::optional<std::size_t> wrong = {},
-                       const Types& types = {}) {
+                       const GradientTypes& types = {}) {
   const Model model = find_model("alexnet").value();
   TraceBuilder trace;
   trace.ddp().step(1, 0, 5000).kernel(10, 20, 100, TraceBuilder::kCaller);

@@ -48,7 +48,7 @@ Imported imported(const std::string& text, const ImportOptions& options = {}) {
   return import_profiler_trace(in_pieces(text, text.size() + 1), "t.json", options);
 }
 
-std::string complaint(const std::string& text, const ImportOptions& options = {}) {
+std::string trace_complaint(const std::string& text, const ImportOptions& options = {}) {
   return complaint_of([&] { imported(text, options); });
 }
 
@@ -136,9 +136,9 @@ TEST_CASE("profiler trace: --iteration takes one, and the last has no period") {
   CHECK(result.workload.backward->duration == 175_us);
   CHECK_FALSE(result.workload.iteration.has_value());
   CHECK(mentions(result.recognised, "ProfilerStep#2"));
-  CHECK(complaint(tiny_trace(), {.iteration = 2, .model = "", .gpu = ""})
+  CHECK(trace_complaint(tiny_trace(), {.iteration = 2, .model = "", .gpu = ""})
             .find("there is no iteration 2; 2 complete") != std::string::npos);
-  CHECK(complaint(tiny_trace(), {.iteration = -1, .model = "", .gpu = ""}) != "");
+  CHECK(trace_complaint(tiny_trace(), {.iteration = -1, .model = "", .gpu = ""}) != "");
 }
 
 TEST_CASE("profiler trace: the pieces in which the bytes arrive change nothing") {
@@ -228,7 +228,7 @@ TEST_CASE("profiler trace: each trace that cannot be used says why") {
       {tiny.substr(0, tiny.size() - 3), "the trace ends in the middle"},
   };
   for (const Case& one : cases) {
-    const std::string message = complaint(one.text);
+    const std::string message = trace_complaint(one.text);
     CAPTURE(one.text.substr(0, 200));
     CAPTURE(message);
     CHECK(message.find("t.json") == 0);
@@ -237,9 +237,9 @@ TEST_CASE("profiler trace: each trace that cannot be used says why") {
 }
 
 TEST_CASE("profiler trace: a model that does not exist, or has another number of gradients") {
-  CHECK(complaint(tiny_trace(), {.iteration = {}, .model = "resnet5", .gpu = ""})
+  CHECK(trace_complaint(tiny_trace(), {.iteration = {}, .model = "resnet5", .gpu = ""})
             .find("Did you mean \"resnet50\"?") != std::string::npos);
-  CHECK(complaint(tiny_trace(), {.iteration = {}, .model = "resnet50", .gpu = ""})
+  CHECK(trace_complaint(tiny_trace(), {.iteration = {}, .model = "resnet50", .gpu = ""})
             .find("the step holds 3 gradients, but resnet50 has 161") != std::string::npos);
 }
 

@@ -22,10 +22,9 @@
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
+using Json = nlohmann::json;
 
 namespace {
-
-using Json = nlohmann::json;
 
 Imported imported(const Json& trace, const ImportOptions& options = {}) {
   const auto at = std::make_shared<std::size_t>(0);

@@ -15,7 +15,7 @@ using namespace ddpsim::literals;
 
 namespace {
 
-Workload recorded() {
+Workload recorded_timeline() {
   Workload workload = small::chain({{64, 300}, {32, 800}}, 1000, 800, 200);
   workload.recorded_with.world_size = 2;
   workload.recorded_with.exposed = 70_us;
@@ -33,7 +33,7 @@ bool is(const Span& span, const char* name, Duration start, Duration end) {
 }  // namespace
 
 TEST_CASE("recorded timeline: windows of compute, and all-reduces on backward's clock") {
-  const Timeline timeline = recorded_timeline(recorded());
+  const Timeline timeline = recorded_timeline(recorded_timeline());
   REQUIRE(timeline.ranks.size() == 1);
   const std::vector<Span>& spans = timeline.ranks[0].spans;
   REQUIRE(spans.size() == 5);
@@ -59,7 +59,7 @@ TEST_CASE("recorded timeline: windows of compute, and all-reduces on backward's 
 }
 
 TEST_CASE("recorded timeline: every rank from its own start; bytes on the wire are no buckets'") {
-  Workload job = recorded();
+  Workload job = recorded_timeline();
   RankRecording rank;
   static_cast<Recorded&>(rank) = job;
   job.ranks = {rank, rank};
@@ -74,7 +74,7 @@ TEST_CASE("recorded timeline: every rank from its own start; bytes on the wire a
 }
 
 TEST_CASE("recorded timeline: an all-reduce whose bytes no run of gradients has names none") {
-  Workload workload = recorded();
+  Workload workload = recorded_timeline();
   workload.recorded_with.collectives[0].bytes = Bytes(60);
   const std::vector<Span> spans = recorded_timeline(workload).ranks[0].spans;
   CHECK(spans[1].parameters);
