@@ -4,6 +4,13 @@
 
 namespace ddpsim {
 
+CollectiveModel::CollectiveModel() = default;
+CollectiveModel::CollectiveModel(const CollectiveModel& other) = default;
+CollectiveModel::CollectiveModel(CollectiveModel&& other) noexcept = default;
+CollectiveModel& CollectiveModel::operator=(const CollectiveModel& other) = default;
+CollectiveModel& CollectiveModel::operator=(CollectiveModel&& other) noexcept = default;
+CollectiveModel::~CollectiveModel() = default;
+
 FlowModel flow_model(const CollectiveTuning& tuning, Fabric fabric, Background background) {
   return {{.tuning = tuning},
           std::make_shared<const Fabric>(std::move(fabric)),

@@ -204,6 +204,13 @@ struct OffloadOf {
 
 }  // namespace
 
+Scheme::Scheme() = default;
+Scheme::Scheme(const Scheme& other) = default;
+Scheme::Scheme(Scheme&& other) noexcept = default;
+Scheme& Scheme::operator=(const Scheme& other) = default;
+Scheme& Scheme::operator=(Scheme&& other) noexcept = default;
+Scheme::~Scheme() = default;
+
 std::string_view name_of(const Scheme& scheme) {
   return std::visit(NameOf(), scheme);
 }

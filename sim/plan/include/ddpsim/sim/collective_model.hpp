@@ -44,7 +44,18 @@ struct RecordedModel {
 /// Collectives take no time and no SMs: the lower bound.
 struct FreeModel {};
 
-using CollectiveModel = std::variant<AnalyticModel, RecordedModel, FreeModel, FlowModel, GlooModel>;
+/// One of the models. A class of its own for the reason that Scheme is one.
+class CollectiveModel
+    : public std::variant<AnalyticModel, RecordedModel, FreeModel, FlowModel, GlooModel> {
+ public:
+  using variant::variant;
+  CollectiveModel();
+  CollectiveModel(const CollectiveModel& other);
+  CollectiveModel(CollectiveModel&& other) noexcept;
+  CollectiveModel& operator=(const CollectiveModel& other);
+  CollectiveModel& operator=(CollectiveModel&& other) noexcept;
+  ~CollectiveModel();
+};
 
 /// The part of a model that NCCL chooses by; none where nothing is chosen.
 const AnalyticModel* nccl_of(const CollectiveModel& model);

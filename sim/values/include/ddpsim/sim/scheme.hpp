@@ -228,9 +228,20 @@ struct SlowMo {
   bool operator==(const SlowMo&) const = default;
 };
 
-using Scheme =
-    std::variant<Ddp, NaiveAllReduce, Fsdp1, Fsdp2, Zero, MegatronOptimizer, ZeroRedundancy,
-                 DataParallel, ParameterServer, Compiled, PeriodicAveraging, SlowMo>;
+/// One of the schemes, with its options. A class of its own, so that what copies and destroys a scheme is compiled once,
+/// not in every source that copies a job's options.
+class Scheme : public std::variant<Ddp, NaiveAllReduce, Fsdp1, Fsdp2, Zero, MegatronOptimizer,
+                                   ZeroRedundancy, DataParallel, ParameterServer, Compiled,
+                                   PeriodicAveraging, SlowMo> {
+ public:
+  using variant::variant;
+  Scheme();
+  Scheme(const Scheme& other);
+  Scheme(Scheme&& other) noexcept;
+  Scheme& operator=(const Scheme& other);
+  Scheme& operator=(Scheme&& other) noexcept;
+  ~Scheme();
+};
 
 /// "ddp", "naive", "fsdp1", "fsdp2", "zero1", "zero2", "zero3", "megatron", "zero_redundancy", "data_parallel",
 /// "parameter_server", "compiled", "local_sgd", "slowmo".
