@@ -8,9 +8,7 @@ scripts/setup.sh
 mkdir -p build out
 echo "Building ddpsim in build/demo (log: build/demo.log) …"
 command -v ccache >/dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
-if ! { cmake -S . -B build/demo -G Ninja -DCMAKE_BUILD_TYPE=Release \
-             -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16 -DDDPSIM_TESTS=OFF -DDDPSIM_BENCHMARKS=OFF &&
-       cmake --build build/demo --parallel "$(nproc)"; } >build/demo.log 2>&1; then
+if ! { cmake --preset demo && cmake --build --preset demo --parallel "$(nproc)"; } >build/demo.log 2>&1; then
   tail -n 40 build/demo.log >&2
   exit 1
 fi

@@ -6,7 +6,7 @@ namespace ddpsim {
 namespace {
 
 /// By enumerator.
-constexpr std::array<std::string_view, 49> kNames = {
+constexpr std::array<std::string_view, 49> kClassNames = {
     "socket_instead_of_ib",
     "plugin_missing",
     "gpudirect_one_side",
@@ -61,12 +61,12 @@ constexpr std::array<std::string_view, 49> kNames = {
 }  // namespace
 
 std::string_view name_of(FindingClass what) {
-  return kNames.at(static_cast<std::size_t>(what));
+  return kClassNames.at(static_cast<std::size_t>(what));
 }
 
 std::vector<FindingClass> finding_classes() {
   std::vector<FindingClass> all;
-  for (std::size_t i = 0; i < kNames.size(); ++i) all.push_back(static_cast<FindingClass>(i));
+  for (std::size_t i = 0; i < kClassNames.size(); ++i) all.push_back(static_cast<FindingClass>(i));
   return all;
 }
 

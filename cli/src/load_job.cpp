@@ -29,7 +29,7 @@ namespace ddpsim {
 namespace {
 
 /// What the command line says, under the versions in force.
-struct Asked {
+struct ReadOptions {
   SimulationOptions options;  ///< but for what depends on workload and cluster
   CollectiveTuning tuning;
   GlooLinks gloo;
@@ -65,9 +65,9 @@ void require_consistent(const JobArguments& arguments, const TypedLine& typed) {
         "one out");
 }
 
-Asked read_options(const JobArguments& arguments, TorchVersion torch,
-                   const RecordedWith& recorded = {}) {
-  Asked asked;
+ReadOptions read_options(const JobArguments& arguments, TorchVersion torch,
+                         const RecordedWith& recorded = {}) {
+  ReadOptions asked;
   SimulationOptions& options = asked.options;
   options.ddp = ddp_options(arguments.ddp, torch);
   if (arguments.scheme) options.scheme = parse_scheme(*arguments.scheme);
@@ -185,7 +185,7 @@ void know_host(const ClusterRequest& request, const Cluster& cluster, Scheme& sc
   if (offload->cpu_rate_assumed && cluster.gpus_per_node == 1) offload->cpu_rate = kShareOfHost;
 }
 
-CollectiveModel collective_model(const JobArguments& arguments, const Asked& asked,
+CollectiveModel collective_model(const JobArguments& arguments, const ReadOptions& asked,
                                  const Workload& workload, const Cluster& cluster,
                                  const ClusterReaders& readers) {
   if (arguments.backend.backend == Backend::gloo) {
@@ -242,7 +242,7 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
   // What is asked for changes no assumption: an option the assumed version lacks is a usage error.
   if (!torch.known)
     torch.version = assumed_among(versions_of(arguments, DdpOptions{}, loaded.workload, cluster));
-  Asked asked = read_options(arguments, torch.version, loaded.workload.recorded_with);
+  ReadOptions asked = read_options(arguments, torch.version, loaded.workload.recorded_with);
   take_stated_costs(arguments.host, loaded.workload.host_costs, cluster.gpu_costs, asked.options);
   std::vector<std::string> replaced = take_gloo_calibration(arguments.backend, cluster, asked.gloo);
   if (!torch.known)

@@ -48,9 +48,9 @@ std::string_view words_of(const Collective& one) {
 /// When the host called them.
 enum class Phase { forward, backward, behind };
 
-class Scheme {
+class TracedScheme {
  public:
-  Scheme(const TraceRecords& records, const RecordedStep& step, std::optional<int> world_size)
+  TracedScheme(const TraceRecords& records, const RecordedStep& step, std::optional<int> world_size)
       : records_(records), step_(step), world_size_(world_size) {
     // A job of one rank launches no kernels: there only the calls tell.
     traffic_ = step.collectives.empty() ? step.calls : step.collectives;
@@ -109,7 +109,7 @@ class Scheme {
 };
 
 /// Schemes whose name alone settles it.
-std::string Scheme::by_name() const {
+std::string TracedScheme::by_name() const {
   const auto seen = [&](NamedScheme scheme) {
     return fmt::format("(\"{}\" is in the trace)", records_.named(scheme));
   };
@@ -132,7 +132,7 @@ std::string Scheme::by_name() const {
   return "";
 }
 
-std::string Scheme::who_shards() const {
+std::string TracedScheme::who_shards() const {
   const bool parameters =
       count(kAllGather, Phase::forward) + count(kAllGather, Phase::backward) > 0;
   const bool updated = count(kAllGather, Phase::behind) > 0;
@@ -147,7 +147,7 @@ std::string Scheme::who_shards() const {
 }
 
 /// Sharded gradients, unless DDP itself ran and they belong to something beside it (TorchRec's embeddings).
-std::string Scheme::sharded() const {
+std::string TracedScheme::sharded() const {
   if (records_.ddp_hooks() && !step_.reducer.empty()) return "";
   constexpr std::string_view kNone = "and no all-reduce of gradients";
   if (count(kReduceScatter) > 0) {
@@ -172,7 +172,7 @@ std::string Scheme::sharded() const {
 }
 
 /// Gradients all-reduced among some of the ranks: the others hold another part of the model.
-std::string Scheme::in_part() const {
+std::string TracedScheme::in_part() const {
   const auto part = std::ranges::find_if(step_.reducer, [&](const Collective& one) {
     return world_size_ && one.group_size > 0 && one.group_size < *world_size_;
   });
@@ -191,7 +191,7 @@ std::string Scheme::in_part() const {
   return among + ": the others hold other parts of the model (tensor, pipeline or expert parallel)";
 }
 
-std::string Scheme::without_all_reduce() const {
+std::string TracedScheme::without_all_reduce() const {
   constexpr std::string_view kNone = "and no all-reduce of gradients:";
   if (count(kReduce) > 0)
     return fmt::format("{} {} each goes to one rank, as with ZeRO or a parameter server",
@@ -204,7 +204,7 @@ std::string Scheme::without_all_reduce() const {
 }
 
 /// Threads that neither call backward nor run it, and no call of torch.distributed.
-bool Scheme::like_horovod() const {
+bool TracedScheme::like_horovod() const {
   return records_.calls().empty() &&
          std::ranges::any_of(step_.collectives, [&](const Collective& one) {
            return one.operation == "allreduce" && !records_.is_autograd_thread(one.thread) &&
@@ -212,7 +212,7 @@ bool Scheme::like_horovod() const {
          });
 }
 
-std::string Scheme::model_parallel() const {
+std::string TracedScheme::model_parallel() const {
   if (like_horovod())
     return fmt::format(
         "{} from a thread of their own, without torch.distributed: as Horovod calls them",
@@ -234,7 +234,7 @@ std::string Scheme::model_parallel() const {
 
 std::string other_scheme(const TraceRecords& records, const RecordedStep& step,
                          const TraceHeader& header) {
-  return Scheme(records, step, header.world_size).sentence();
+  return TracedScheme(records, step, header.world_size).sentence();
 }
 
 std::string collectives_beside(const RecordedStep& step) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kCallPrefix = "nccl:";
 constexpr std::int64_t kMostRanks = 1'000'000'000;
-constexpr std::int64_t kMostChannels = 1024;  // NCCL has had at most 64
+constexpr std::int64_t kMostBlocks = 1024;  // NCCL has had at most 64
 
 /// What the kernel or the outer call does not say of itself.
 void complete(Collective& one, const Collective& call) {
@@ -72,7 +72,7 @@ bool is_nccl_call(std::string_view name) {
 Collective collective_of_kernel(const TraceEvent& event) {
   Collective result = collective_of(event);
   if (result.operation.empty()) result.operation = operation_of_kernel(event.name);
-  result.channels = std::clamp<std::int64_t>(event.blocks.value_or(0), 0, kMostChannels);
+  result.channels = std::clamp<std::int64_t>(event.blocks.value_or(0), 0, kMostBlocks);
   return result;
 }
 
