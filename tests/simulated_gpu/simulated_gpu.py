@@ -109,8 +109,8 @@ class OnSimulatedGpu(unittest.TestCase):
         return found
 
     def callers(self, offsets):
-        """Names of the functions that these return addresses lie in."""
+        """The functions that these return addresses lie in, innermost first; also those that the compiler has inlined."""
         places = [f"{int(offset, 16) - 1:x}" for offset in offsets]
-        lines = subprocess.run(["addr2line", "-f", "-C", "-e", PROGRAM, *places], capture_output=True, text=True,
+        lines = subprocess.run(["addr2line", "-f", "-i", "-C", "-e", PROGRAM, *places], capture_output=True, text=True,
                                check=True).stdout.splitlines()[::2]
         return " < ".join(re.sub(r"\(.*|ddpsim::", "", line.replace("(anonymous namespace)::", "")) for line in lines)

@@ -12,10 +12,11 @@ import unittest
 
 import fsdp_jobs
 from machine_table import ns
+from thorough import cases
 
 DRIVER = os.environ["FSDP_DRIVER"]
 LIBRARIES = os.environ["SIMULATED_GPU_LIBRARIES"]
-JOBS = 30  # of each scheme
+JOBS = cases(30, every_change=12)  # of each scheme
 STEPS = 6
 MOST_STEPS = 30
 ALONE = ("--nccl", "2.27.3", "--rank-slowdown", "0%", "--interference", "sm:0 memory:0 nccl:1")
@@ -287,7 +288,7 @@ OPTIONS = (
     ("fsdp1", {"cpu_offload": 1, "param_dtype": "bf16", "reduce_dtype": "fp32"}), ("fsdp1", {"cpu_offload": 1, "strategy": "shard_grad_op"}),
     ("fsdp2", {"cpu_offload": 1, "param_dtype": "bf16"}), ("fsdp2", {"cpu_offload": 1, "micro_batches": 2, "no_sync": 0}),
 )
-SEEDS = 25
+SEEDS = cases(25, every_change=10)
 SKIP_SEEDS = 8
 
 

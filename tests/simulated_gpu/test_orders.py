@@ -4,10 +4,11 @@ a seed. A run has four configurations, each with an order of its own."""
 import unittest
 
 from simulated_gpu import SHORT, SMALL_CAP, OnSimulatedGpu
+from thorough import cases
 
 CONFIGURATIONS = ["--caps", f"{SMALL_CAP},25", "--views", "both"]
-SEEDS = 200
-SEEDS_OF_PROCESSES = 100
+SEEDS = cases(200, every_change=60)
+SEEDS_OF_PROCESSES = cases(100, every_change=30)
 UNUSED = "unused.json"
 
 
