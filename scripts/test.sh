@@ -4,32 +4,42 @@
 #
 #   scripts/test.sh                 everything that one change should pass
 #   scripts/test.sh --quick         formatting, one build, its tests: while you work
-#   scripts/test.sh --thorough      also what is long and rarely fails: clang-tidy and a compile of its own for every
-#                                   source, 2 minutes a fuzz target; before a release, or where the first finds something
+#   scripts/test.sh --thorough      also what is long and rarely fails: clang-tidy of every source by itself, 2 minutes a fuzz
+#                                   target; before a release, or where the first finds something
+#   … --only TEXT                   checks whose name contains TEXT; what they need must have been built
 #
-# Which check runs what, and how often, is a table in CONTRIBUTING.md.
+# Which check runs what, and how often, is a table in CONTRIBUTING.md. The last lines compare what checks and tests took with
+# tests/times.json (scripts/times.py).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-quick=false thorough=false
-case ${1:-} in
-  "") ;;
-  --quick) quick=true ;;
-  --thorough) thorough=true ;;
-  *) echo "usage: scripts/test.sh [--quick | --thorough]" >&2; exit 2 ;;
-esac
+quick=false thorough=false only=
+while (($# > 0)); do
+  case $1 in
+    --quick) quick=true ;;
+    --thorough) thorough=true ;;
+    --only) only=${2:?"--only needs a part of a check's name"}; shift ;;
+    *) echo "usage: scripts/test.sh [--quick | --thorough] [--only TEXT]" >&2; exit 2 ;;
+  esac
+  shift
+done
+export DDPSIM_THOROUGH=$($thorough && echo 1)
 
 scripts/setup.sh --tests
 $quick || scripts/setup.sh --real || echo "gloo and libtorch could not be installed: ddpsim-real is built without them"
 command -v ccache >/dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
 jobs=$(nproc)
-failed=() skipped=() times=()
-ends=$(mktemp)
+failed=() skipped=() checks=0
+ends=$(mktemp) times=build/times
+rm -rf "$times"
+mkdir -p "$times"
 trap 'rm -f "$ends"' EXIT
 
+asked() { [[ -z $only || $1 == *"$only"* ]]; }
 check() {  # check NAME COMMAND…
   local name=$1 status=0 spent out TIMEFORMAT='%R %U %S'
   shift
+  asked "$name" || return 0
   printf '\n== %s\n' "$name"
   exec {out}>&1
   spent=$({ time "$@" >&"$out" 2>&1; } 2>&1) || status=$?
@@ -37,9 +47,8 @@ check() {  # check NAME COMMAND…
   note "$name" "$status" "$spent"
 }
 note() {  # note NAME STATUS "WALL USER SYSTEM"
-  local wall user system
-  read -r wall user system <<<"$3"
-  times+=("$(printf '%-52s %6.0f s %6.0f s' "$1" "$wall" "$(echo "$user $system" | awk '{ print $1 + $2 }')")")
+  printf '%s\t%s\n' "$1" "$3" >>"$times/checks"
+  checks=$((checks + 1))
   (($2 == 0)) || failed+=("$1")
 }
 # A check beside those that follow, on what they leave idle: many tests wait for ranks, and some checks have one thread.
@@ -47,6 +56,7 @@ declare -A beside=()
 start() {  # start NAME COMMAND…
   local name=$1 place TIMEFORMAT='%R %U %S'
   shift
+  asked "$name" || return 0
   place=$(mktemp -d)
   (
     renice -n 15 "$BASHPID" >/dev/null
@@ -58,6 +68,7 @@ start() {  # start NAME COMMAND…
 }
 finish() {  # finish NAME
   local pid place status=0
+  asked "$1" || return 0
   read -r pid place <<<"${beside[$1]}"
   wait "$pid" || status=$?
   printf '\n== %s\n' "$1"
@@ -66,6 +77,7 @@ finish() {  # finish NAME
   rm -rf "$place"
 }
 skip() {  # skip NAME REASON
+  asked "$1" || return 0
   printf '\n== %s: skipped, %s\n' "$1" "$2"
   skipped+=("$1")
 }
@@ -74,7 +86,7 @@ sources() { git ls-files -z -- "$@"; }
 formatting() { sources '*.cpp' '*.hpp' '*.h' '*.cu' | xargs -0 clang-format --dry-run -Werror; }
 build() { cmake --preset "$1" >/dev/null && cmake --build --preset "$1" --parallel "$jobs" "${@:2}"; }
 tests() {  # a log that is cut keeps its end: there the failed tests are named once more
-  ctest --preset "$1" --parallel "$jobs" "${@:2}" || { failed_tests "build/$1/Testing/Temporary/LastTest.log" >>"$ends"; return 1; }
+  ctest --preset "$1" --parallel "$jobs" --output-junit "$PWD/$times/tests-$1-$checks.xml" "${@:2}" || { failed_tests "build/$1/Testing/Temporary/LastTest.log" >>"$ends"; return 1; }
 }
 failed_tests() {  # failed_tests LOG: the name and the end of what it said, of each
   awk '/^[0-9]+\/[0-9]+ Test: / { sub(/^[^:]*: /, ""); name = $0; lines = 0 }
@@ -102,24 +114,23 @@ fuzz_one() {  # fuzz_one TARGET SECONDS: from its own corpus and from what long 
 }
 export -f fuzz_one
 fuzz() {  # fuzz SECONDS, each target
-  find build/fuzz/tests/fuzz -maxdepth 1 -name 'fuzz_*' -type f -perm -u+x ! -name '*_replay' -print0 |
+  find "build/$sanitizers/tests/fuzz" -maxdepth 1 -name 'fuzz_*' -type f -perm -u+x ! -name '*_replay' -print0 |
     xargs -0 -r -n 1 -P "$jobs" bash -c 'fuzz_one "$0" '"$1"
 }
-# Every source that changed since the commit scripts/tidied names, or every one: --thorough, and where that commit is not here.
-# A header stands for the source of its name. One source at a time: whoever leaves out an include is told so here.
-# Not c10d_runner: clang does not read libtorch's headers as C++20.
-to_tidy() {
-  { if $thorough || ! git diff --name-only "$(<scripts/tidied)" 2>/dev/null; then git ls-files; fi; } |
-    sed -E 's#^(sim/[a-z]+)/include/ddpsim/sim/#\1/#; s#/include/ddpsim/[a-z]+/#/src/#; s#\.hpp$#.cpp#' | sort -u | grep '\.cpp$' |
-    grep -v -e '^tests/' -e c10d_runner | while read -r file; do
-      # Backends whose libraries are absent are not built.
-      if grep -qF "/$file\"" build/dev/compile_commands.json; then echo "$file"; fi
-    done
+# Every source but the tests'. Together, as the sanitizers' build compiles them: their headers are read once for thirty-two. With
+# --thorough each by itself, which also tells who leaves out an include. Backends whose libraries are absent are not built; not
+# c10d_runner: clang does not read libtorch's headers as C++20.
+to_tidy() {  # to_tidy BUILD_FOLDER
+  python3 - "$1/compile_commands.json" <<'END'
+import json, os, sys
+files = sorted({os.path.relpath(command["file"]) for command in json.load(open(sys.argv[1]))})
+print("\n".join(file for file in files if "c10d" not in file and "tests" not in file.split(os.sep)))
+END
 }
 tidy() {
-  cmake --preset dev >/dev/null
-  to_tidy | xargs -r -n 4 -P "$jobs" clang-tidy -p build/dev --quiet || return
-  if $thorough; then git rev-parse HEAD >scripts/tidied; fi
+  local folder=build/$1
+  cmake --preset "$1" >/dev/null
+  to_tidy "$folder" | xargs -r -n 1 -P "$jobs" clang-tidy -p "$folder" --quiet --header-filter='/(include/ddpsim|src|sim/[a-z]+)/'
 }
 wasm() { build wasm && cd tests/cli && DDPSIM_WASM=$PWD/../../build/wasm/engine DDPSIM_BIN=none python3 -m unittest -v test_wasm; }
 workbench() {  # 77: its tools are missing, which was said
@@ -158,6 +169,18 @@ coverage() {
     gcovr --root . --exclude 'tests/' --object-directory build/coverage --print-summary -o /dev/null
 }
 
+# Builds and tests --quick's way: here, with all that setup brings, and in a clone by itself, without gloo, CUDA, PyTorch, the page's
+# tools, and what lies beside the checkout. No test may depend on what a compiler inlines, or on an optional tool.
+bare() {
+  local elsewhere status=0
+  elsewhere=$(mktemp -d)
+  git clone -q . "$elsewhere/ddpsim" &&
+    (cd "$elsewhere/ddpsim" && cmake --preset quick -DDDPSIM_REAL_C10D=OFF -DDDPSIM_REAL_CUDA=OFF -DDDPSIM_MPI=OFF >/dev/null &&
+      cmake --build --preset quick --parallel "$jobs" && ctest --preset quick --parallel "$jobs" --label-exclude slow) || status=1
+  rm -rf "$elsewhere"
+  return $status
+}
+
 format_version=$(clang-format --version 2>/dev/null | grep -o 'version [0-9]*' || true)
 if [[ $format_version == "version 14" ]]; then
   check formatting formatting
@@ -179,6 +202,7 @@ else
   if echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' |
        clang++ -x c++ -fsanitize=fuzzer -o /dev/null - 2>/dev/null; then
     sanitizers=fuzz  # one build with clang serves both
+    if $thorough; then sanitizers=fuzz-whole; fi
   fi
   start "sanitizers: build" build "$sanitizers"
   check "release: tests" tests release --label-exclude timed
@@ -192,7 +216,7 @@ else
   check "benchmarks" benchmarks
   start "accuracy: the pages' figures" scripts/accuracy.sh --quick
   check "address and undefined behaviour sanitizers" sanitizers "$sanitizers"
-  if [[ $sanitizers == fuzz ]]; then
+  if [[ $sanitizers == fuzz* ]]; then
     seconds=5
     if $thorough; then seconds=120; fi
     check "fuzzing, $seconds s a target" fuzz "$seconds"
@@ -202,7 +226,7 @@ else
   check "thread sanitizer" threads
   finish "accuracy: the pages' figures"
   if command -v clang-tidy >/dev/null; then
-    check "clang-tidy" tidy
+    if $thorough || [[ $sanitizers != fuzz ]]; then check "clang-tidy" tidy dev; else check "clang-tidy" tidy fuzz; fi
   else
     skip "clang-tidy" "it is not here"
   fi
@@ -220,6 +244,9 @@ else
     else
       skip "release: what is given to people" "zig could not be installed"
     fi
+    check "configuration: lightly optimised, with everything: build" build quick
+    check "configuration: lightly optimised, with everything: tests" tests quick --label-exclude slow
+    check "configuration: lightly optimised, without optional tools" bare
     if command -v gcovr >/dev/null; then
       check coverage coverage
     else
@@ -229,9 +256,8 @@ else
 fi
 
 cat "$ends"
-printf '\n%-52s %8s %8s\n' "" "wall" "CPU"
-printf '%s\n' "${times[@]}"
+python3 scripts/times.py "$times"
 for name in "${skipped[@]}"; do echo "skipped: $name"; done
 for name in "${failed[@]}"; do echo "failed: $name"; done
-echo "Checks: $((${#times[@]} - ${#failed[@]})) passed, ${#failed[@]} failed, ${#skipped[@]} skipped"
+echo "Checks: $((checks - ${#failed[@]})) passed, ${#failed[@]} failed, ${#skipped[@]} skipped"
 [[ ${#failed[@]} -eq 0 ]]

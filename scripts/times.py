@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""What checks and tests of scripts/test.sh took, beside what they took when tests/times.json was kept.
+
+    scripts/times.py build/times          prints the table
+    scripts/times.py build/times --keep   and replaces tests/times.json by it
+
+The folder holds `checks`, a line "NAME<tab>WALL USER SYSTEM" each, and ctest's results as JUnit. Machines differ, so a kept
+time is first multiplied by what all checks of both runs took together, new by old: only what grew more than the rest is named.
+"""
+import argparse
+import json
+import pathlib
+import xml.etree.ElementTree
+
+KEPT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "times.json"
+SLOWEST = 10
+WORTH_KEEPING_S = 5  # tests that take less are not in the table
+
+
+def checks_in(folder):
+    """{name: [wall, CPU] in seconds}, in the order they ended"""
+    found = {}
+    for line in (folder / "checks").read_text(encoding="utf-8").splitlines():
+        name, spent = line.split("\t")
+        wall, user, system = map(float, spent.split())
+        found[name] = [round(wall, 1), round(user + system, 1)]
+    return found
+
+
+def tests_in(folder):
+    """{"preset: name": wall seconds}, the longest first"""
+    found = {}
+    for path in sorted(folder.glob("tests-*.xml")):
+        preset = path.stem.split("-", 1)[1].rsplit("-", 1)[0]
+        for case in xml.etree.ElementTree.parse(path).iter("testcase"):
+            if case.get("status") == "run":
+                found[f"{preset}: {case.get('name')}"] = round(float(case.get("time")), 1)
+    return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+
+def change(now, kept, speed):
+    return f"{now - kept * speed:+7.0f} s" if kept is not None else "      new"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--keep", action="store_true")
+    arguments = parser.parse_args()
+
+    checks, tests = checks_in(arguments.folder), tests_in(arguments.folder)
+    kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {"checks": {}, "tests": {}}
+    both = [name for name in checks if name in kept["checks"]]
+    before = sum(kept["checks"][name][1] for name in both)
+    speed = sum(checks[name][1] for name in both) / before if before else 1
+
+    print(f"\n{'check':<52} {'wall':>9} {'CPU':>9} {'change':>9}")
+    for name, (wall, cpu) in checks.items():
+        print(f"{name:<52} {wall:7.0f} s {cpu:7.0f} s {change(cpu, kept['checks'].get(name, [0, None])[1], speed)}")
+    print(f"{'all':<52} {sum(wall for wall, _ in checks.values()):7.0f} s {sum(cpu for _, cpu in checks.values()):7.0f} s")
+    print(f"\n{'the slowest tests':<62} {'wall':>9} {'change':>9}")
+    for name, wall in list(tests.items())[:SLOWEST]:
+        print(f"{name:<62} {wall:7.0f} s {change(wall, kept['tests'].get(name), speed)}")
+    if both:
+        print(f"\nChanges are against tests/times.json times {speed:.2f}: how much CPU time the same checks took, now by then.")
+    if arguments.keep:
+        longest = {name: wall for name, wall in tests.items() if wall >= WORTH_KEEPING_S}
+        KEPT.write_text(json.dumps({"checks": checks, "tests": longest}, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
