@@ -28,7 +28,9 @@ class Waiting:
 
     def __init__(self, *arguments):
         self.terminal, other_end = pty.openpty()
-        self.process = subprocess.Popen([BINARY, *arguments], stdout=subprocess.PIPE, stderr=other_end)
+        # A shell lets what it starts in the background ignore interrupts, tests among them.
+        self.process = subprocess.Popen([BINARY, *arguments], stdout=subprocess.PIPE, stderr=other_end,
+                                        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         os.close(other_end)
         self.said = b""
 
