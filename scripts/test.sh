@@ -29,6 +29,8 @@ scripts/setup.sh --tests
 $quick || scripts/setup.sh --real || echo "gloo and libtorch could not be installed: ddpsim-real is built without them"
 command -v ccache >/dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
 jobs=$(nproc)
+DDPSIM_PATIENCE=$(python3 tests/cli/patience.py)  # multiplies every time-out of the tests: this machine may be slow or busy
+export DDPSIM_PATIENCE
 failed=() skipped=() checks=0
 ends=$(mktemp) times=build/times
 rm -rf "$times"
@@ -86,7 +88,7 @@ sources() { git ls-files -z -- "$@"; }
 formatting() { sources '*.cpp' '*.hpp' '*.h' '*.cu' | xargs -0 clang-format --dry-run -Werror; }
 build() { cmake --preset "$1" >/dev/null && cmake --build --preset "$1" --parallel "$jobs" "${@:2}"; }
 tests() {  # a log that is cut keeps its end: there the failed tests are named once more
-  ctest --preset "$1" --parallel "$jobs" --output-junit "$PWD/$times/tests-$1-$checks.xml" "${@:2}" || { failed_tests "build/$1/Testing/Temporary/LastTest.log" >>"$ends"; return 1; }
+  ctest --preset "$1" --parallel "$jobs" --timeout $((1500 * DDPSIM_PATIENCE)) --output-junit "$PWD/$times/tests-$1-$checks.xml" "${@:2}" || { failed_tests "build/$1/Testing/Temporary/LastTest.log" >>"$ends"; return 1; }
 }
 failed_tests() {  # failed_tests LOG: the name and the end of what it said, of each
   awk '/^[0-9]+\/[0-9]+ Test: / { sub(/^[^:]*: /, ""); name = $0; lines = 0 }

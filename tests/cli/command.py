@@ -6,6 +6,8 @@ import pathlib
 import pty
 import subprocess
 
+import patience
+
 BINARY = os.environ["DDPSIM_BIN"]
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared"  # real data beside the checkout, where there is any
@@ -48,7 +50,7 @@ class Outcome:
 def ddpsim(*arguments, cwd=None, **environment):
     process = subprocess.run(
         [BINARY, *map(str, arguments)], cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True,
-        encoding="utf-8", env={**os.environ, **environment}, timeout=300)
+        encoding="utf-8", env={**os.environ, **environment}, timeout=patience.seconds(300))
     return Outcome(process)
 
 

@@ -22,6 +22,7 @@ import tempfile
 import termios
 import threading
 
+import patience
 from html_report import report_text
 from perfetto_text import perfetto_text
 
@@ -63,7 +64,7 @@ def cases(table=GOLDEN / "commands.txt"):
     return found
 
 
-def outcome(case, program, environment=None, seconds=300):
+def outcome(case, program, environment=None, seconds=patience.seconds(300)):
     """What `program` makes of the command: the text that is kept."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary, "here")
@@ -92,7 +93,7 @@ def kept_text(case, code, out, err, before, after):
     return head + f"exit: {code}\n" + "".join(section(title, text) for title, text in sections)
 
 
-def check(case, program, environment=None, seconds=300):
+def check(case, program, environment=None, seconds=patience.seconds(300)):
     """None, or the difference from what is kept."""
     now = outcome(case, program, environment, seconds)
     kept = case.kept.read_text(encoding="utf-8") if case.kept.exists() else ""

@@ -14,10 +14,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "real"))
 import launchers  # noqa: E402
+import patience  # noqa: E402 (launchers finds it)
 
 STUDY = {"schema": "ddpsim.study/1", "workload": "resnet18@V100", "grid": {"bucket-cap-mb": [1, 5, 25, None]},
          "candidates": ["node:{1..12} gpu:8xV100 nvlink:6x25GBps:cube nic:{1,4}x100Gbps:ib", "nosuch"]}
@@ -36,7 +36,7 @@ class Ranks:
 
     def alone(self, *arguments, env=None):
         return subprocess.run([self.program, "sweep", *arguments], cwd=self.folder, env=env or launchers.environment(),
-                              capture_output=True, text=True, timeout=120, check=False)
+                              capture_output=True, text=True, timeout=patience.seconds(120), check=False)
 
     def start(self, *arguments, shell="", line=None):
         command = [self.program, "sweep", *arguments]
@@ -47,7 +47,7 @@ class Ranks:
 
     def run(self, *arguments, shell="", line=None):
         process = self.start(*arguments, shell=shell, line=line)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=patience.seconds(120))
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     def check(self, what, holds, run):
@@ -132,13 +132,11 @@ def kill(ranks):
     for rank in (1, 0):
         before = path.stat().st_size if path.exists() else 0
         process = ranks.start("long.json", "-o", path.name, "--threads", "1", "--no-intervals")
-        deadline = time.time() + 60
-        while not path.exists() or path.stat().st_size < before + 50_000:
-            if process.poll() is not None or time.time() > deadline:
-                sys.exit(f"sweep_ranks: nothing was written, or all before it could be killed: {process.communicate()}")
-            time.sleep(0.01)
+        patience.until(lambda: process.poll() is not None or path.exists() and path.stat().st_size >= before + 50_000)
+        if process.poll() is not None:
+            sys.exit(f"sweep_ranks: all was written before it could be killed: {process.communicate()}")
         os.kill(rank_processes(ranks)[rank], signal.SIGKILL)
-        out, err = process.communicate(timeout=100)
+        out, err = process.communicate(timeout=patience.seconds(100))
         run = subprocess.CompletedProcess(process.args, process.returncode, out, err)
         ranks.check(f"rank {rank} was killed: all end", process.returncode != 0 and not rank_processes(ranks), run)
         ended.append(path.read_text())

@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import unittest
 
+import patience
 from command import BINARY, ROOT, ddpsim
 from test_validate import log_of
 
@@ -60,7 +61,7 @@ class Example(unittest.TestCase):
             (tools / "ddpsim").symlink_to(BINARY)
         return subprocess.run(
             ["bash", "-eo", "pipefail", str(script)], cwd=self.folder, capture_output=True,
-            encoding="utf-8", timeout=300,
+            encoding="utf-8", timeout=patience.seconds(300),
             env={**os.environ, **self.settings, "PATH": f"{tools}:{os.environ['PATH']}",
                  "GITHUB_STEP_SUMMARY": str(self.folder / "summary.md")})
 

@@ -8,14 +8,15 @@ import os
 import pathlib
 import re
 import shutil
-import socket
 import subprocess
 import tarfile
 import tempfile
 import textwrap
 import unittest
 
+import patience
 from command import ROOT, SHARED, answer, ddpsim
+from held_port import held_port
 from torch_python import ENVIRONMENT, python_with_torch, under_every_torch
 
 COLLECT = ROOT / "scripts" / "collect.sh"
@@ -89,7 +90,7 @@ class Collects(unittest.TestCase):
 
     def collect(self, *arguments, **variables):
         environment = {key: value for key, value in os.environ.items() if not key.startswith(LAUNCHERS)}
-        run = subprocess.run([str(COLLECT), *map(str, arguments)], cwd=self.folder, capture_output=True, text=True, timeout=170, check=False,
+        run = subprocess.run([str(COLLECT), *map(str, arguments)], cwd=self.folder, capture_output=True, text=True, timeout=patience.seconds(170), check=False,
                              env={**environment, "USER": USER, "LOGNAME": USER, "HOME": f"/home/{USER}", "DDPSIM_SYSFS": str(self.sysfs),
                                   "PATH": str(self.programs), **variables})
         return run
@@ -563,7 +564,7 @@ class Collects(unittest.TestCase):
         self.assertFalse((self.folder / "ddpsim-collect.tar.gz").exists())
 
     def test_what_a_command_says_reaches_the_terminal_as_text(self):
-        run = self.collect("--seconds", "1", "--run", r"printf '\033[31mred\a\r\n'")
+        run = self.collect("--run", r"printf '\033[31mred\a\r\n'")
         self.assertIn("?[31mred??", run.stdout)
         self.assertNotIn("\x1b", run.stdout)
 
@@ -640,9 +641,7 @@ class Collects(unittest.TestCase):
             self.skipTest("no python3 here has PyTorch (scripts/setup.sh --torch)")
         script = self.folder / "train.py"
         script.write_text("import os, socket\nsocket.gethostname = lambda: os.environ['HOST_OF_RANK']\n" + TRAINING)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = held_port(self.addCleanup)
         running = []
         for launcher in (1, 0):
             host, rank = f"{HOST}{launcher}", 1 - launcher
@@ -652,12 +651,13 @@ class Collects(unittest.TestCase):
             (sysfs / "class/net/ens3/device").mkdir(parents=True)
             (sysfs / "class/net/ens3/mtu").write_text(f"900{launcher}\n")
             line = f"RANK={rank} WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT={port} HOST_OF_RANK={host} {python} -W ignore train.py"
-            running.append(subprocess.Popen([str(COLLECT), "--run", line, "--seconds", "100"], cwd=self.folder, text=True, stdout=subprocess.PIPE,
+            running.append(subprocess.Popen([str(COLLECT), "--run", line, "--seconds", str(patience.seconds(100))], cwd=self.folder, text=True, stdout=subprocess.PIPE,
                                             stderr=subprocess.STDOUT, env={
                 **{key: value for key, value in ENVIRONMENT.items() if not key.startswith(LAUNCHERS)}, "PATH": str(programs),
-                "DDPSIM_SYSFS": str(sysfs), "SLURM_PROCID": str(launcher), "SLURM_NTASKS": "2", "SLURM_LOCALID": "0", "SLURM_JOB_ID": "10"}))
+                "DDPSIM_SYSFS": str(sysfs), "SLURM_PROCID": str(launcher), "SLURM_NTASKS": "2", "SLURM_LOCALID": "0", "SLURM_JOB_ID": "10",
+                "DDPSIM_COLLECT_WAIT": str(patience.seconds(60))}))
         for process in running:
-            said, _ = process.communicate(timeout=170)
+            said, _ = process.communicate(timeout=patience.seconds(170))
             self.assertEqual(process.returncode, 0, said)
         files = unpacked(self.folder / "ddpsim-collect.tar.gz")
         manifest = json.loads(files["manifest.json"])
@@ -672,12 +672,10 @@ class Collects(unittest.TestCase):
     def test_a_training_is_recorded(self, version, python, folder):
         script = folder / "train.py"
         script.write_text(TRAINING)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = held_port(self.addCleanup)
         ranks = (f"for rank in 0 1; do RANK=$rank WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT={port} {python} -W ignore {script} & done; "
                  "wait")
-        run = subprocess.run([str(COLLECT), "--run", ranks, "--seconds", "100"], cwd=folder, capture_output=True, text=True, env=ENVIRONMENT, timeout=170, check=False)
+        run = subprocess.run([str(COLLECT), "--run", ranks, "--seconds", str(patience.seconds(100))], cwd=folder, capture_output=True, text=True, env=ENVIRONMENT, timeout=patience.seconds(170), check=False)
         self.assertEqual(run.returncode, 0, run.stderr)
         archive = folder / "ddpsim-collect.tar.gz"
         files = unpacked(archive)

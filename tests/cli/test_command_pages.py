@@ -10,9 +10,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
+import patience
 from command import BINARY
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -148,14 +148,13 @@ class Zsh(Completion):
         self.assertEqual(self.typed("ddpsim calib\t --clus\t abci-v\t st\t"), "calibrate --cluster abci-v100 step.json")
 
 
-def read_to(terminal, *ends, seconds=60):
+def read_to(terminal, *ends):
     """What is shown until each of `ends` was, one behind the other."""
     shown, place = b"", 0
-    end = time.monotonic() + seconds
     for wanted in ends:
         while (found := shown.find(wanted, place)) < 0:
-            if not select.select([terminal], [], [], max(0, end - time.monotonic()))[0]:
-                raise AssertionError(f"{wanted!r} was not shown within {seconds} s, but {shown!r}")
+            if not select.select([terminal], [], [], patience.seconds(60))[0]:
+                raise AssertionError(f"{wanted!r} was not shown, but {shown!r}")
             shown += os.read(terminal, 1 << 16)
         place = found + len(wanted)
     return shown

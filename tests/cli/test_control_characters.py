@@ -17,6 +17,7 @@ import unittest
 
 import nsys_export
 import pages
+import patience
 import recording
 from command import BINARY, ROOT, SHARED, ddpsim, on_terminal, write_json
 
@@ -80,7 +81,7 @@ class Hostile(unittest.TestCase):
         if not (tools / "ddpsim").exists():
             (tools / "ddpsim").symlink_to(BINARY)
         environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"}
-        run = subprocess.run(line, cwd=self.here, capture_output=True, stdin=subprocess.DEVNULL, env=environment, timeout=60)
+        run = subprocess.run(line, cwd=self.here, capture_output=True, stdin=subprocess.DEVNULL, env=environment, timeout=patience.seconds(60))
         self.assertIn(run.returncode, (0, 2, 3, 4), (what or command, run.stderr))
         self.check(run.stdout, what or command)
         self.check(run.stderr, what or command)

@@ -1,6 +1,6 @@
-"""--data-loader, --dataset-size and --uneven-inputs against what PyTorch 2.13 did: loaders.json holds steps measured by
-loader_trainings.py, join.json collectives logged by join_trainings.py, sampler.json counts of DistributedSampler and DataLoader,
-sync_batchnorm.json the exchanges of its layers (tests/fixtures/data_loading, renewed by test_loader_trainings.py)."""
+"""--data-loader, --dataset-size and --uneven-inputs against what PyTorch 2.13 did: join.json holds collectives logged by
+join_trainings.py, sampler.json counts of DistributedSampler and DataLoader, sync_batchnorm.json the exchanges of its layers
+(tests/fixtures/data_loading, renewed by test_loader_trainings.py), loaders.json steps measured by tests/lab/test_loader_steps.py."""
 
 import json
 import pathlib

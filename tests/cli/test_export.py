@@ -137,7 +137,7 @@ class SideBySide(unittest.TestCase):
         self.assertIn("measured   saves", told)
         self.assertIn("predicted  saves", told)
         seen = {one["case"]: one for one in documents(told)}
-        self.assertGreater(seen["faster"]["low"], 0)  # today sleeps
+        self.assertGreater(seen["faster"]["low"], 0)  # today takes longer
         self.assertLess(seen["slower"]["high"], 0)
         self.assertLessEqual(seen["alike"]["low"], 0)
         self.assertGreaterEqual(seen["alike"]["high"], 0)

@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 import unittest
 
+import patience
 from command import BINARY, SANITIZED, SHARED, ddpsim, write_json
 
 ATTACK = SHARED / "data" / "attack"
@@ -97,7 +98,7 @@ class Limits(unittest.TestCase):
         def little_memory():
             resource.setrlimit(resource.RLIMIT_AS, (200 << 20, 200 << 20))
         process = subprocess.run([BINARY, "simulate", "more.json", "dgx1v@12", "--jitter", "2%", "--iterations", "2"], cwd=self.folder,
-                                 capture_output=True, encoding="utf-8", preexec_fn=little_memory, timeout=300)
+                                 capture_output=True, encoding="utf-8", preexec_fn=little_memory, timeout=patience.seconds(300))
         self.assertEqual(1, process.returncode, process.stderr)
         self.assertIn("ddpsim: memory ran out. Ask for less at once", process.stderr)
         self.assertNotIn("bad_alloc", process.stderr)

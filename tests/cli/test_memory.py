@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 import unittest
 
+import patience
 from command import answer, ddpsim
 from torch_python import ENVIRONMENT, pythons_with_torch
 
@@ -32,7 +33,7 @@ def simulated(folder, case):
 
 def said_by(python, script, *arguments):
     outcome = subprocess.run([python, "-W", "ignore", str(script), *arguments], env=ENVIRONMENT, capture_output=True,
-                             text=True, timeout=900)
+                             text=True, timeout=patience.seconds(900))
     assert outcome.returncode == 0, outcome.stderr[-2000:]
     return outcome.stdout
 

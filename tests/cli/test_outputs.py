@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 import unittest
 
+import patience
 from command import BINARY, ROOT, SANITIZED, ddpsim, workload, write_json
 from nsys_export import Export
 
@@ -21,7 +22,7 @@ STUDY = {"schema": "ddpsim.study/1", "workload": "w.json", "candidates": ["dgx1v
 
 
 def bash(script, folder):
-    return subprocess.run(["bash", "-c", script, "bash", BINARY], cwd=folder, capture_output=True, encoding="utf-8", timeout=60)
+    return subprocess.run(["bash", "-c", script, "bash", BINARY], cwd=folder, capture_output=True, encoding="utf-8", timeout=patience.seconds(60))
 
 
 class WithFolder(unittest.TestCase):
@@ -302,7 +303,7 @@ class ASweepOntoAFileThatIsThere(WithFolder):
             resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
 
         process = subprocess.run([BINARY, "sweep", "s.json", "-o", "big"], cwd=self.folder, capture_output=True, encoding="utf-8",
-                                 preexec_fn=little_memory, timeout=60)
+                                 preexec_fn=little_memory, timeout=patience.seconds(60))
         self.assertEqual(process.returncode, BAD_INPUT, process.stderr)
         self.assertIn("big: is there already, and no sweep", process.stderr)
         self.assertEqual((self.folder / "big").stat().st_size, 30 << 30)

@@ -8,9 +8,9 @@ import re
 import select
 import signal
 import subprocess
-import time
 import unittest
 
+import patience
 from command import BINARY, ROOT
 
 #: Minutes of work.
@@ -28,14 +28,16 @@ class Waiting:
 
     def __init__(self, *arguments):
         self.terminal, other_end = pty.openpty()
-        self.process = subprocess.Popen([BINARY, *arguments], stdout=subprocess.PIPE, stderr=other_end)
+        # A shell lets what it starts in the background ignore interrupts, tests among them.
+        self.process = subprocess.Popen([BINARY, *arguments], stdout=subprocess.PIPE, stderr=other_end,
+                                        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         os.close(other_end)
         self.said = b""
 
     def until(self, pattern):
         """Reads on until it is said; the program may end instead."""
         while not re.search(pattern, self.said):
-            ready, _, _ = select.select([self.terminal], [], [], 120)
+            ready, _, _ = select.select([self.terminal], [], [], patience.seconds(120))
             assert ready, self.said
             self.read()
 
@@ -48,7 +50,7 @@ class Waiting:
         return part
 
     def finish(self):
-        printed = self.process.communicate(timeout=120)[0]
+        printed = self.process.communicate(timeout=patience.seconds(120))[0]
         while select.select([self.terminal], [], [], 0)[0] and self.read():
             pass
         os.close(self.terminal)
@@ -72,9 +74,8 @@ class Progress(unittest.TestCase):
     def test_an_interrupt_ends_a_single_step_at_once(self):
         run = Waiting("simulate", "resnet50-v100-b32", "dgxa100@512", "--gpu", "A100", "--compute-scale", "2", "--network", "flow",
                       "--algorithm", "ring", "--background", str(ROOT / "tests/golden/inputs/background.json"))
-        while used_seconds(run.process.pid) < 0.5:  # of a minute's work
-            self.assertIsNone(run.process.poll(), run.said)
-            time.sleep(0.01)
+        patience.until(lambda: used_seconds(run.process.pid) >= 0.5)  # of a minute's work
+        self.assertIsNone(run.process.poll(), run.said)
         run.process.send_signal(signal.SIGINT)
         self.assertEqual(run.finish(), b"")
         self.assertEqual(run.process.returncode, -signal.SIGINT)
@@ -93,7 +94,7 @@ class Progress(unittest.TestCase):
         run = Waiting("simulate", "resnet50-v100-b32", "dgx1v", "--iterations", "3")
         run.finish()
         self.assertNotIn(b"left", run.said)
-        piped = subprocess.run([BINARY, *LONG[:4], "60", *LONG[5:]], capture_output=True, timeout=120)
+        piped = subprocess.run([BINARY, *LONG[:4], "60", *LONG[5:]], capture_output=True, timeout=patience.seconds(120))
         self.assertEqual((piped.returncode, piped.stderr), (0, b""))
 
 

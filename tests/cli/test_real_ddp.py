@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 import unittest
 
+import patience
 from command import TORCH_SIZES, answer, ddpsim
 from torch_python import ENVIRONMENT, pythons_with_torch
 
@@ -50,7 +51,7 @@ class Trained:
             with open(cls.folder / f"said-{rank}", "w") as said, open(cls.folder / f"told-{rank}", "w") as told:
                 ranks.append(subprocess.Popen([cls.python, str(TRAININGS), scratch.name, str(rank)], env=ENVIRONMENT,
                                               stdout=told, stderr=said))
-        codes = [rank.wait(timeout=600) for rank in ranks]
+        codes = [rank.wait(timeout=patience.seconds(600)) for rank in ranks]
         assert codes == [0, 0], "".join((cls.folder / f"said-{rank}").read_text()[-2000:] for rank in range(2))
         cls.cases = [json.loads(line) for line in (cls.folder / "told-0").read_text().splitlines()]
 

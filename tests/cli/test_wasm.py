@@ -13,6 +13,7 @@ import tarfile
 import tempfile
 import unittest
 
+import patience
 from golden import FIXTURES, GOLDEN, ROOT, cases, contents, kept_text
 
 ENGINE = os.environ.get("DDPSIM_WASM", "")
@@ -28,7 +29,7 @@ def answers(commands):
         ["node", str(ROOT / "tests" / "wasm" / "commands.mjs"), f"{ENGINE}/ddpsim-worker.js", f"{ENGINE}/ddpsim.wasm"],
         input=json.dumps([{"args": arguments, "files": [{"name": name, "path": str(path)} for name, path in files.items()]}
                           for arguments, files in commands]),
-        capture_output=True, encoding="utf-8", timeout=600)
+        capture_output=True, encoding="utf-8", timeout=patience.seconds(600))
     assert told.returncode == 0, told.stderr
     return [json.loads(line) for line in told.stdout.splitlines()]
 

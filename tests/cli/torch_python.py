@@ -1,5 +1,6 @@
 """Pythons here that have PyTorch, which need not be the one that runs the tests."""
 
+import contextlib
 import functools
 import json
 import os
@@ -9,7 +10,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
+
+import patience
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROBE = """
@@ -59,7 +61,7 @@ def run_of(python):
     return [python, "-W", "ignore", "-X", "faulthandler", str(pathlib.Path(__file__).with_name("without_teardown.py"))]
 
 
-def run_ranks(python, script, folder, ranks, *more, expected=None, seconds=300, **environment):
+def run_ranks(python, script, folder, ranks, *more, expected=None, **environment):
     """What `script FOLDER RANK MORE…`, run once a rank beside each other, printed on each. Where one ends otherwise than `expected`
     (exit codes by rank, 0 each), or time is over, all end, and the error has what each said and where it was."""
     expected = expected or [0] * ranks
@@ -70,10 +72,9 @@ def run_ranks(python, script, folder, ranks, *more, expected=None, seconds=300, 
         with open(folder / f"said-{rank}", "w") as said, open(folder / f"told-{rank}", "w") as told:
             running.append(subprocess.Popen([*run_of(python), str(script), str(folder), str(rank), *map(str, more)],
                                             env={**ENVIRONMENT, **environment}, stdout=told, stderr=said))
-    until = time.monotonic() + seconds
-    while any(process.poll() is None for process in running) and time.monotonic() < until and \
-            all(process.poll() in (None, code) for process, code in zip(running, expected)):
-        time.sleep(0.05)
+    with contextlib.suppress(AssertionError):
+        patience.until(lambda: all(process.poll() is not None for process in running) or
+                       any(process.poll() not in (None, code) for process, code in zip(running, expected)), limit=600, pause=0.05)
     for process in running:
         if process.poll() is None:
             process.send_signal(signal.SIGABRT)  # upon which faulthandler says where it is
@@ -86,4 +87,4 @@ def run_ranks(python, script, folder, ranks, *more, expected=None, seconds=300, 
 
 def trained_together(python, script, folder, ranks, *more):
     """The JSON lines of rank 0 of `script FOLDER RANK MORE…`, run once a rank beside each other."""
-    return list(map(json.loads, run_ranks(python, script, folder, ranks, *more, seconds=600)[0].splitlines()))
+    return list(map(json.loads, run_ranks(python, script, folder, ranks, *more)[0].splitlines()))

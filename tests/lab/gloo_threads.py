@@ -22,6 +22,7 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+import patience  # noqa: E402
 
 MIB = 1 << 20
 SIZES = (4, 8, 25, 64)  # MiB
@@ -104,7 +105,7 @@ def main():
         command = [python, __file__, "--role", "rank", "--store", f"{folder}/store", "--rank"]
         other = subprocess.Popen([*command, "1"])
         try:
-            output = subprocess.run([*command, "0"], capture_output=True, text=True, check=True, timeout=600).stdout
+            output = subprocess.run([*command, "0"], capture_output=True, text=True, check=True, timeout=patience.seconds(600)).stdout
         finally:
             other.kill()
             other.wait()

@@ -26,6 +26,9 @@ import compare_reducers
 import lab_workloads
 import repeated
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+import patience  # noqa: E402
+
 SKIPPED = 77
 PREPARED = "DDPSIM_LAB_PREPARED"
 ALL_REDUCES = "4KiB,64KiB,256KiB,1MiB,4MiB,16MiB"
@@ -140,7 +143,7 @@ def launch(command, ranks, folder, timeout, scheduling=None):
         processes.append(subprocess.Popen(inside(rank, *scheduling, *command, "-o", str(folder)), env=env,
                                           stdout=subprocess.DEVNULL))
     try:
-        codes = [process.wait(timeout=timeout) for process in processes]
+        codes = [process.wait(timeout=patience.seconds(timeout)) for process in processes]
     finally:
         for process in processes:
             process.kill()

@@ -6,11 +6,16 @@
 Exit 4: something is left; 77: no namespaces, or no gloo."""
 
 import argparse
+import atexit
+import contextlib
 import os
 import pathlib
 import subprocess
 import sys
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+import patience  # noqa: E402
 
 SKIPPED = 77
 
@@ -25,6 +30,13 @@ def ranks_of(marker):
         except OSError:
             continue
     return found
+
+
+def is_launched(entry):
+    try:
+        return b"RANK=" in (entry / "environ").read_bytes()
+    except OSError:
+        return False
 
 
 KINDS = ("net", "mnt", "pid")
@@ -63,26 +75,20 @@ def main():
     lab = subprocess.Popen([sys.executable, str(pathlib.Path(__file__).resolve().with_name("lab.py")), "--program",
                             arguments.program, "--backends", "cpu-gloo", "--models", "resnet-like", "--caps", "25",
                             "--iterations", iterations], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    deadline = time.time() + 60
-    while sum(b"RANK=" in (entry / "environ").read_bytes() for entry in ranks_of(marker)) < 2:
-        if lab.poll() is not None:
-            said = "".join(lab.communicate())
-            print(said)
-            sys.exit(SKIPPED if lab.returncode == SKIPPED or "not in this build" in said else 4)
-        if time.time() > deadline:
-            lab.kill()
-            sys.exit("no ranks after 60 s")
-        time.sleep(0.1)
+    atexit.register(lab.kill)
+    patience.until(lambda: lab.poll() is not None or sum(map(is_launched, ranks_of(marker))) >= 2)
+    if lab.poll() is not None:
+        said = "".join(lab.communicate())
+        print(said)
+        sys.exit(SKIPPED if lab.returncode == SKIPPED or "not in this build" in said else 4)
     time.sleep(1)  # into the steps
     namespaces = set().union(*(namespaces_of(entry) for entry in ranks_of(marker))) - own
     if not any(one.startswith("net:") for one in namespaces):
-        lab.kill()
         sys.exit("the ranks are in no network namespace of their own")
     lab.kill()
     lab.wait()
-    deadline = time.time() + 10
-    while (ranks_of(marker) or left_within(namespaces)) and time.time() < deadline:
-        time.sleep(0.1)
+    with contextlib.suppress(AssertionError):
+        patience.until(lambda: not ranks_of(marker) and not left_within(namespaces), limit=10)
     left = {entry.name: name_of(entry) for entry in (*ranks_of(marker), *left_within(namespaces))}
     alive = {one for pid in left for one in namespaces_of(pathlib.Path("/proc") / pid)} & namespaces
     print(f"left behind: {len(left)} processes, {len(alive)} of {len(namespaces)} namespaces", *left.values(), sep="\n")

@@ -19,6 +19,7 @@ import tempfile
 import compare_reducers
 import lab
 import lab_workloads
+import patience
 import repeated
 
 RANKS = 2
@@ -39,7 +40,7 @@ def measure(arguments, folder):
             subprocess.run([*lab.priority(), os.path.abspath(arguments.program), str(folder / f"{arguments.model}.json"),
                             "--backend", "cpu-gloo", "--ranks", str(RANKS), "--ranks-per-process", str(each), "--torch",
                             "1.13", "--caps", arguments.caps, "--iterations", str(arguments.iterations), "-o", str(out)],
-                           check=True, stdout=subprocess.DEVNULL, timeout=200)
+                           check=True, stdout=subprocess.DEVNULL, timeout=patience.seconds(200))
             measurement = json.loads((out / "measurement.json").read_text(encoding="utf-8"))
             rows += lab.rows_of(measurement, {"model": arguments.model, "ranks": RANKS, "rate": arguments.rate,
                                               "backend": way, "launch": launch})

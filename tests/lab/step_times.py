@@ -18,6 +18,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+import patience  # noqa: E402
 from torch_python import python_with_torch  # noqa: E402
 
 WARMUP, STEPS = 5, 40
@@ -78,7 +79,7 @@ def record(python, name, batch, world):
         ranks = [subprocess.Popen([*job, str(rank), str(world), folder], env=environment, stdout=subprocess.PIPE, text=True)
                  for rank in range(world)]
         try:
-            said = [rank.communicate(timeout=120)[0] for rank in ranks]
+            said = [rank.communicate(timeout=patience.seconds(120))[0] for rank in ranks]
         finally:
             for rank in ranks:
                 rank.kill()

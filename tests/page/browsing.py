@@ -2,9 +2,14 @@
 
 import contextlib
 import os
+import pathlib
+import sys
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+import patience  # noqa: E402
 
 RULES = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}}
 
@@ -22,6 +27,7 @@ def opened(browser, path, width=1280, address="", **keywords):
     """The page, and afterwards the certainty that it said nothing to the console and asked nobody for anything."""
     context = browser.new_context(viewport={"width": width, "height": 900}, reduced_motion="reduce", **keywords)
     page = context.new_page()
+    page.set_default_timeout(1000 * patience.seconds(30))
     said = []
     page.on("console", lambda message: said.append(f"console: {message.text}"))
     page.on("pageerror", lambda error: said.append(f"error: {error}"))

@@ -4,6 +4,7 @@ answered is printed, and neither passes nor fails."""
 
 import base64
 import contextlib
+import itertools
 import json
 import os
 import pathlib
@@ -14,13 +15,13 @@ import tempfile
 import unittest
 
 import browsing
+import patience
 from reports import INPUTS, ROOT, envelope
 
 HTML = pathlib.Path(os.environ.get("DDPSIM_HTML") or ROOT / "build" / "wasm" / "ddpsim.html")
 PICTURES = ROOT / "build" / "page" / "pictures"
 JOB = "#workload=alexnet-v100-b256&cluster=dgx1v@4"  # of few bucketings: soon weighed
 MOST_BYTES = 2_290_000  # of the whole page: 2,271,000 today, of which the program is 2,125,000
-ANSWERED = 20_000  # ms, at most, on a machine that does much else
 
 
 def setUpModule():
@@ -38,7 +39,6 @@ def setUpModule():
 @contextlib.contextmanager
 def opened(address="", width=1280, path=None, **keywords):
     with browsing.opened(browser, path or HTML, width, address, **keywords) as page:
-        page.set_default_timeout(ANSWERED)
         page.wait_for_selector("body[data-stage]")
         yield page
 
@@ -220,7 +220,7 @@ class FilesComeIn(unittest.TestCase):
         (here / "many.json").write_text(json.dumps(job))
         with opened("#cluster=2xv100-nvlink") as page:
             page.locator("#chooser").set_input_files(here / "many.json")
-            page.get_by_role("status").filter(has_text="Simulated.").wait_for(timeout=60_000)
+            page.get_by_role("status").filter(has_text="Simulated.").wait_for()
 
     def test_what_is_written_replaces_no_file_that_was_dropped(self):
         with opened("#cluster=2xv100-nvlink") as page:
@@ -376,11 +376,13 @@ class Controls(unittest.TestCase):
             page.evaluate("document.querySelector('.answer').times.length = 0")
             page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
             page.mouse.down()
-            for i in range(90):
-                page.mouse.move(box["x"] + box["width"] * (0.5 + 0.4 * (1 - abs(i % 60 - 30) / 15) / 2), box["y"] + box["height"] / 2)
+            moves = itertools.count()
+            def dragged():
+                page.mouse.move(box["x"] + box["width"] * (0.5 + 0.4 * (1 - abs(next(moves) % 60 - 30) / 15) / 2), box["y"] + box["height"] / 2)
                 page.wait_for_timeout(25)
+                return len(page.evaluate("document.querySelector('.answer').times")) >= 20
+            patience.until(dragged)
             times = page.evaluate("document.querySelector('.answer').times")
-            self.assertGreater(len(times), 3)
             for key, words in (("ms", "answered in"), ("drawn", "drawn in")):
                 values = [one[key] for one in times]
                 quantiles = statistics.quantiles(values, n=10)

@@ -12,6 +12,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "cli"))
 
+import patience  # noqa: E402
 from golden import FIXTURES, GOLDEN, cases  # noqa: E402
 
 WITHOUT_JSON = ("sweep", "import")  # they print documents anyway
@@ -40,7 +41,7 @@ def output(program, words):
         shutil.copytree(FIXTURES, here / "fixtures")
         before = set(here.glob("*.json*"))
         run = subprocess.run([program, *words], cwd=here, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8",
-                             timeout=300)
+                             timeout=patience.seconds(300))
         written = sorted(set(here.glob("*.json*")) - before)
         return run.stdout or "".join(path.read_text(encoding="utf-8") for path in written[:1])
 

@@ -134,7 +134,8 @@ class Autotune(unittest.TestCase):
     @case("pauses")
     def test_pauses_are_not_spent(self, told, version):
         self.assertTrue(self.both(told)["changed"])
-        self.assertLess(told[0]["spent"], told[0]["pauses"] / 2)
+        self.assertGreater(told[0]["evaluations"], 1)
+        self.assertLessEqual(told[0]["spent"], 0)
 
     @case("joined")
     def test_uneven_inputs(self, told, version):

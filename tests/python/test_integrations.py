@@ -1,6 +1,7 @@
 """ddpsim.autotune inside PyTorch Lightning, transformers and Accelerate, as PyPI has them: two ranks over gloo. Each training's
 weights are, to the bit, those of the same one without; wrappers change, since it is made to find something (forced.py)."""
 
+import contextlib
 import functools
 import json
 import os
@@ -12,8 +13,9 @@ import tempfile
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent / "cli"), str(HERE.parent / "real")]
-from free_port import free_port  # noqa: E402
+sys.path.insert(0, str(HERE.parent / "cli"))
+import patience  # noqa: E402
+from held_port import held_port  # noqa: E402
 from torch_python import ENVIRONMENT, ROOT  # noqa: E402
 
 PYTHON = ROOT / "build" / "frameworks" / "bin" / "python"
@@ -36,15 +38,15 @@ def has(package):
 def trained(script):
     """What each rank of this script told of each of its cases, and what went wrong."""
     cases = re.findall(r"^def case_(\w+)", (HERE / script).read_text(), re.MULTILINE)
-    port = free_port()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as held:
+        port = held_port(held.callback)
         running = []
         for rank in range(RANKS):
             files = [open(pathlib.Path(folder) / f"{name}-{rank}", "w+") for name in ("told", "said")]
             process = subprocess.Popen([str(PYTHON), "-W", "ignore", str(HERE / script), *cases], env=environment(rank, port),
                                        stdout=files[0], stderr=files[1], cwd=folder)
             running.append((process, files))
-        codes = [process.wait(timeout=600) for process, _ in running]
+        codes = [process.wait(timeout=patience.seconds(600)) for process, _ in running]
         texts = []
         for _, files in running:
             for file in files:
@@ -60,9 +62,11 @@ def trained(script):
 
 def example(name):
     """What it says of autotune, the simulator being asked and steps measured as they are."""
-    done = subprocess.run([str(PYTHON), "-W", "ignore", "-m", "torch.distributed.run", "--nproc-per-node", str(RANKS),
-                           "--master-port", str(free_port()), str(ROOT / "examples" / name)],
-                          env=environment(0, free_port()), capture_output=True, text=True, timeout=300)
+    with contextlib.ExitStack() as held:
+        port = held_port(held.callback)
+        done = subprocess.run([str(PYTHON), "-W", "ignore", "-m", "torch.distributed.run", "--nproc-per-node", str(RANKS),
+                               "--master-port", str(port), str(ROOT / "examples" / name)],
+                              env=environment(0, port), capture_output=True, text=True, timeout=patience.seconds(300))
     assert done.returncode == 0, done.stderr[-3000:]
     return [line for line in done.stderr.splitlines() if line.startswith("ddpsim autotune: ")]
 

@@ -21,6 +21,9 @@ import ddpsim
 import ddpsim._program
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "cli"))
+import patience  # noqa: E402
+
 INPUTS = ROOT / "tests" / "golden" / "inputs"
 THREE_LAYERS = INPUTS / "three-layers.json"
 
@@ -353,7 +356,7 @@ class Errors(unittest.TestCase):
             """)
         with tempfile.TemporaryDirectory() as folder:
             path = pretender(folder, "exec sleep 60")
-            run = subprocess.run([sys.executable, "-c", code], env={**os.environ, "DDPSIM_PROGRAM": str(path)}, timeout=50,
+            run = subprocess.run([sys.executable, "-c", code], env={**os.environ, "DDPSIM_PROGRAM": str(path)}, timeout=patience.seconds(50),
                                  capture_output=True, text=True)
         self.assertIn("KeyboardInterrupt", run.stderr)
         state = pathlib.Path("/proc", run.stdout.strip(), "stat")

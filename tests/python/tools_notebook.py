@@ -3,18 +3,23 @@
 import copy
 import os
 import pathlib
+import sys
 import unittest
 
 import nbclient
 import nbformat
 
-NOTEBOOK = pathlib.Path(__file__).resolve().parents[2] / "examples" / "choose_a_cap.ipynb"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "cli"))
+import patience  # noqa: E402
+
+NOTEBOOK = ROOT / "examples" / "choose_a_cap.ipynb"
 
 
 def executed(notebook):
     notebook = copy.deepcopy(notebook)
     # Lines printed one by one may come in any number of messages.
-    client = nbclient.NotebookClient(notebook, timeout=120, record_timing=False, coalesce_streams=True, resources={"metadata": {"path": NOTEBOOK.parent}})
+    client = nbclient.NotebookClient(notebook, timeout=patience.seconds(120), record_timing=False, coalesce_streams=True, resources={"metadata": {"path": NOTEBOOK.parent}})
     client.execute()
     notebook.metadata["language_info"] = {"name": "python"}  # not which Python it was
     return notebook

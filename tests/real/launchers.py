@@ -7,6 +7,7 @@ process of several ranks counts for so many, and where a rank is missing all end
 Exits with 77, and says why, where the launcher is not here."""
 
 import argparse
+import atexit
 import contextlib
 import json
 import os
@@ -16,9 +17,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
-from free_port import free_port
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+import patience  # noqa: E402
+from held_port import held_port  # noqa: E402
 
 SKIPPED = 77
 WORKLOAD = {"schema": "ddpsim.workload/1", "name": "small",
@@ -43,7 +45,7 @@ def environment():
     prefixes = ("OMPI_", "PMI", "SLURM_", "TORCHELASTIC_", "MASTER_")
     clean = {key: value for key, value in os.environ.items()
              if not key.startswith(prefixes) and key not in ("RANK", "WORLD_SIZE", "LOCAL_RANK")}
-    return dict(clean, MASTER_PORT=str(free_port()), PATH=clean.get("PATH", "") + ":/usr/sbin:/sbin")
+    return dict(clean, MASTER_PORT=str(held_port(atexit.register)), PATH=clean.get("PATH", "") + ":/usr/sbin:/sbin")
 
 
 @contextlib.contextmanager
@@ -81,8 +83,8 @@ SlurmUser={user}
 SlurmdUser={user}
 AuthType=auth/none
 CredType=cred/none
-SlurmctldPort={free_port()}
-SlurmdPort={free_port()}
+SlurmctldPort={held_port(atexit.register)}
+SlurmdPort={held_port(atexit.register)}
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool
 SlurmctldPidFile={folder}/slurmctld.pid
@@ -104,18 +106,17 @@ PartitionName=lab Nodes=localhost Default=YES MaxTime=10 State=UP OverSubscribe=
         daemons = [subprocess.Popen([*bound, shutil.which(name, path=env["PATH"]), "-D", *more], env=env, stdout=log, stderr=log)
                    for name, more in (("slurmctld", []), ("slurmd", ["-N", "localhost"]))]
     try:
-        deadline = time.time() + 30
-        while "idle" not in subprocess.run(["sinfo", "-h", "-o", "%T"], env=env, capture_output=True, text=True,
-                                           check=False).stdout:
-            if time.time() > deadline or any(daemon.poll() is not None for daemon in daemons):
-                skip("Slurm does not start here: " + " ".join((folder / "daemons.txt").read_text().split())[-300:])
-            time.sleep(0.2)
+        def idle():
+            return "idle" in subprocess.run(["sinfo", "-h", "-o", "%T"], env=env, capture_output=True, text=True, check=False).stdout
+        patience.until(lambda: idle() or any(daemon.poll() is not None for daemon in daemons), pause=0.2)
+        if not idle():
+            skip("Slurm does not start here: " + " ".join((folder / "daemons.txt").read_text().split())[-300:])
         yield ["srun", "--quiet", "--ntasks", str(ranks), "--overcommit"], env
     finally:
         for daemon in daemons:
             daemon.terminate()
         for daemon in daemons:
-            daemon.wait(timeout=20)
+            daemon.wait(timeout=patience.seconds(20))
 
 
 def check(what, holds, run):
@@ -136,10 +137,10 @@ def main():
         (folder / "small.json").write_text(json.dumps(WORKLOAD), encoding="utf-8")
         with launchers[arguments.launcher](folder) as (line, env):
             def launch(*command):
-                return subprocess.run([*line, *command], env=env, cwd=folder, capture_output=True, text=True, timeout=120,
+                return subprocess.run([*line, *command], env=env, cwd=folder, capture_output=True, text=True, timeout=patience.seconds(120),
                                       check=False)
 
-            job = [program, "small.json", "--backend", "cpu-gloo", "--iterations", "2", "--timeout", "30"]
+            job = [program, "small.json", "--backend", "cpu-gloo", "--iterations", "2", "--timeout", str(patience.seconds(60))]
             run = launch(*job, "-o", "measured")
             if "is not in this build" in run.stderr:
                 skip("this ddpsim-real has no cpu-gloo")
@@ -152,11 +153,12 @@ def main():
             run = launch("sh", "-c", odd, "sh", *job)
             check("another world size is refused, and named", run.returncode != 0 and
                   "rank 1 was told of 3 ranks, rank 0 of 2" in run.stderr, run)
-            absent = 'if [ "${OMPI_COMM_WORLD_RANK:-${RANK:-$SLURM_PROCID}}" = 1 ]; then exec sleep 20; fi; exec "$@"'
-            begin = time.time()
-            run = launch("sh", "-c", absent, "sh", *job[:-1], "2")
-            check("a rank that never arrives is named in time", run.returncode != 0 and time.time() - begin < 60 and
-                  "after 2 s 1 of 2 ranks were there; missing: 1" in run.stderr, run)
+            soon = patience.seconds(4)
+            absent = 'if [ "${OMPI_COMM_WORLD_RANK:-${RANK:-$SLURM_PROCID}}" = 1 ]; then ' \
+                     f'exec sleep {5 * soon}; fi; exec "$@"'
+            run = launch("sh", "-c", absent, "sh", *job[:-1], str(soon))
+            check("a rank that never arrives is named", run.returncode != 0 and
+                  f"after {soon} s 1 of 2 ranks were there; missing: 1" in run.stderr, run)
 
 
 def measured(folder):

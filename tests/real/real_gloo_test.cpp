@@ -7,9 +7,11 @@
 #include "cpu_device.hpp"
 #include "fake_world.hpp"
 #include "gloo_communicator.hpp"
+#include "patience.hpp"
 #include "replay_runner.hpp"
 
 using namespace ddpsim;
+using ddpsim::testing::patient;
 using namespace std::chrono_literals;
 
 namespace {
@@ -22,12 +24,13 @@ struct Outcome {
 Outcome run_rank(std::uint16_t port, int rank, int ranks, const Workload& workload,
                  const DdpOptions& options, int steps) {
   StoreClient store("127.0.0.1", port,
-                    {.rank = rank, .ranks = ranks, .version = "", .job = "", .token = ""}, 20s);
+                    {.rank = rank, .ranks = ranks, .version = "", .job = "", .token = ""},
+                    patient(20s));
   const HostClock clock(monotonic_ns());
   Outcome outcome;
   {
     CpuDevice device(clock);
-    GlooCommunicator communicator(store, store.own_address(), rank, ranks, clock, 20s);
+    GlooCommunicator communicator(store, store.own_address(), rank, ranks, clock, patient(20s));
     ReplayRunner runner(device, communicator, clock, workload, options);
     runner.run_step(1);
     for (std::size_t i = 0; i < workload.parameters.size(); ++i)
@@ -44,7 +47,7 @@ Outcome run_rank(std::uint16_t port, int rank, int ranks, const Workload& worklo
 std::vector<Outcome> run_all(int ranks, const Workload& workload, const DdpOptions& options,
                              int steps) {
   const Listening listening = listen_on("127.0.0.1", 0);
-  const StoreServer server(listening, ranks, 20s);
+  const StoreServer server(listening, ranks, patient(20s));
   std::vector<std::future<Outcome>> futures;
   for (int rank = 0; rank < ranks; ++rank)
     futures.push_back(std::async(std::launch::async, run_rank, listening.port, rank, ranks,

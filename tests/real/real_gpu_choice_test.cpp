@@ -10,8 +10,10 @@
 
 #include "gpu_choice.hpp"
 #include "hosts.hpp"
+#include "patience.hpp"
 
 using namespace ddpsim;
+using ddpsim::testing::patient;
 using namespace std::chrono_literals;
 
 namespace {
@@ -149,13 +151,14 @@ TEST_CASE("real gpu choice: a local rank that nobody told is found among the ran
   const std::vector<std::string> hosts = {"a", "b", "a", "b", "a"};
   const int ranks = static_cast<int>(hosts.size());
   const Listening listening = listen_on("127.0.0.1", 0);
-  const StoreServer server(listening, ranks, 30s);
+  const StoreServer server(listening, ranks, patient(30s));
   std::vector<std::future<int>> local;
   for (int rank = 0; rank < ranks; ++rank)
     local.push_back(std::async(std::launch::async, [&, rank] {
       const std::string& host = hosts[static_cast<std::size_t>(rank)];
       StoreClient store("127.0.0.1", listening.port,
-                        {.rank = rank, .ranks = ranks, .version = "", .job = "", .token = ""}, 30s);
+                        {.rank = rank, .ranks = ranks, .version = "", .job = "", .token = ""},
+                        patient(30s));
       tell_host(store, rank, host);
       CHECK(on_host_of_rank_0(store, host) == (host == "a"));
       const int found = local_rank_among(store, rank, host);

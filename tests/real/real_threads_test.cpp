@@ -1,14 +1,17 @@
 // Several ranks in one process: what one GPU per thread will run through, here over gloo.
 #ifdef DDPSIM_WITH_GLOO
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <future>
 
 #include "fake_world.hpp"
+#include "patience.hpp"
 #include "rank_threads.hpp"
 #include "store.hpp"
 
 using namespace ddpsim;
+using ddpsim::testing::patient;
 using namespace std::chrono_literals;
 
 namespace {
@@ -25,7 +28,7 @@ Sweep small_sweep() {
   sweep.all_reduce_sizes = {Bytes(4096)};
   sweep.all_reduce_repetitions = 3;
   sweep.iterations = 3;
-  sweep.timeout = 20s;
+  sweep.timeout = patient(20s);
   return sweep;
 }
 
@@ -80,7 +83,8 @@ TEST_CASE("real threads: where one rank fails all end, with its reason") {
   std::vector<World> ranks = ranks_of_process(processes(1)[0], 3);
   ranks[1].ranks = 4;
   Sweep sweep = small_sweep();
-  sweep.timeout = 2s;  // a rank that comes when the others have left already looks for them so long
+  sweep.timeout =
+      patient(2s);  // a rank that comes when the others have left already looks for them so long
   try {
     run_threads(sweep, ranks);
     FAIL("should have failed");
@@ -96,7 +100,7 @@ TEST_CASE("real threads: where a rank cannot be ended in time, the failure says 
   const Listening mute = listen_on("127.0.0.1", 0);  // takes a connection and answers nothing
   ranks[2].port = mute.port;
   Sweep sweep = small_sweep();
-  sweep.timeout = 2s;
+  sweep.timeout = patient(2s);
   try {
     run_threads(sweep, ranks, 50ms);
     FAIL("should have failed");
@@ -111,7 +115,10 @@ TEST_CASE("real threads: a rank that never arrives is named within the time-out"
   std::vector<World> ranks = ranks_of_process(processes(1)[0], 3);
   ranks.pop_back();
   Sweep sweep = small_sweep();
-  sweep.timeout = 1s;
-  CHECK_THROWS_WITH(run_threads(sweep, ranks), "after 1 s 2 of 3 ranks were there; missing: 2");
+  const auto timeout = patient(2s);
+  sweep.timeout = timeout;
+  CHECK_THROWS_WITH(
+      run_threads(sweep, ranks),
+      fmt::format("after {} s 2 of 3 ranks were there; missing: 2", timeout.count()).c_str());
 }
 #endif

@@ -15,6 +15,10 @@ import tempfile
 import threading
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+import patience  # noqa: E402
+from held_port import held_port  # noqa: E402
+
 BINARY = os.environ["DDPSIM_REAL_BIN"]
 BACKENDS = os.environ.get("DDPSIM_REAL_BACKENDS", "").split()
 MOST_MIB = 10  # that all attackers together may add to rank 0's largest resident size; two jobs differ by 3 anyway
@@ -53,7 +57,7 @@ class Attackers:
 
     def connect(self):
         self.connections += 1
-        return socket.create_connection(("127.0.0.1", self.port), timeout=20)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=patience.seconds(20))
 
     def each_time(self, act, pause=0.05):
         """Until the job is over; that the store hangs up, or is gone, is what is expected."""
@@ -142,16 +146,14 @@ class StoreAttacks(unittest.TestCase):
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("SLURM_", "OMPI_", "PMI"))}
         environment |= {"RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
                         "DDPSIM_JOB_TOKEN": TOKEN}
-        process = subprocess.Popen([BINARY, "small.json", "--iterations", "6", "--timeout", "30", "--json"],
+        process = subprocess.Popen([BINARY, "small.json", "--iterations", "6", "--timeout", str(patience.seconds(60)), "--json"],
                                    cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(process.kill)
         return process
 
     def run_job(self, attackers=None):
         """Rank 0 alone first, so that strangers meet it while it waits; then both. Its largest resident size, in MiB."""
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+        port = held_port(self.addCleanup)
         zero = self.rank(0, port)
         listens = False
         while not listens and zero.poll() is None:
@@ -170,7 +172,7 @@ class StoreAttacks(unittest.TestCase):
             watching = threading.Thread(target=watch)
             watching.start()
             one = self.rank(1, port)
-            outcomes = [process.communicate(timeout=60) for process in (one, zero)]
+            outcomes = [process.communicate(timeout=patience.seconds(60)) for process in (one, zero)]
             watching.join()
             if crowd:
                 print(f"{crowd.connections} connections of strangers", file=sys.stderr)
@@ -199,7 +201,7 @@ class StoreAttacks(unittest.TestCase):
         answers = []
         for _, port in sockets:
             # One of them is gloo's, which may be gone by now, or say nothing.
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", int(port, 16)), timeout=5) as stranger:
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", int(port, 16)), timeout=patience.seconds(5)) as stranger:
                 stranger.sendall(hello("", rank=1))
                 answers.append(stranger.recv(256))
         self.assertTrue(any(b"rank 0 belongs to another job" in answer for answer in answers), answers)

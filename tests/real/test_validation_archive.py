@@ -11,6 +11,9 @@ import tarfile
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+import patience  # noqa: E402
+
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
 REAL = os.environ.get("DDPSIM_REAL_BIN", "")
 PROGRAM = os.environ.get("DDPSIM_BIN", "")
@@ -40,7 +43,7 @@ class ValidationArchive(unittest.TestCase):
     def run_line(self, line, **variables):
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("NCCL_", "CUDA_", "UCX_", "FI_"))}
         return subprocess.run(line, cwd=self.folder, env={**environment, "USER": USER, "LOGNAME": USER, **variables},
-                              capture_output=True, text=True, check=False, timeout=120)
+                              capture_output=True, text=True, check=False, timeout=patience.seconds(120))
 
     def pack(self, files, *arguments):
         for name, text in files.items():

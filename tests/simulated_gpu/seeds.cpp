@@ -150,12 +150,12 @@ int processes_left() {
 }
 
 void tell(const char* name, const Outcome& outcome, const Fault& fault, bool with_order) {
-  constexpr double kSecond = 1e9;
+  constexpr double kNsPerSecond = 1e9;
   const Machine& m = machine();
   const bool struck = m.fault_time != kNever;
   std::printf("%s fault %s order %d code %d struck %d after %.6f launched %ld left %d\n", name,
               text_of(fault).c_str(), with_order ? 1 : 0, outcome.code, struck ? 1 : 0,
-              struck ? static_cast<double>(m.now - m.fault_time) / kSecond : 0,
+              struck ? static_cast<double>(m.now - m.fault_time) / kNsPerSecond : 0,
               static_cast<long>(struck ? m.launched_at_fault : m.communicators[0].launched[0]),
               processes_left());
   for (std::size_t at = 0; at < outcome.said.size();) {

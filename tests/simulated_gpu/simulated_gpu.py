@@ -9,9 +9,9 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "real"))
-
-from free_port import free_port  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+import patience  # noqa: E402
+from held_port import held_port  # noqa: E402
 
 PROGRAM = os.environ["DDPSIM_REAL_BIN"]
 LIBRARIES = os.environ["SIMULATED_GPU_LIBRARIES"]
@@ -53,7 +53,7 @@ class OnSimulatedGpu(unittest.TestCase):
                  if key not in LAUNCHERS and not key.startswith("SIMULATED_GPU_")}
         return {**clean, "LD_LIBRARY_PATH": LIBRARIES, **{key: str(value) for key, value in variables.items()}}
 
-    def start(self, *arguments, workload="tiny.json", timeout=240, **variables):
+    def start(self, *arguments, workload="tiny.json", timeout=patience.seconds(240), **variables):
         return subprocess.run([PROGRAM, workload, "--backend", "cuda-nccl", *arguments], cwd=self.folder, timeout=timeout,
                               env=self.environment(**variables), capture_output=True, text=True, check=False)
 
@@ -65,7 +65,7 @@ class OnSimulatedGpu(unittest.TestCase):
     def run_threads(self, *arguments, **variables):
         """Both ranks in the process that is started: nothing is forked, so seeds cost least."""
         return self.run_well("--ranks-per-process", "2", *arguments, RANK=0, WORLD_SIZE=1, MASTER_ADDR="127.0.0.1",
-                             MASTER_PORT=free_port(), LD_BIND_NOW=1, **variables)
+                             MASTER_PORT=held_port(self.addCleanup), LD_BIND_NOW=1, **variables)
 
     def started_apart(self, out, *arguments, port, local_ranks=(0, 1), **variables):
         """What each of two ranks said that a launcher would start, and its exit code; `local_ranks` None: it does not number them."""
@@ -78,7 +78,7 @@ class OnSimulatedGpu(unittest.TestCase):
             ranks.append(subprocess.Popen([PROGRAM, "tiny.json", "--backend", "cuda-nccl", *steps, *arguments, "-o", out], cwd=self.folder,
                                           env=self.environment(RANK=rank, **local_rank, **common), stdout=subprocess.DEVNULL,
                                           stderr=subprocess.PIPE, text=True))
-        return [(rank.communicate(timeout=60)[1], rank.returncode) for rank in ranks]
+        return [(rank.communicate(timeout=patience.seconds(60))[1], rank.returncode) for rank in ranks]
 
     def written(self, folder):
         """What a job wrote, byte for byte, but for the folder's name."""

@@ -12,6 +12,7 @@ import unittest
 
 import fsdp_jobs
 from machine_table import ns
+from simulated_gpu import patience
 from thorough import cases
 
 DRIVER = os.environ["FSDP_DRIVER"]
@@ -94,7 +95,7 @@ class Fsdp(unittest.TestCase):
         timeline = json.loads((self.folder / "timeline.json").read_text(encoding="utf-8"))
         return json.loads(run.stdout), timeline["ranks"][0]["spans"]
 
-    def drive(self, lines, *arguments, timeout=120, **variables):
+    def drive(self, lines, *arguments, timeout=patience.seconds(120), **variables):
         self.write("job", lines)
         clean = {key: value for key, value in os.environ.items() if not key.startswith("SIMULATED_GPU_")}
         return subprocess.run([DRIVER, "job", *arguments], cwd=self.folder, timeout=timeout, capture_output=True, text=True, check=False,

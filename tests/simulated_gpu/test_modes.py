@@ -7,7 +7,7 @@ import pathlib
 import subprocess
 import unittest
 
-from simulated_gpu import SHORT, SMALL_CAP, WORKLOAD, OnSimulatedGpu, free_port
+from simulated_gpu import SHORT, SMALL_CAP, WORKLOAD, OnSimulatedGpu, held_port, patience
 
 MODES = {
     "processes": ["--ranks", "2"],
@@ -117,18 +117,18 @@ class Modes(OnSimulatedGpu):
             self.assertIn(f"rank {rank} was ended by signal 9", run.stderr)
 
     def test_ranks_that_a_launcher_started(self):
-        port = free_port()
+        port = held_port(self.addCleanup)
         for out in ("out-a", "out-b"):
             self.assertEqual(self.started_apart(out, port=port, SIMULATED_GPU_SEED=3), [("", 0), ("", 0)])
         self.assertEqual(self.written("out-a"), self.written("out-b"))
 
     def test_each_rank_has_a_gpu_of_its_own_whatever_the_launcher_says(self):
-        self.assertEqual(self.started_apart("unnumbered", port=free_port(), local_ranks=None), [("", 0), ("", 0)])
+        self.assertEqual(self.started_apart("unnumbered", port=held_port(self.addCleanup), local_ranks=None), [("", 0), ("", 0)])
 
     def test_two_ranks_on_one_gpu_are_refused_by_name(self):
         """A launcher that numbers them alike, and one that shows both the same one GPU: NCCL would say so late, or hang."""
         for shown, local_ranks, bus in (({}, (0, 0), "01"), ({"CUDA_VISIBLE_DEVICES": "3"}, (0, 1), "04")):
-            ends = self.started_apart(f"alike-{bus}", "--timeout", "4", port=free_port(), local_ranks=local_ranks, **shown)
+            ends = self.started_apart(f"alike-{bus}", "--timeout", "4", port=held_port(self.addCleanup), local_ranks=local_ranks, **shown)
             self.assertEqual(ends, [(
                 f"ddpsim-real: rank 0: ranks 0 and 1 have the same GPU, 0000:{bus}:00.0 of one host: show each a GPU of its own "
                 "(LOCAL_RANK, CUDA_VISIBLE_DEVICES, srun --gpus-per-task)\n", 1), ("", 1)])
@@ -145,7 +145,7 @@ class Modes(OnSimulatedGpu):
     def test_a_peer_that_dies_is_noticed_in_time_and_by_a_host_in_a_full_queue(self):
         for out, variables in (("short", {"SIMULATED_GPU_DIE": "1:9"}), ("full", {"SIMULATED_GPU_DIE": "1:30", "SIMULATED_GPU_QUEUE": 200})):
             steps = ("--iterations", "60") if out == "full" else ()
-            ends = self.started_apart(out, *steps, "--timeout", "6", port=free_port(), **variables)
+            ends = self.started_apart(out, *steps, "--timeout", "6", port=held_port(self.addCleanup), **variables)
             self.assertEqual(ends, [("ddpsim-real: rank 1 is gone\n", 1), ("", -9)])
 
     def test_the_host_is_a_step_ahead_and_no_more(self):
@@ -159,7 +159,7 @@ class Modes(OnSimulatedGpu):
         run = subprocess.run(
             [str(source / "scripts/validate.sh"), "--ranks", "2", "--workload", "tiny.json", "--cluster", "2xv100-nvlink",
              "--caps", "1,25", "--sizes", "64KiB,256KiB,1MiB,4MiB", "-o", "validation"], cwd=self.folder, capture_output=True,
-            text=True, check=False, timeout=120,
+            text=True, check=False, timeout=patience.seconds(120),
             env=self.environment(PATH=":".join([*programs, os.environ["PATH"]])))
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
         measured = json.loads((self.folder / "validation/measured/measurement.json").read_text(encoding="utf-8"))

@@ -5,7 +5,7 @@ import os
 import subprocess
 import unittest
 
-from simulated_gpu import LIBRARIES, PROGRAM, SHORT, SMALL_CAP, OnSimulatedGpu
+from simulated_gpu import LIBRARIES, PROGRAM, SHORT, SMALL_CAP, OnSimulatedGpu, patience
 from test_faults import MODES as FAULTED, results
 from test_modes import MODES
 
@@ -41,7 +41,7 @@ class Races(OnSimulatedGpu):
     def test_what_lacks_a_wait_or_a_lock_is_reported(self):
         def program(*words, clock="virtual"):
             return subprocess.run([os.environ["SIMULATED_GPU_RACES"], *words], cwd=self.folder, capture_output=True, text=True,
-                                  env=self.environment(SIMULATED_GPU_CLOCK=clock), check=False, timeout=60)
+                                  env=self.environment(SIMULATED_GPU_CLOCK=clock), check=False, timeout=patience.seconds(60))
 
         cases = program().stdout.splitlines()
         self.assertEqual(len(cases), 4)
@@ -67,7 +67,7 @@ class Races(OnSimulatedGpu):
             self.assertNoReport()
 
     def faults(self, name, arguments, seeds, **variables):
-        run = self.start(*arguments, *SHORT, *CAPS, "--timeout", "2", "-o", "out", workload=self.workload(name), timeout=120,
+        run = self.start(*arguments, *SHORT, *CAPS, "--timeout", "2", "-o", "out", workload=self.workload(name), timeout=patience.seconds(120),
                          SIMULATED_GPU_FAULT="drawn", SIMULATED_GPU_SEEDS=seeds, **variables)
         (self.folder / "without").rename(self.folder / f"without, {name}")
         self.assertEqual((run.returncode, run.stderr), (0, ""), run.stdout)

@@ -12,8 +12,13 @@ import sys
 import time
 import unittest
 
-from command import answer
-from torch_python import ENVIRONMENT, under_every_torch
+import lab
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+import patience  # noqa: E402
+from command import answer  # noqa: E402
+from held_port import held_port  # noqa: E402
+from torch_python import ENVIRONMENT, under_every_torch  # noqa: E402
 
 WORKER = pathlib.Path(__file__).with_name("elastic_worker.py")
 LAST_CALL, KEEP_ALIVE, ATTEMPTS = 4, 1, 3  # seconds, seconds, misses
@@ -38,11 +43,10 @@ print(json.dumps({
 class Job:
     """Agents on this machine, and what they and their workers said."""
 
-    def __init__(self, python, folder):
-        self.python, self.folder, self.agents, self.logs = python, folder, {}, {}
+    def __init__(self, python, folder, port):
+        self.python, self.folder, self.port, self.agents, self.logs = python, folder, port, {}, {}
         self.marks = folder / "marks"
         self.marks.write_text("")
-        self.port = str(29700 + os.getpid() % 2000)
 
     def start(self, name, host=False):
         log = self.logs[name] = self.folder / f"agent-{name}"
@@ -52,7 +56,7 @@ class Job:
         environment = {**ENVIRONMENT, "MARKS": str(self.marks), "LOGLEVEL": "INFO", "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
         with open(log, "w") as said:
             self.agents[name] = subprocess.Popen(
-                [self.python, "-m", "torch.distributed.run", "--nnodes", "1:2", "--nproc-per-node", "1", "--max-restarts", "9",
+                [*lab.priority(), self.python, "-m", "torch.distributed.run", "--nnodes", "1:2", "--nproc-per-node", "1", "--max-restarts", "9",
                  "--rdzv-backend", "c10d", "--rdzv-endpoint", f"127.0.0.1:{self.port}", "--rdzv-id", "elastic",
                  "--local-addr", "127.0.0.1", "--rdzv-conf", conf, str(WORKER)],
                 env=environment, stdout=said, stderr=subprocess.STDOUT, start_new_session=True)
@@ -63,11 +67,10 @@ class Job:
 
     def wait(self, steps):
         """Until so many workers in all have made their first step."""
-        until = time.monotonic() + 60
-        while len(self.said("step")) < steps:
-            if time.monotonic() > until:
-                raise AssertionError("\n".join(log.read_text()[-3000:] for log in self.logs.values()))
-            time.sleep(0.02)
+        try:
+            patience.until(lambda: len(self.said("step")) >= steps)
+        except AssertionError as late:
+            raise AssertionError("\n".join(log.read_text()[-3000:] for log in self.logs.values())) from late
 
     def logged(self, text, after, of=None):
         """When agents, or those named, said so last, after a moment."""
@@ -103,15 +106,15 @@ class Job:
             agent.terminate()
         for agent in self.agents.values():
             try:
-                agent.wait(timeout=20)
+                agent.wait(timeout=patience.seconds(20))
             except subprocess.TimeoutExpired:
                 os.killpg(agent.pid, signal.SIGKILL)
                 agent.wait()
 
 
-def measured(python, folder):
+def measured(python, folder, port):
     """Seconds of the first start, and of each restart by phase."""
-    job = Job(python, folder)
+    job = Job(python, folder, port)
     subprocess.run([python, "-W", "ignore", "-c", "import torch.distributed.run"], env=ENVIRONMENT, check=True)  # files are in memory
     try:
         begun = time.time()
@@ -163,7 +166,7 @@ class Restarts(unittest.TestCase):
             self.skipTest("the agents' store is shared with workers, without a way out")
         if not pathlib.Path("/proc/self/task").exists():
             self.skipTest("children are found in /proc")
-        start, found = measured(python, folder)
+        start, found = measured(python, folder, held_port(self.addCleanup))
         elastic = answer("simulate", *JOB, "--backend", "gloo", "--elastic",
                          f"max_restarts=9,last_call_timeout={LAST_CALL}s,keep_alive_interval={KEEP_ALIVE}s,"
                          f"keep_alive_max_attempt={ATTEMPTS},start={start:.3f}s,load=0s,stop=0s")["elastic"]

@@ -1,4 +1,4 @@
-"""DDP over gloo behind a DataLoader whose data set sleeps, for test_loader_trainings.py.
+"""DDP over gloo behind a DataLoader whose data set sleeps, for test_loader_steps.py.
 
     loader_trainings.py FOLDER RANK RANKS STEP_MS STEPS CASE…      a CASE is WORKERS:PREFETCH:BATCH_MS
 
