@@ -40,6 +40,17 @@ SHORT = ("--iterations", "1", "--warmup", "2")
 SMALL_CAP = "0.0001"  # a bucket a parameter
 
 
+FRAMES = 3  # of a place, as in machine.hpp
+
+
+def callers(program, offsets, most=None):
+    """The functions that these return addresses lie in, innermost first; also those that the compiler has inlined."""
+    places = [f"{int(offset, 16) - 1:x}" for offset in offsets if int(offset, 16) > 0]  # a thread may begin two calls above
+    lines = subprocess.run(["addr2line", "-f", "-i", "-C", "-e", program, *places], capture_output=True, text=True,
+                           check=True).stdout.splitlines()[::2]
+    return " < ".join(re.sub(r"\(.*|ddpsim::|fsdp::", "", line.replace("(anonymous namespace)::", "")) for line in lines[:most])
+
+
 class OnSimulatedGpu(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -108,9 +119,3 @@ class OnSimulatedGpu(unittest.TestCase):
                         found.append(f"{name}: bucket {bucket} begins before its launch")
         return found
 
-    def callers(self, offsets):
-        """The functions that these return addresses lie in, innermost first; also those that the compiler has inlined."""
-        places = [f"{int(offset, 16) - 1:x}" for offset in offsets]
-        lines = subprocess.run(["addr2line", "-f", "-i", "-C", "-e", PROGRAM, *places], capture_output=True, text=True,
-                               check=True).stdout.splitlines()[::2]
-        return " < ".join(re.sub(r"\(.*|ddpsim::", "", line.replace("(anonymous namespace)::", "")) for line in lines)

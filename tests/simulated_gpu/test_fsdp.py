@@ -12,7 +12,7 @@ import unittest
 
 import fsdp_jobs
 from machine_table import ns
-from simulated_gpu import patience
+from simulated_gpu import FRAMES, callers, patience
 from thorough import cases
 
 DRIVER = os.environ["FSDP_DRIVER"]
@@ -319,20 +319,14 @@ class MissingWaits(Fsdp):
     """Each wait and each event of the driver, left out, makes a wrong number for some seed, in some job; so it is needed, and
     PyTorch's."""
 
-    def name(self, offsets):
-        places = [f"{int(offset, 16) - 1:x}" for offset in offsets]
-        lines = subprocess.run(["addr2line", "-f", "-C", "-e", DRIVER, *places], capture_output=True, text=True, check=True).stdout
-        return " < ".join(re.sub(r"\(.*|fsdp::|\(anonymous namespace\)::", "", line.replace("(anonymous namespace)::", ""))
-                          for line in lines.splitlines()[::2])
-
     def test_each_is_missed(self):
         sites = {}
         for scheme, options in OPTIONS:
             run = self.drive(layers(scheme, units=3, **{**options, "steps": 3}), SIMULATED_GPU_SEEDS=f"1:{SKIP_SEEDS}", SIMULATED_GPU_SKIP="each")
             self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
             for line in run.stdout.splitlines():
-                _, call, first, second, found = line.split(" ", 4)
-                name = f"{call} {self.name((first, second))}"
+                _, call, *frames, found = line.split(" ", 2 + FRAMES)
+                name = f"{call} {callers(DRIVER, frames, most=2)}"
                 sites.setdefault(name, []).append(not found.startswith("none"))
         for name, found in sorted(sites.items()):
             print(f"{name}: {sum(found)} of {len(found)}")
