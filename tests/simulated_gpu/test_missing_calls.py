@@ -30,7 +30,7 @@ NOT_MISSED = {
         "behind them all synchronise() waits, which is missed",
 }
 # What must be among the places, or a mode has ended early.
-REACHED = ("Reducer::gradient_ready", "Reducer::all_reduce", "Reducer::finalize", "Reducer::copy_out", "Reducer::broadcast_buffers",
+REACHED = ("Reducer::note_ready", "Reducer::all_reduce", "Reducer::finalize", "Reducer::copy_out", "Reducer::broadcast_buffers",
            "LocalUsedMap::used_anywhere", "ReplayRunner::step", "ReplayRunner::records", "ReplayBackend::all_reduce")
 
 
