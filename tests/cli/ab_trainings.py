@@ -1,7 +1,7 @@
 """Exported plans imported, wrapped and measured, for test_export.py; one of RANKS ranks.
 
-    ab_trainings.py FOLDER RANK RANKS plans FILE…      wraps by each module, trains, prints what DDP was given
-    ab_trainings.py FOLDER RANK RANKS compare FILE     today and the proposal with an artificial difference, and without
+    main(FOLDER, RANK, RANKS, "plans", FILE…)      wraps by each module, trains, prints what DDP was given
+    main(FOLDER, RANK, RANKS, "compare", FILE)     today and the proposal with an artificial difference, and without
 
 Prints lines of JSON on rank 0."""
 
@@ -150,8 +150,7 @@ def tell(document):
         print(json.dumps(document), flush=True)
 
 
-def main():
-    folder, rank, ranks, what, *files = sys.argv[1:]
+def main(folder, rank, ranks, what, *files):
     files = [pathlib.Path(folder, file) for file in files]
     torch.set_num_threads(1)
     if what == "environment":
@@ -161,7 +160,3 @@ def main():
     dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=int(rank), world_size=int(ranks))
     plans(files) if what == "plans" else compare(files[0])
     dist.barrier()
-
-
-if __name__ == "__main__":
-    main()

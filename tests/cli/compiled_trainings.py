@@ -1,16 +1,15 @@
 """Where torch.compile cuts a model wrapped in DDP (DDPOptimizer), and when the all-reduces of its buckets then start; kept in
 tests/fixtures/schemes by test_scheme_trainings.py.
 
-    compiled_trainings.py FOLDER RANK
+    main(FOLDER, RANK, EVERY)
 
 one of two ranks, in a Python that has torch; no C++ compiler is needed: every backend is cut alike. Prints one line of
 JSON per training on rank 0: model, caps in bytes, parameters of each piece as DDPOptimizer counted them (from the model's end, which
 is the order of backward; one used twice is counted twice), the order in which DDP saw gradients (within a piece an accident of
 autograd's heap), and in a settled step the buckets' all-reduces among the pieces' backward."""
 
+import itertools
 import json
-import pathlib
-import sys
 
 import torch
 import torch.distributed as dist
@@ -87,16 +86,11 @@ def train(name, first, cap, optimize):
             "backward": list(lines)}
 
 
-def main():
-    folder, rank = pathlib.Path(sys.argv[1]), int(sys.argv[2])
+def main(folder, rank, every):
+    rank = int(rank)
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=2)
-    for name in COMPILED:
-        for first, cap in CAPS:
-            for optimize in (True, False):
-                told = train(name, first, cap, optimize)
-                if rank == 0:
-                    print(json.dumps(told), flush=True)
-
-
-main()
+    for name, (first, cap), optimize in itertools.islice(itertools.product(COMPILED, CAPS, (True, False)), None, None, int(every)):
+        told = train(name, first, cap, optimize)
+        if rank == 0:
+            print(json.dumps(told), flush=True)

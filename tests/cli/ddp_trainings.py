@@ -1,8 +1,8 @@
 """Small trainings under every combination of DDP's options, for test_real_ddp.py; one of two ranks, in a Python that has torch.
 
-    ddp_trainings.py FOLDER RANK
+    main(FOLDER, RANK, EVERY)
 
-prints one line of JSON per case on rank 0: what DDP logged of its buckets, what torch.profiler saw of the same steps, and
+prints one line of JSON per EVERY-th case on rank 0: what DDP logged of its buckets, what torch.profiler saw of the same steps, and
 which file the recorder wrote of the last of them; FOLDER/ddp-log.json is all that DDP logged of a ResNet-18."""
 
 import contextlib
@@ -95,17 +95,25 @@ def integers(text):
     return [int(word) for word in text.replace(",", " ").split()]
 
 
-def seen_by_profiler(events):
+def span(event):
+    """When it began and ended, in the profiler's own unit: 1.13 knows whole microseconds."""
+    if hasattr(event, "start_ns"):
+        return event.start_ns(), event.start_ns() + event.duration_ns()
+    return event.start_us(), event.start_us() + event.duration_us()
+
+
+def seen_by_profiler(profiler):
     """Per iteration: shapes in the order of AccumulateGrad, elements of each all-reduce, shapes copied out, by bucket."""
-    steps = [event.time_range for event in events if event.name == "an iteration"]
+    events = profiler.profiler.kineto_results.events()  # profiler.events() makes a tree of them, which takes longer than the training
+    steps = [span(event) for event in events if event.name() == "an iteration"]
     wanted = {"torch::autograd::AccumulateGrad": "gradients", "gloo:all_reduce": "reduced",
               "torch.distributed.ddp.reducer::copy_bucket_to_grad": "copied"}
     seen = [{name: [] for name in wanted.values()} for _ in steps]
-    # 1.13 knows whole microseconds, in which several copies begin: their ids count up.
-    for event in sorted(events, key=lambda event: (event.time_range.start, event.id)):
-        for step, span in zip(seen, steps):
-            if event.name in wanted and span.start <= event.time_range.start <= span.end:
-                step[wanted[event.name]].append(event.input_shapes[0][0])
+    # Several copies begin in one microsecond: their ids count up.
+    for event in sorted((event for event in events if event.name() in wanted), key=lambda event: (span(event)[0], event.correlation_id())):
+        for step, (begin, end) in zip(seen, steps):
+            if begin <= span(event)[0] <= end:
+                step[wanted[event.name()]].append(event.shapes()[0][0])
     return seen
 
 
@@ -135,7 +143,7 @@ def train(path, elements, dtypes, unused, parts, first, options):
             "said": said.getvalue(), "problem": recorder.problem, "parameters": len(elements),
             "built": built, "rebuilt": integers(log.get("rebuilt_bucket_sizes", "")),
             "order": integers(log.get("prev_iteration_grad_ready_order_indices", "")),
-            "iterations": seen_by_profiler(profiler.events()) if profiler else None}
+            "iterations": seen_by_profiler(profiler) if profiler else None}
 
 
 def log_of_resnet18():
@@ -146,19 +154,15 @@ def log_of_resnet18():
     return model._get_ddp_logging_data()
 
 
-def main(folder, rank):
+def main(folder, rank, every):
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=2)
-    for number, case in enumerate(cases()):
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=int(rank), world_size=2)
+    for number, case in itertools.islice(enumerate(cases()), None, None, int(every)):
         facts = train(f"{folder}/{number}.json", *case)
-        if rank == 0:
+        if dist.get_rank() == 0:
             print(json.dumps({"file": f"{number}-rank0.json", **facts}), flush=True)
     log = log_of_resnet18()
-    if rank == 0:
+    if dist.get_rank() == 0:
         pathlib.Path(folder, "ddp-log.json").write_text(json.dumps(log))
     dist.barrier()
     dist.destroy_process_group()
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))

@@ -1,22 +1,17 @@
 """What DeepSpeed's ZeRO asks of a process group in small trainings, for test_scheme_collectives.py.
 
-    deepspeed_trainings.py FOLDER RANK RANKS [WORDS]
+    main(FOLDER, RANK, RANKS, EVERY)
 
 one of RANKS ranks, in a Python that has torch and deepspeed, on its CPU accelerator; otherwise as scheme_trainings.py. The log is
 of a step in which ZeRO-3 knows its trace; the first one's, which is long, for the defaults alone."""
 
+import itertools
 import json
 import os
-import pathlib
-import sys
 
 import torch
 
-FOLDER, RANK, RANKS = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-os.environ.update(RANK=str(RANK), LOCAL_RANK=str(RANK), WORLD_SIZE=str(RANKS), DS_ACCELERATOR="cpu")
-
-ANSWERS = os.fdopen(os.dup(1), "w")
-os.dup2(2, 1)  # where DeepSpeed writes as well
+os.environ["DS_ACCELERATOR"] = "cpu"
 
 import deepspeed  # noqa: E402
 
@@ -52,11 +47,11 @@ def train(name, stage, options):
                 engine.step()
         steps.append(log.taken())
     assert steps[-1] == steps[-2], "no steady step"
-    told = {"scheme": f"zero{stage}", "model": name, "ranks": RANKS, "options": options, "log": steps[-1]}
+    told = {"scheme": f"zero{stage}", "model": name, "ranks": torch.distributed.get_world_size(), "options": options, "log": steps[-1]}
     return told if options or steps[0] == steps[-1] else {**told, "first": steps[0]}
 
 
-def cases():
+def cases(_):
     """Stage 3 last: DeepSpeed then puts a function of its own into torch.nn.functional.linear, which finishes weights before
     biases, for all models to come."""
     for stage in (1, 2, 3):
@@ -85,17 +80,19 @@ def cases():
     yield "nested", 3, {**let_go, "stage3_prefetch_bucket_size": 0}
 
 
-def main(cases):
+def train_all(cases, folder, rank, ranks, every):
+    os.environ.update(RANK=rank, LOCAL_RANK=rank, WORLD_SIZE=ranks)
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # where DeepSpeed writes as well
     torch.set_num_threads(1)
-    torch.distributed.init_process_group("gloo", init_method=f"file://{FOLDER}/store", rank=RANK, world_size=RANKS)
+    torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/store", rank=int(rank),
+                                         world_size=int(ranks))
     deepspeed.init_distributed("gloo")
-    words = sys.argv[4] if len(sys.argv) > 4 else ""
-    for name, stage, options in cases():
-        if words in f"zero{stage} {name} {json.dumps(options)}":
-            told = train(name, stage, options)
-            if RANK == 0:
-                print(json.dumps(told), file=ANSWERS, flush=True)
+    for name, stage, options in itertools.islice(cases(int(ranks)), None, None, int(every)):
+        told = train(name, stage, options)
+        if rank == "0":
+            print(json.dumps(told), file=answers, flush=True)
 
 
-if __name__ == "__main__":
-    main(cases)
+def main(*arguments):
+    train_all(cases, *arguments)

@@ -1,16 +1,16 @@
 """Trainings of models with frozen parameters under DeepSpeed's ZeRO, as deepspeed_trainings.py makes them of others.
 
-    frozen_deepspeed.py FOLDER RANK RANKS [WORDS]
+    main(FOLDER, RANK, RANKS, EVERY)
 """
 
-from deepspeed_trainings import RANKS, main
+from deepspeed_trainings import train_all
 
 BACKBONE = "embedding+layers.0+layers.1"  # nothing in front of it trains: backward does not come to it
 WITHIN = "layers.1+layers.2"              # backward passes it
 INSIDE = "layers.0.up+layers.1.up+layers.2.up+layers.3.up"
 
 
-def cases():
+def cases(ranks):
     for stage in (1, 2):
         for frozen in (BACKBONE, INSIDE):
             yield "numbered", stage, {"reduce_bucket_size": 1000, "frozen": frozen}
@@ -22,9 +22,9 @@ def cases():
         yield "numbered", 3, {**kept, "frozen": frozen}
         yield "numbered", 3, {**let_go, "stage3_prefetch_bucket_size": 0, "frozen": frozen}
         yield "numbered", 3, {**let_go, "stage3_param_persistence_threshold": 100, "frozen": frozen}
-        if RANKS == 2:
+        if ranks == 2:
             yield "numbered", 3, {**let_go, "stage3_prefetch_bucket_size": 300, "frozen": frozen}
 
 
-if __name__ == "__main__":
-    main(cases)
+def main(*arguments):
+    train_all(cases, *arguments)

@@ -1,9 +1,9 @@
 """Trainings of models with frozen parameters (requires_grad=False), as scheme_trainings.py makes them of others.
 
-    frozen_trainings.py FOLDER RANK RANKS [WORDS]
+    main(FOLDER, RANK, RANKS, EVERY)
 """
 
-from scheme_trainings import AT_LAST, MIXED, main
+from scheme_trainings import AT_LAST, MIXED, train_all
 
 BACKBONE = "embedding+layers.0+layers.1"  # nothing in front of it trains: backward does not come to it
 WITHIN = "layers.1+layers.2"              # backward passes it
@@ -41,5 +41,5 @@ def cases_of_fsdp2(ranks):
         yield "nested", {"frozen": "stem+stages.0+stages.2"}
 
 
-if __name__ == "__main__":
-    main({"fsdp1": cases_of_fsdp1, "fsdp2": cases_of_fsdp2})
+def main(*arguments):
+    train_all({"fsdp1": cases_of_fsdp1, "fsdp2": cases_of_fsdp2}, *arguments)

@@ -1,6 +1,6 @@
 """What a rank asks of its process group under Join, for test_data_loading.py.
 
-    join_trainings.py FOLDER RANK RANKS
+    main(FOLDER, RANK, RANKS)
 
 one of RANKS ranks, in a Python that has torch. Prints one line of JSON per training on rank 0: the model (parameters, buffers, the
 order of gradients), DDP's and Join's options, the inputs of each rank, and the collectives of rank 0 in the order of issue: of each
@@ -8,8 +8,6 @@ of its iterations from the third on (buckets are rebuilt in the second), and of 
 end; whether it raised."""
 
 import json
-import pathlib
-import sys
 
 import torch
 import torch.distributed as dist
@@ -78,8 +76,8 @@ def cases(ranks):
     yield Normed, least_first, {"broadcast_buffers": False}, {}
 
 
-def main():
-    folder, rank, ranks = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+def main(folder, rank, ranks):
+    rank, ranks = int(rank), int(ranks)
     torch.set_num_threads(1)
     dist._DEFAULT_FIRST_BUCKET_BYTES = KIB
     dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=ranks)
@@ -88,6 +86,3 @@ def main():
         dist.barrier()
         if rank == 0:
             print(json.dumps(told), flush=True)
-
-
-main()

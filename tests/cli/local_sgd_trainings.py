@@ -1,6 +1,6 @@
 """Local SGD in small trainings, for test_local_sgd.py; one of four ranks, two to a node.
 
-    local_sgd_trainings.py FOLDER RANK
+    main(FOLDER, RANK)
 
 prints one line of JSON per training on rank 0: parameters, the order of their gradients, options, every all-reduce of each step
 of the last two periods as [elements, ranks], and what the profiler saw allocated at most in the last step that averaged."""
@@ -9,7 +9,6 @@ import contextlib
 import gc
 import json
 import pathlib
-import sys
 import time
 
 import torch
@@ -103,17 +102,14 @@ def train(folder, node, name, period, gradients, view, cap):
             "allocated": allocated(folder / "trace.json", f"step {last}") if MEMORY else None}
 
 
-def main():
-    folder, rank = pathlib.Path(sys.argv[1]), int(sys.argv[2])
+def main(folder, rank):
+    rank = int(rank)
     dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=4)
     node = [dist.new_group([first, first + 1]) for first in (0, 2)][rank // 2]  # new_subgroups() of 1.13 takes a GPU
-    own = folder / str(rank)
+    own = pathlib.Path(folder, str(rank))
     own.mkdir()
     for case in CASES:
         told = train(own, node, *case)
         if rank == 0:
             print(json.dumps(told), flush=True)
     dist.barrier()
-
-
-main()

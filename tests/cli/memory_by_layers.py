@@ -1,6 +1,6 @@
 """What backward holds of models of the catalogue, as the recorder sees it, for test_memory.py.
 
-    memory_by_layers.py NAME:BATCH[:TOKENS]…
+    main(NAME:BATCH[:TOKENS]…)
 
 prints a line of JSON per model: its activations, and the most of them, of gradients on their way, and of written gradients."""
 
@@ -48,10 +48,10 @@ def holds(name, batch, tokens=128):
     return {"activations": kept, "most": max(map(sum, zip(most, written)))}
 
 
-if __name__ == "__main__":
+def main(*models):
     torch.set_num_threads(1)
     torch_models.leave_weights_as_they_are()
     torch_models.DROPOUT = 0.1
-    for text in sys.argv[1:]:
+    for text in models:
         model_name, *sizes = text.split(":")
         print(json.dumps({"model": text, **holds(model_name, *map(int, sizes))}), flush=True)

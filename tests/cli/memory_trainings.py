@@ -1,7 +1,7 @@
 """Small trainings under DDP on a CPU whose every allocation the profiler sees, for test_memory.py. One rank: its buckets are
 those of many, and what others do takes none of its memory.
 
-    memory_trainings.py FOLDER
+    main(FOLDER)
 
 prints one line of JSON per training: the file the recorder wrote of it, its options, what DDP logged of its buckets,
 and how many bytes were allocated at most in a step after the recorded ones."""
@@ -44,7 +44,7 @@ def tokens(batch, length):
 MODELS = {
     "resnet18": (lambda: resnet(18), images(16, 96)),
     "resnet50": (lambda: resnet(50), images(4, 112)),
-    "resnet50, large batch": (lambda: resnet(50), images(16, 96)),
+    "resnet50, large batch": (lambda: resnet(50), images(16, 64)),
     "layers, no activations": (lambda: layers(1000, 8), lambda: torch.rand(4, 1000)),
     "layers, all activations": (lambda: layers(256, 8), lambda: torch.rand(4096, 256)),
     "bert": (lambda: Bert(3, 128, 2), tokens(16, 64)),
@@ -98,7 +98,3 @@ def main(folder):
     for number, case in enumerate(cases()):
         print(json.dumps({"file": f"{number}.json", **train(folder, number, *case)}), flush=True)
     dist.destroy_process_group()
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])

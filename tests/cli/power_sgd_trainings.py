@@ -1,6 +1,6 @@
 """powerSGD_hook's all-reduces in small trainings, for test_power_sgd.py; one of two ranks.
 
-    power_sgd_trainings.py FOLDER RANK
+    main(FOLDER, RANK)
 
 prints one line of JSON per training on rank 0: parameters, the order of their gradients, options, elements of every all-reduce
 of a bucket in each of the last steps, and what the profiler saw allocated at most in one.
@@ -15,7 +15,6 @@ import contextlib
 import gc
 import json
 import pathlib
-import sys
 import types
 
 import torch
@@ -121,15 +120,12 @@ def train(folder, name, rank, rate, cap, dtype):
             "allocated": allocated(folder / "trace.json", f"step {START + COMPRESSED - 1}") if MEMORY else None}
 
 
-def main():
-    folder, rank = pathlib.Path(sys.argv[1]), int(sys.argv[2])
+def main(folder, rank):
+    rank = int(rank)
     dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=2)
-    own = folder / str(rank)
+    own = pathlib.Path(folder, str(rank))
     own.mkdir()
     for name, setting in cases():
         told = train(own, name, *setting)
         if rank == 0:
             print(json.dumps(told), flush=True)
-
-
-main()

@@ -1,13 +1,12 @@
 """Small real trainings under the recorder, for test_recorder.py; runs in a Python that has torch.
 
-    recorder_trainings.py FOLDER CASE...
+    main(FOLDER, RANK, RANKS, CASE…)
 
 writes FOLDER/CASE.json through the recorder and prints one line of JSON per case with what torch itself says."""
 
 import contextlib
 import copy
 import json
-import os
 import pathlib
 import sys
 import time
@@ -344,14 +343,11 @@ CASES = {
 }
 
 
-def main(folder, cases, rank=0, world=1):
+def main(folder, rank, world, *cases):
+    rank, world = int(rank), int(world)
     torch.set_num_threads(1)
     torch.manual_seed(rank)
     torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=world)
     for case in cases:
         print(json.dumps(CASES[case](pathlib.Path(folder), case)), flush=True)
     torch.distributed.destroy_process_group()
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2:], int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1)))

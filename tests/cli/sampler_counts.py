@@ -14,6 +14,7 @@ def counted(size, ranks, batch, drop):
     return {"size": size, "batch": batch, "drop": drop, "samples": len(list(sampled[0])), "batches": batches[0]}
 
 
-print(json.dumps({ranks: [counted(size, ranks, batch, drop)
-                          for size in (1, 2, 3, 7, 8, 16, 17, 23, 64, 101) for batch in (1, 4) for drop in ("none", "sampler", "loader", "both")]
-                  for ranks in (1, 2, 3, 4, 7)}))
+def main():
+    print(json.dumps({ranks: [counted(size, ranks, batch, drop)
+                              for size in (1, 2, 3, 7, 8, 16, 17, 23, 64, 101) for batch in (1, 4) for drop in ("none", "sampler", "loader", "both")]
+                      for ranks in (1, 2, 3, 4, 7)}))

@@ -1,6 +1,6 @@
 """Small models for trainings under other schemes, of odd sizes, so that padding shows.
 
-    scheme_models.py
+    main()
 
 prints what a workload says of each, as one line of JSON: parameters and shapes in the order of definition, and in which order a
 plain backward finishes their gradients (a parameter used twice once, when its gradient is whole)."""
@@ -176,6 +176,6 @@ def described(make, data):
     return {"parameters": {path: list(parameter.shape) for path, parameter in model.named_parameters()}, "ready": ready}
 
 
-if __name__ == "__main__":
+def main():
     print(json.dumps({**{name: described(lambda make=make: make(CollectiveLog()), data) for name, (make, data) in MODELS.items()},
                       **{name: described(make, data) for name, (make, data) in COMPILED.items()}}))

@@ -1,16 +1,15 @@
 """What FSDP1, FSDP2 and ZeroRedundancyOptimizer ask of a process group in small trainings, for test_scheme_collectives.py.
 
-    scheme_trainings.py FOLDER RANK RANKS [WORDS]
+    main(FOLDER, RANK, RANKS, EVERY)
 
-one of RANKS ranks, in a Python that has torch; those trainings alone whose description has WORDS. Prints one line of JSON per
+one of RANKS ranks, in a Python that has torch; of each scheme every EVERY-th training. Prints one line of JSON per
 training on rank 0: scheme, options as --scheme spells them, and what collective_log.py saw in a step in which all is settled, and
 in the first, where that differs."""
 
 import contextlib
 import functools
+import itertools
 import json
-import pathlib
-import sys
 import types
 
 import torch
@@ -232,18 +231,16 @@ def cases_of_zero_redundancy(ranks):
 CASES = {"fsdp1": cases_of_fsdp1, "fsdp2": cases_of_fsdp2, "zero_redundancy": cases_of_zero_redundancy}
 
 
-def main(cases_by_scheme):
-    folder, rank, ranks = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-    words = sys.argv[4] if len(sys.argv) > 4 else ""
+def train_all(cases_by_scheme, folder, rank, ranks, every):
+    rank, ranks = int(rank), int(ranks)
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=ranks)
     for scheme, cases in cases_by_scheme.items():
-        for model, options in cases(ranks):
-            if words in f"{scheme} {model} {json.dumps(options)}":
-                told = train(scheme, model, options, ranks)
-                if rank == 0:
-                    print(json.dumps(told), flush=True)
+        for model, options in itertools.islice(cases(ranks), None, None, int(every)):
+            told = train(scheme, model, options, ranks)
+            if rank == 0:
+                print(json.dumps(told), flush=True)
 
 
-if __name__ == "__main__":
-    main(CASES)
+def main(*arguments):
+    train_all(CASES, *arguments)

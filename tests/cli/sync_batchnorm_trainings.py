@@ -1,14 +1,12 @@
 """What SyncBatchNorm's layers ask of a process group beside DDP's buckets, for test_loader_trainings.py.
 
-    sync_batchnorm_trainings.py FOLDER RANK RANKS
+    main(FOLDER, RANK, RANKS)
 
 one of RANKS ranks, in a Python that has torch. The module refuses a CPU's tensors, its autograd function does not: that is PyTorch's
 own here (torch.nn.modules._functions.SyncBatchNorm), under which the four kernels that a CPU lacks are written out. Prints a line of
 JSON on rank 0: parameters, the order of gradients, collectives of a settled step in forward and in backward."""
 
 import json
-import pathlib
-import sys
 
 import torch
 import torch.distributed as dist
@@ -55,10 +53,6 @@ def gradient_of(gradient, x, mean, deviation, weight, sums, centred, counts):
         spread(deviation * weight, x)
 
 
-torch.batch_norm_stats, torch.batch_norm_gather_stats_with_counts, torch.batch_norm_elemt = stats, gather, normalised
-torch.batch_norm_backward_reduce, torch.batch_norm_backward_elemt = reduced, gradient_of
-
-
 class Synced(nn.Module):
     def __init__(self, channels):
         super().__init__()
@@ -68,8 +62,10 @@ class Synced(nn.Module):
         return SyncBatchNorm.apply(x, self.weight, self.bias, None, None, 1e-5, 0.1, dist.group.WORLD, dist.get_world_size())
 
 
-def main():
-    folder, rank, ranks = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+def main(folder, rank, ranks):
+    torch.batch_norm_stats, torch.batch_norm_gather_stats_with_counts, torch.batch_norm_elemt = stats, gather, normalised
+    torch.batch_norm_backward_reduce, torch.batch_norm_backward_elemt = reduced, gradient_of
+    rank, ranks = int(rank), int(ranks)
     torch.set_num_threads(1)
     dist._DEFAULT_FIRST_BUCKET_BYTES = KIB
     dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=ranks)
@@ -89,7 +85,3 @@ def main():
         print(json.dumps({"ranks": ranks, "parameters": [[name, list(tensor.shape)] for name, tensor in model.named_parameters()],
                           "normed": [name for name, _ in model.named_parameters() if name in ("1.weight", "4.weight")],
                           "order": [int(index) for index in order.replace(",", " ").split()], "log": taken}), flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,6 @@
 """Inputs that somebody else made take no more memory than docs/formats.md says: hostile ones are refused before they fill
 it, large ones are read within a multiple of their size."""
 
-import gzip
 import io
 import json
 import pathlib

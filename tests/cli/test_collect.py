@@ -17,7 +17,7 @@ import unittest
 import patience
 from command import ROOT, SHARED, answer, ddpsim
 from held_port import held_port
-from torch_python import ENVIRONMENT, python_with_torch, under_every_torch
+from torch_python import ENVIRONMENT, python_with_torch, under_newest_torch
 
 COLLECT = ROOT / "scripts" / "collect.sh"
 INPUTS = ROOT / "tests" / "golden" / "inputs"
@@ -668,7 +668,7 @@ class Collects(unittest.TestCase):
                 self.assertEqual(node_of[path], rank)
             self.assertIn(f"mtu: 900{1 - rank}\n", files[f"hardware/node{rank}-devices.txt"])
 
-    @under_every_torch
+    @under_newest_torch
     def test_a_training_is_recorded(self, version, python, folder):
         script = folder / "train.py"
         script.write_text(TRAINING)

@@ -12,7 +12,7 @@ import tempfile
 import unittest
 
 from command import ROOT, answer, ddpsim
-from torch_python import python_with_torch, pythons_with_torch, run_ranks, under_every_torch
+from torch_python import python_with_torch, pythons_with_torch, run_ranks, under_every_torch, under_newest_torch
 
 sys.path.insert(0, str(ROOT / "scripts"))
 
@@ -130,7 +130,7 @@ class Names(unittest.TestCase):
 
 
 class SideBySide(unittest.TestCase):
-    @under_every_torch
+    @under_newest_torch
     def test_two_ranks(self, version, python, folder):
         file = exported(folder, "plan", "--torch", version)
         told = run(python, folder, "compare", file.name, ranks=2)

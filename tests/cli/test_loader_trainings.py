@@ -4,12 +4,11 @@ DDPSIM_UPDATE_GOLDEN=1 keeps what PyTorch 2.13 gives."""
 import json
 import os
 import pathlib
-import subprocess
 import tempfile
 import unittest
 
 from test_data_loading import FIXTURES, check_join, check_sync_batchnorm
-from torch_python import ENVIRONMENT, pythons_with_torch, trained_together
+from torch_python import pythons_with_torch, told_by, trained_together
 
 FOLDER = pathlib.Path(__file__).parent
 RENEW = os.environ.get("DDPSIM_UPDATE_GOLDEN") == "1"
@@ -47,11 +46,10 @@ class LoaderTrainings(unittest.TestCase):
             keep("sync_batchnorm.json", trainings)
 
     def test_sampler(self):
-        told = subprocess.run([self.python, "-W", "ignore", FOLDER / "sampler_counts.py"], env=ENVIRONMENT, capture_output=True,
-                              text=True, check=True).stdout
+        [counts] = told_by(self.python, FOLDER / "sampler_counts.py")
         if RENEW:
-            (FIXTURES / "sampler.json").write_text(told)
-        self.assertEqual(json.loads(told), json.loads((FIXTURES / "sampler.json").read_text()))
+            (FIXTURES / "sampler.json").write_text(json.dumps(counts) + "\n")
+        self.assertEqual(counts, json.loads((FIXTURES / "sampler.json").read_text()))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,11 @@
-"""Local SGD's all-reduces, to the element and by whom, and its memory against `simulate`: the cases of local_sgd_trainings.py,
-under every PyTorch found here."""
+"""Local SGD's all-reduces, to the element and by whom, and its memory against `simulate`: the cases of local_sgd_trainings.py."""
 
 import pathlib
 import statistics
 import unittest
 
 from command import TORCH_SIZES, answer, ddpsim, workload, write_json
-from torch_python import trained_together, under_every_torch
+from torch_python import trained_together, under_newest_torch
 
 TRAININGS = pathlib.Path(__file__).with_name("local_sgd_trainings.py")
 CLUSTER = "node:2 gpu:2xV100 pcie:12GBps nic:1x10Gbps:tcp"
@@ -26,7 +25,7 @@ def simulated(folder, case, version):
 
 
 class LocalSgd(unittest.TestCase):
-    @under_every_torch
+    @under_newest_torch
     def test_trainings(self, version, python, folder):
         cases = trained_together(python, TRAININGS, folder, 4)
         self.assertEqual(len(cases), 6 if int(version.split(".")[0]) >= 2 else 5)

@@ -3,17 +3,14 @@ memory_trainings.py, under each PyTorch whose profiler tells of memory (2.0 and 
 layers alone, against what the recorder sees in models of memory_by_layers.py. Sizes alone: no time enters."""
 
 import itertools
-import json
 import math
 import pathlib
 import statistics
-import subprocess
 import tempfile
 import unittest
 
-import patience
 from command import answer, ddpsim
-from torch_python import ENVIRONMENT, pythons_with_torch
+from torch_python import newest_torch, pythons_with_torch, told_by
 
 TRAININGS = pathlib.Path(__file__).with_name("memory_trainings.py")
 BY_LAYERS = TRAININGS.with_name("memory_by_layers.py")
@@ -29,13 +26,6 @@ def simulated(folder, case):
     if case["parts"] > 1:
         options += ["--accumulate", str(case["parts"])]
     return answer("simulate", folder / case["file"], CLUSTER, *options)
-
-
-def said_by(python, script, *arguments):
-    outcome = subprocess.run([python, "-W", "ignore", str(script), *arguments], env=ENVIRONMENT, capture_output=True,
-                             text=True, timeout=patience.seconds(900))
-    assert outcome.returncode == 0, outcome.stderr[-2000:]
-    return outcome.stdout
 
 
 def estimate(model):
@@ -75,10 +65,8 @@ class Memory(unittest.TestCase):
                 self.compare(pathlib.Path(scratch), python)
 
     def compare(self, folder, python):
-        told = said_by(python, TRAININGS, str(folder))
-        lines = [line for line in told.splitlines() if line.startswith("{")]
         errors, trivial = {}, []
-        for case in map(json.loads, lines):
+        for case in told_by(python, TRAININGS, folder):
             self.assertIsNone(case["problem"])
             result = simulated(folder, case)
             memory = result["memory"]
@@ -103,9 +91,9 @@ class Memory(unittest.TestCase):
             self.skipTest("no python3 here has PyTorch")
         for version, python in pythons.items():
             with self.subTest(version):
-                vision = subprocess.run([python, "-c", "import torchvision"], capture_output=True).returncode == 0
+                models = [*(IMAGES if version in pythons_with_torch("torchvision") else []), *(TEXT if version in newest_torch() else [])]
                 errors, shares = {}, []
-                for case in map(json.loads, said_by(python, BY_LAYERS, *(IMAGES if vision else []), *TEXT).splitlines()):
+                for case in told_by(python, BY_LAYERS, *models):
                     outcome = ddpsim("import", estimate(case["model"]))
                     self.assertEqual(outcome.code, 0, outcome.err)
                     most, in_shares = most_in_backward(outcome.json())

@@ -1,11 +1,11 @@
 """powerSGD_hook's all-reduces, to the element, against `simulate`: models, ranks, rates, caps and types of
-power_sgd_trainings.py, under every PyTorch found here."""
+power_sgd_trainings.py."""
 
 import pathlib
 import unittest
 
 from command import TORCH_SIZES, answer, workload, write_json
-from torch_python import trained_together, under_every_torch
+from torch_python import trained_together, under_newest_torch
 
 TRAININGS = pathlib.Path(__file__).with_name("power_sgd_trainings.py")
 CLUSTER = "node:1 gpu:2xV100 pcie:12GBps"
@@ -22,7 +22,7 @@ def simulated(folder, case, version):
 
 
 class PowerSgd(unittest.TestCase):
-    @under_every_torch
+    @under_newest_torch
     def test_trainings(self, version, python, folder):
         cases = trained_together(python, TRAININGS, folder, 2)
         self.assertEqual(len(cases), 12)

@@ -1,15 +1,14 @@
 """DDP's own log, torch.profiler and the recorder on the same small trainings, against `buckets` and `simulate`, to the byte:
-each combination of caps, first buckets, flags and dtypes in ddp_trainings.py, under every PyTorch found here."""
+each combination of caps, first buckets, flags and dtypes in ddp_trainings.py under the newest PyTorch found here, and a fifth of them
+under each other one (all in a thorough run)."""
 
 import json
 import pathlib
-import subprocess
 import tempfile
 import unittest
 
-import patience
 from command import TORCH_SIZES, answer, ddpsim
-from torch_python import ENVIRONMENT, pythons_with_torch
+from torch_python import newest_torch, pythons_with_torch, trained_together
 
 TRAININGS = pathlib.Path(__file__).with_name("ddp_trainings.py")
 OF_BUCKETS = ("--torch", "--bucket-cap-mb", "--bucket-cap-mb-list", "--first-bucket-mb")
@@ -46,17 +45,10 @@ class Trained:
         scratch = tempfile.TemporaryDirectory()
         cls.addClassCleanup(scratch.cleanup)
         cls.folder = pathlib.Path(scratch.name)
-        ranks = []
-        for rank in range(2):  # into files: none waits until it is read
-            with open(cls.folder / f"said-{rank}", "w") as said, open(cls.folder / f"told-{rank}", "w") as told:
-                ranks.append(subprocess.Popen([cls.python, str(TRAININGS), scratch.name, str(rank)], env=ENVIRONMENT,
-                                              stdout=told, stderr=said))
-        codes = [rank.wait(timeout=patience.seconds(600)) for rank in ranks]
-        assert codes == [0, 0], "".join((cls.folder / f"said-{rank}").read_text()[-2000:] for rank in range(2))
-        cls.cases = [json.loads(line) for line in (cls.folder / "told-0").read_text().splitlines()]
+        cls.cases = trained_together(cls.python, TRAININGS, cls.folder, 2, cls.every)
 
     def each_case(self):
-        self.assertGreaterEqual(len(self.cases), 100)
+        self.assertGreaterEqual(len(self.cases) * self.every, 100)
         for case in self.cases:
             yield case, self.folder / case["file"], self.subTest(case["file"], **case["options"], unused=case["unused"])
 
@@ -137,7 +129,8 @@ if not pythons_with_torch():
 
 for release, interpreter in pythons_with_torch().items():
     name = "TrainedUnder" + release.replace(".", "_")
-    globals()[name] = type(name, (Trained, unittest.TestCase), {"version": release, "python": interpreter})
+    globals()[name] = type(name, (Trained, unittest.TestCase), {"version": release, "python": interpreter,
+                                                              "every": 1 if release in newest_torch() else 5})
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import unittest
 
 import patience
 from command import ROOT, answer, ddpsim
-from torch_python import ENVIRONMENT, python_with_torch, pythons_with_torch, run_of
+from torch_python import ENVIRONMENT, python_with_torch, pythons_with_torch, run_code, run_ranks
 
 HERE = pathlib.Path(__file__).resolve().parent
 RECORDER = ROOT / "traces" / "recorder" / "ddpsim_recorder.py"
@@ -20,16 +20,12 @@ PAIR = ["viewed", "taken", "accumulated-hooked"]
 PYTHON = python_with_torch("torchvision")
 
 
-def trainings(python, folder, cases, rank=0, world=1):
-    return subprocess.Popen([*run_of(python), str(HERE / "recorder_trainings.py"), str(folder), *cases], text=True,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            env={**ENVIRONMENT, "RANK": str(rank), "WORLD_SIZE": str(world)})
-
-
-def result(process):
-    out, err = process.communicate(timeout=patience.seconds(300))
-    assert process.returncode == 0, err
-    return {facts["case"]: facts for facts in map(json.loads, out.splitlines())}, err
+def trained(python, folder, ranks, *cases):
+    """The facts by case, and what was said on standard error, of each rank."""
+    folder.mkdir(exist_ok=True)
+    told = run_ranks(python, HERE / "recorder_trainings.py", folder, ranks, ranks, *cases)
+    return [({facts["case"]: facts for facts in map(json.loads, text.splitlines())}, (folder / f"said-{rank}").read_text())
+            for rank, text in enumerate(told)]
 
 
 class Trainings:
@@ -40,15 +36,10 @@ class Trainings:
         scratch = tempfile.TemporaryDirectory()
         cls.addClassCleanup(scratch.cleanup)
         cls.folder = pathlib.Path(scratch.name)
-        (cls.folder / "two").mkdir()
-        alone = trainings(cls.python, cls.folder, ALONE)
-        pair = [trainings(cls.python, cls.folder / "two", ["transformer", *PAIR], rank, 2) for rank in range(2)]
-        cls.facts, cls.said = result(alone)
-        cls.both = [result(process) for process in pair]
+        [(cls.facts, cls.said)] = trained(cls.python, cls.folder, 1, *ALONE)
+        cls.both = trained(cls.python, cls.folder / "two", 2, "transformer", *PAIR)
         cls.pair = [facts["transformer"] for facts, _ in cls.both]
-        (cls.folder / "three").mkdir()
-        three = [trainings(cls.python, cls.folder / "three", ["hooked", "viewed"], rank, 3) for rank in range(3)]
-        cls.three = [result(process) for process in three]
+        cls.three = trained(cls.python, cls.folder / "three", 3, "hooked", "viewed")
 
     def document(self, case):
         return json.loads((self.folder / f"{case}.json").read_text())
@@ -331,8 +322,7 @@ class Documents(unittest.TestCase):
             folder = pathlib.Path(name)
             (folder / "out.json").touch(0o600)
             (folder / "dangling").symlink_to("new.json")
-            subprocess.run([python_with_torch(), "-c", WRITES, ROOT / "traces/recorder", "out.json", "dangling", "/dev/null"], cwd=folder,
-                           env=ENVIRONMENT, check=True)
+            run_code(python_with_torch(), WRITES, folder, RECORDER.parent, "out.json", "dangling", "/dev/null")
             self.assertEqual((folder / "out.json").stat().st_mode & 0o777, 0o600)
             self.assertTrue((folder / "dangling").is_symlink())
             self.assertEqual(json.loads((folder / "new.json").read_text()), {"a": 1})
@@ -343,6 +333,25 @@ class Documents(unittest.TestCase):
 for release, interpreter in pythons_with_torch().items():
     name = "TrainingsUnder" + release.replace(".", "_")
     globals()[name] = type(name, (Trainings, unittest.TestCase), {"version": release, "python": interpreter})
+
+
+COMMANDS = """
+import contextlib, io, json, sys
+sys.path.insert(0, sys.argv[1])
+import ddpsim_recorder
+for arguments in json.loads(sys.argv[2]):
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = ddpsim_recorder.main(arguments)
+    print(json.dumps([code, out.getvalue(), err.getvalue()]))
+"""
+
+
+def meta(python, folder, *commands):
+    """Exit code, output and errors of each `ddpsim_recorder.py -o NUMBER.json --meta …` in this folder, all in one process."""
+    arguments = [["-o", f"{number}.json", "--meta", *command] for number, command in enumerate(commands)]
+    told, _ = run_code(python, COMMANDS, folder, RECORDER.parent, json.dumps(arguments))
+    return list(map(json.loads, told.splitlines()))
 
 
 HOSTILE = """
@@ -368,14 +377,21 @@ class Hostile(unittest.TestCase):
         self.addCleanup(scratch.cleanup)
         self.folder = pathlib.Path(scratch.name)
 
-    def trained(self, code, shell='exec "$@"', **environment):
+    def trained(self, code):
         """What a training that runs `code` printed; it must end well, whatever befell its recorder."""
+        return self.looked_through(*run_code(python_with_torch(), HOSTILE + code, self.folder, RECORDER.parent))
+
+    def started(self, code, shell='exec "$@"', **environment):
+        """Likewise, of a Python that finds its streams and its environment as they are here when it starts."""
         run = subprocess.run(["bash", "-c", shell, "", python_with_torch(), "-W", "ignore", "-c", HOSTILE + code, str(RECORDER.parent)], cwd=self.folder,
                              capture_output=True, text=True, errors="surrogateescape", env={**ENVIRONMENT, **environment}, timeout=patience.seconds(120))
         self.assertEqual(run.returncode, 0, run.stderr)
-        self.assertNotIn("Traceback", run.stderr)
-        self.assertNotRegex(run.stdout + run.stderr, "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u202a-\\u202e\\udc80-\\udcff]")
-        return run.stdout + run.stderr
+        return self.looked_through(run.stdout, run.stderr)
+
+    def looked_through(self, told, said):
+        self.assertNotIn("Traceback", said)
+        self.assertNotRegex(told + said, "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u202a-\\u202e\\udc80-\\udcff]")
+        return told + said
 
     def test_links_modes_pipes_and_names_that_are_no_text(self):
         precious = self.folder / "precious"
@@ -404,7 +420,7 @@ assert os.read(reading, 1) == b"{"
         self.assertEqual((self.folder / "made").stat().st_mode & 0o777, (precious.stat().st_mode & 0o777))
 
     def test_a_full_disk(self):
-        said = self.trained("""
+        said = self.started("""
 recorder = train(Recorder_of("step.json"))
 print(recorder.finished, recorder.problem)
 """, shell='trap "" XFSZ; ulimit -f 0; exec "$@"')
@@ -413,7 +429,7 @@ print(recorder.finished, recorder.problem)
 
     def test_nobody_can_be_told(self):
         for shell in ('exec "$@" 2>/dev/full', 'exec "$@" 2>&-'):
-            self.trained("""
+            self.started("""
 train(Recorder_of("step.json")); train(Recorder_of("no such folder/step.json"))
 """, shell=shell)
             json.loads((self.folder / "step.json").read_text())
@@ -437,7 +453,7 @@ train(Recorder_of("step.json", name="na\\x1b]0;x\\x07me\\udcff"))
     def test_variables_of_the_environment(self):
         for environment in ({"LC_ALL": "C", "PYTHONIOENCODING": "ascii:strict"}, {"RANK": "x", "WORLD_SIZE": "a[$(touch pwned)]", "LOCAL_RANK": "-1"},
                             {"TMPDIR": "/dev/full", "HOME": "/dev/full", "OMP_NUM_THREADS": "many"}):
-            self.trained("""
+            self.started("""
 train(Recorder_of("step.json", name="\\u00e9"))
 """, **environment)
             json.loads((self.folder / "step.json").read_text(encoding="utf-8"))
@@ -449,25 +465,12 @@ train(Recorder_of("step.json", name="\\u00e9"))
                                              "def odd(): return Odd(2, 2), (torch.rand(2),)\ndef three(): return 1, 2, 3\n"
                                              "def model(): return torch.nn.Linear(2, 2)\n")
         (self.folder / "broken.py").write_text("def (\n")
-        for arguments in (["mine:raises"], ["mine:odd"], ["mine:three"], ["broken:model"], ["..x:model"], ["mine:model", "--input", "99999999999,99999999999"],
-                          ["mine:model", "--input", "9" * 40], ["mine:model", "--input", "3"],
-                          ["mine:model", "--output", "no such folder/x"]):
-            run = subprocess.run([python_with_torch(), "-W", "ignore", str(RECORDER), "-o", "x.json", "--meta", *arguments], cwd=self.folder, capture_output=True,
-                                 text=True, env=ENVIRONMENT, timeout=patience.seconds(120), errors="surrogateescape")
-            self.assertEqual((run.returncode, len(run.stderr.splitlines())), (3, 1), f"{arguments}: {run.stderr}")
-            self.assertNotIn("\x1b", run.stderr)
-
-
-MANY = """
-import contextlib, io, json, sys
-sys.path.insert(0, sys.argv[1])
-import ddpsim_recorder
-for arguments in json.load(sys.stdin):
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = ddpsim_recorder.main(arguments)
-    print(json.dumps([code, out.getvalue(), err.getvalue()]))
-"""
+        commands = (["mine:raises"], ["mine:odd"], ["mine:three"], ["broken:model"], ["..x:model"], ["mine:model", "--input", "99999999999,99999999999"],
+                    ["mine:model", "--input", "9" * 40], ["mine:model", "--input", "3"],
+                    ["mine:model", "--output", "no such folder/x"])
+        for command, (code, _, said) in zip(commands, meta(python_with_torch(), self.folder, *commands)):
+            self.assertEqual((code, len(said.splitlines())), (3, 1), f"{command}: {said}")
+            self.assertNotIn("\x1b", said)
 
 
 @unittest.skipUnless(PYTHON, "no python3 here has PyTorch and torchvision (scripts/setup.sh --torch installs them)")
@@ -477,14 +480,6 @@ class WithoutAGpu(unittest.TestCase):
         self.addCleanup(scratch.cleanup)
         self.folder = pathlib.Path(scratch.name)
 
-    def meta(self, *commands):
-        """Exit code, output and errors of each `ddpsim_recorder.py --meta …`, all in one process: torch loads slowly."""
-        arguments = [["--meta", *command, "-o", f"{number}.json"] for number, command in enumerate(commands)]
-        run = subprocess.run([PYTHON, "-c", MANY, str(RECORDER.parent)], cwd=self.folder, input=json.dumps(arguments),
-                             text=True, capture_output=True, env=ENVIRONMENT, timeout=patience.seconds(300))
-        self.assertEqual(run.returncode, 0, run.stderr)
-        return [json.loads(line) for line in run.stdout.splitlines()]
-
     def test_models(self):
         (self.folder / "mine.py").write_text(
             "import torch\n"
@@ -492,9 +487,8 @@ class WithoutAGpu(unittest.TestCase):
             "    layers = [torch.nn.Linear(1 << 20, 1 << 20, device='meta'), torch.nn.ReLU(),\n"
             "              torch.nn.Linear(1 << 20, 8, device='meta')]\n"
             "    return torch.nn.Sequential(*layers), torch.empty(4, 1 << 20, device='meta')\n")
-        runs = self.meta(["torchvision.models:resnet18", "--input", "2,3,32,32", "--name", "resnet18"], ["mine:big"],
-                         ["torchvision.models:alexnet"], ["torchvision.models:resnet18", "--input", "2,3,32,32",
-                                                          "--device", "meta"])
+        runs = meta(PYTHON, self.folder, ["torchvision.models:resnet18", "--input", "2,3,32,32", "--name", "resnet18"], ["mine:big"],
+                    ["torchvision.models:alexnet"], ["torchvision.models:resnet18", "--input", "2,3,32,32", "--device", "meta"])
         for code, _, err in runs:
             self.assertEqual((code, err), (0, ""))
         orders = [out.partition("order of gradients: ")[2] for _, out, _ in runs]
@@ -531,7 +525,7 @@ class WithoutAGpu(unittest.TestCase):
                  (["torchvision.models:squeezenet1_1", "--input", "2,3,x"], "is not a shape such as 2,3,224,224"),
                  (["torchvision.models:squeezenet1_1", "--input", "2,3:nn"], "is not a shape such as 2,3,224,224"),
                  (["torchvision.models:squeezenet1_1", "--input", "2,5,64,64"], "one forward and backward failed")]
-        runs = self.meta(*[command for command, _ in cases])
+        runs = meta(PYTHON, self.folder, *(command for command, _ in cases))
         for (command, message), (code, _, err) in zip(cases, runs):
             with self.subTest(command=command):
                 self.assertEqual(code, 3, err)

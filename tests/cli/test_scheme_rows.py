@@ -3,7 +3,6 @@
 import os
 import sys
 import unittest
-import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "accuracy"))
 

@@ -2,13 +2,11 @@
 backward finishes the gradients, for every model of images, and of text those built in torch_models; test_model_configs.py
 has the others."""
 
-import json
 import pathlib
-import subprocess
 import unittest
 
 from command import answer, ddpsim
-from torch_python import pythons_with_torch
+from torch_python import newest_torch, pythons_with_torch, told_by
 
 BUILDER = pathlib.Path(__file__).with_name("torch_models.py")
 FIXED = {30522, 50257, 32768, 512, 1024, 2}  # rows of embeddings, which narrowing leaves alone
@@ -30,16 +28,14 @@ class TorchModels(unittest.TestCase):
 
     def compare(self, version, python):
         rows = answer("list")["models"]
-        models = [row["name"] for row in rows if row["name"].startswith(("bert", "gpt2", "transformer"))]
-        vision = subprocess.run([python, "-c", "import torchvision"], capture_output=True)
-        if vision.returncode == 0:
+        models = []
+        if version in newest_torch():
+            models += [row["name"] for row in rows if row["name"].startswith(("bert", "gpt2", "transformer"))]
+        if version in pythons_with_torch("torchvision"):
             models += [row["name"] for row in rows if row["summary"].endswith("pixels a side")]
-        built = subprocess.run([python, str(BUILDER), *models], capture_output=True, text=True,
-                               check=True)
-        lines = built.stdout.splitlines()
-        self.assertEqual(len(lines), len(models))
-        for line in lines:
-            truth = json.loads(line)
+        built = told_by(python, BUILDER, *models)
+        self.assertEqual(len(built), len(models))
+        for truth in built:
             with self.subTest(version, model=truth["name"]):
                 ours = parameters_of(truth["name"])
                 self.assertEqual([p["name"] for p in ours["parameters"]], truth["names"])

@@ -1,6 +1,6 @@
 """Builds a catalogue model in PyTorch, runs one backward, prints what DDP would see.
 
-    python3 torch_models.py NAME…     one JSON line each: names, shapes, ready order
+    main(NAME…)     one JSON line each: names, shapes, ready order
 
 Models of images come from torchvision. Those of text are built here from torch.nn with the
 structure, names and definition order of the libraries the catalogue follows (Hugging Face's
@@ -10,7 +10,6 @@ multiples of the width, which tests/cli/test_torch_models.py puts back.
 
 import json
 import math
-import sys
 
 import torch
 import torch.nn as nn
@@ -252,8 +251,8 @@ def leave_weights_as_they_are():
         setattr(nn.init, fill, lambda tensor, *_, **__: tensor)
 
 
-if __name__ == "__main__":
+def main(*models):
     torch.set_num_threads(1)
     leave_weights_as_they_are()
-    for model_name in sys.argv[1:]:
+    for model_name in models:
         print(json.dumps(describe(model_name)), flush=True)

@@ -21,7 +21,6 @@ import sys
 import tempfile
 
 import lab
-import lab_workloads
 import loop
 from lever_setups import setup
 

@@ -1,6 +1,6 @@
 """DDP over gloo behind a DataLoader whose data set sleeps, for test_loader_steps.py.
 
-    loader_trainings.py FOLDER RANK RANKS STEP_MS STEPS CASE…      a CASE is WORKERS:PREFETCH:BATCH_MS
+    main(FOLDER, RANK, RANKS, STEP_MS, STEPS, CASE…)      a CASE is WORKERS:PREFETCH:BATCH_MS
 
 one of RANKS ranks. A step waits, as a host waits for its GPU, until STEP_MS after its batch came, then trains a model of one small
 layer; a batch takes its worker BATCH_MS. Prints one line of JSON a case on rank 0: the step, in the median of all whole rounds of the
@@ -11,16 +11,11 @@ import ctypes
 import gc
 import json
 import os
-import pathlib
-import sys
 import time
 
 import torch
 import torch.distributed as dist
 from torch.utils.data import DataLoader, Dataset
-
-FOLDER, RANK, RANKS = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-STEP, STEPS = float(sys.argv[4]) / 1000, int(sys.argv[5])
 
 
 class Sleeping(Dataset):
@@ -44,14 +39,14 @@ def exact_sleep():
         pass
 
 
-def step(ddp, batch):
-    until = time.perf_counter() + STEP
+def step(ddp, batch, seconds):
+    until = time.perf_counter() + seconds
     time.sleep(until - time.perf_counter())
     ddp(batch).sum().backward()
     ddp.zero_grad()
 
 
-def steady(ddp, loader, workers):
+def steady(ddp, loader, workers, seconds):
     """A step, first wait."""
     rounds = max(workers, 1)
     ends, began = [], time.perf_counter()
@@ -61,7 +56,7 @@ def steady(ddp, loader, workers):
     for batch in batches:
         if first is None:
             first = time.perf_counter() - began
-        step(ddp, batch)
+        step(ddp, batch, seconds)
         ends.append(time.perf_counter())
     begin = max(3 * rounds, 4)
     whole = sorted(later - earlier for earlier, later in zip(ends[begin:], ends[begin + rounds:]))
@@ -74,28 +69,27 @@ def loading(seconds, batches, workers, prefetch):
                       worker_init_fn=lambda _: exact_sleep())
 
 
-def without(ddp):
+def without(ddp, seconds):
     times = []
     for _ in range(12):
         began = time.perf_counter()
-        step(ddp, torch.zeros(1, 8))
+        step(ddp, torch.zeros(1, 8), seconds)
         times.append(time.perf_counter() - began)
     return sorted(times[2:])[5]
 
 
-def main():
+def main(folder, rank, ranks, step_ms, steps, *cases):
+    rank, ranks, seconds = int(rank), int(ranks), float(step_ms) / 1000
     exact_sleep()
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{FOLDER}/store", rank=RANK, world_size=RANKS)
+    dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=ranks)
     ddp = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(8, 8))
     gc.disable()
-    for case in sys.argv[6:]:
+    for case in cases:
         workers, prefetch, milliseconds = case.split(":")[:3]
         workers = int(workers)
-        alone = steady(ddp, loading(0, 20, 1, 2), 1)[0] if workers else without(ddp)
-        mean, first = steady(ddp, loading(float(milliseconds) / 1000, max(STEPS, 12 * workers + 1), workers, int(prefetch)), workers)
-        if RANK == 0:
-            print(json.dumps({"case": case, "ranks": RANKS, "step": alone, "measured": mean, "first": first}), flush=True)
-
-
-main()
+        alone = steady(ddp, loading(0, 20, 1, 2), 1, seconds)[0] if workers else without(ddp, seconds)
+        mean, first = steady(ddp, loading(float(milliseconds) / 1000, max(int(steps), 12 * workers + 1), workers, int(prefetch)), workers,
+                             seconds)
+        if rank == 0:
+            print(json.dumps({"case": case, "ranks": ranks, "step": alone, "measured": mean, "first": first}), flush=True)

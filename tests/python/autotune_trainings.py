@@ -1,6 +1,6 @@
 """One rank of a training with ddpsim.autotune, for test_autotune.py.
 
-    autotune_trainings.py FOLDER RANK CASE…
+    main(FOLDER, RANK, CASE…)
 
 Prints a line of JSON a case. What is proposed, and how long a step takes, is made up: a machine that tests has neither a network worth
 tuning for nor quiet."""
@@ -453,8 +453,8 @@ def case_killed(rank, folder):
     tell(error="", where=step)
 
 
-def main():
-    folder, rank, cases = pathlib.Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
+def main(folder, rank, *cases):
+    folder, rank = pathlib.Path(folder), int(rank)
     torch.set_num_threads(1)
     dist._DEFAULT_FIRST_BUCKET_BYTES = 4096  # else before 2.5 all of this model is in the first one
     dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=2)
@@ -465,7 +465,3 @@ def main():
         print(json.dumps({case: TOLD}), flush=True)
         TOLD.clear()
         dist.barrier()
-
-
-if __name__ == "__main__":
-    main()

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
-from torch_python import pythons_with_torch, run_ranks, under_every_torch  # noqa: E402
+from torch_python import newest_torch, run_ranks, under_every_torch, under_newest_torch  # noqa: E402
 
 SCRIPT = pathlib.Path(__file__).resolve().with_name("autotune_trainings.py")
 
@@ -19,27 +19,28 @@ def trained(python, folder, cases, expected=None):
             for text in run_ranks(python, SCRIPT, folder, 2, *cases, expected=expected)]
 
 
-CASES = []
+CASES = {}  # the decorator of each one's test
 
 
 @functools.lru_cache(maxsize=None)
-def all_trained(python):
+def all_trained(version, python):
     """What ranks told, or why they did not."""
+    cases = [name for name, under in CASES.items() if under is under_every_torch or version in newest_torch()]
     try:
         with tempfile.TemporaryDirectory() as folder:
-            return trained(python, pathlib.Path(folder), CASES), None
+            return trained(python, pathlib.Path(folder), cases), None
     except AssertionError as error:
         return [], error
 
 
-def case(name):
+def case(name, under=under_newest_torch):
     """A test of one case, given what both ranks told. All run in one job."""
-    CASES.append(name)
+    CASES[name] = under
 
     def decorate(test):
-        @under_every_torch
+        @under
         def run(self, version, python, folder):
-            told, error = all_trained(python)
+            told, error = all_trained(version, python)
             if error is not None:
                 raise error
             test(self, [rank[name] for rank in told], version)
@@ -66,31 +67,31 @@ class Autotune(unittest.TestCase):
         self.assertTrue(all(one["same"] for one in told), "weights are not those of a training without autotune")
         self.assertEqual([one["called"] for one in told], [0, 0], "a hook that was taken out was called")
 
-    @case("rewrap")
+    @case("rewrap", under_every_torch)
     def test_sets_what_is_faster(self, told, version):
         self.set_and_same(told)
 
-    @case("views")
+    @case("views", under_every_torch)
     def test_gradients_that_are_views(self, told, version):
         self.set_and_same(told)
 
-    @case("kept_gradients")
+    @case("kept_gradients", under_every_torch)
     def test_gradients_that_later_steps_add_to(self, told, version):
         self.set_and_same(told)
 
-    @case("accumulating")
+    @case("accumulating", under_every_torch)
     def test_accumulation(self, told, version):
         self.set_and_same(told)
 
-    @case("unused")
+    @case("unused", under_every_torch)
     def test_find_unused_parameters(self, told, version):
         self.set_and_same(told)
 
-    @case("static")
+    @case("static", under_every_torch)
     def test_static_graph(self, told, version):
         self.set_and_same(told)
 
-    @case("not_faster")
+    @case("not_faster", under_every_torch)
     def test_goes_back_to_todays(self, told, version):
         facts = self.both(told)
         self.assertFalse(facts["changed"])
@@ -98,7 +99,7 @@ class Autotune(unittest.TestCase):
         self.assertIn("keep PyTorch's default: bucket_cap_mb=0.03 was predicted to save", facts["said"])
         self.assertTrue(all(one["same"] for one in told))
 
-    @case("hook")
+    @case("hook", under_every_torch)
     def test_hooks_go_over(self, told, version):
         facts = self.both(told)
         if version == "1.13":  # which does not tell a hook's state
@@ -108,7 +109,7 @@ class Autotune(unittest.TestCase):
             self.assertAlmostEqual(facts["cap"], 0.03, 5)
             self.assertEqual(facts["seen"], ["forward"] + ["bucket"] * facts["buckets"])
 
-    @case("held")
+    @case("held", under_every_torch)
     def test_a_wrapper_held_by_another(self, told, version):
         facts = self.both(told)
         self.assertFalse(facts["changed"])
@@ -117,17 +118,17 @@ class Autotune(unittest.TestCase):
         self.assertAlmostEqual(facts["again"]["cap"], 0.03, 5, facts["again"]["said"])
         self.assertTrue(facts["renewed"])
 
-    @case("old_wrapper")
+    @case("old_wrapper", under_every_torch)
     def test_an_old_wrapper_passes_on(self, told, version):
         self.assertTrue(all(one["same"] and one["keys"] for one in told))
 
-    @case("passed_on")
+    @case("passed_on", under_every_torch)
     def test_what_a_replaced_wrapper_passes_on(self, told, version):
         for facts in told:
             self.assertTrue(facts["silent"] and facts["again"])
             self.assertEqual(facts["modes"], [True, True, True, False], "wrapper, module, and a batch norm that is frozen")
 
-    @case("buffers")
+    @case("buffers", under_every_torch)
     def test_buffers_stay_as_they_are(self, told, version):
         self.assertEqual([facts["mean"] for facts in told], [0, 1])
 
@@ -205,14 +206,14 @@ class Autotune(unittest.TestCase):
     def test_nothing_predicted(self, told, version):
         self.assertIn("no bucket cap is predicted to gain 1 %", self.both(told)["said"])
 
-    @case("real")
+    @case("real", under_every_torch)
     def test_the_simulator_is_asked(self, told, version):
         facts = self.both(told)
         self.assertEqual(told[0]["sizes"][0], 4096)
         self.assertGreater(told[0]["predicted_us"], 0)
         self.assertRegex(facts["said"], "^(keep PyTorch's default: (no bucket cap|bucket_cap_mb)|set bucket_cap_mb)")
 
-    @under_every_torch
+    @under_newest_torch
     def test_a_killed_rank(self, version, python, folder):
         for when in (9, 22, 34):  # while recording, while solving, in trials
             with self.subTest(when), tempfile.TemporaryDirectory() as place:

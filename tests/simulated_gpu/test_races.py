@@ -5,7 +5,7 @@ import os
 import subprocess
 import unittest
 
-from simulated_gpu import LIBRARIES, PROGRAM, SHORT, SMALL_CAP, OnSimulatedGpu, patience
+from simulated_gpu import LIBRARIES, SHORT, SMALL_CAP, OnSimulatedGpu, patience
 from test_faults import MODES as FAULTED, results
 from test_modes import MODES
 
