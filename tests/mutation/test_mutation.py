@@ -14,6 +14,7 @@ for site in sorted(FOLDER.parents[1].glob("build/mutate/venv/lib/python3*/site-p
 
 import choose
 import complaints
+import limits
 import listed
 import mutant
 import parts
@@ -296,6 +297,13 @@ class UnitTests(unittest.TestCase):
         cases = [unit_tests.TestCase(name, seconds, frozenset(), True)
                  for name, seconds in (("slow", 3.0), ("b", 0.2), ("a", 0.1), ("c", 0.4))]
         self.assertEqual([[case.name for case in batch] for batch in unit_tests.batches(cases)], [["a", "b"], ["c"], ["slow"]])
+
+    def test_a_process_is_told_no_more_names_than_one_argument_holds(self):
+        cases = [unit_tests.TestCase(f"{number:05}" + "x" * 95, 0.0, frozenset(), True) for number in range(2500)]
+        batches = list(unit_tests.batches(cases))
+        self.assertEqual([case for batch in batches for case in batch], cases)
+        for batch in batches:
+            self.assertEqual(limits.run(["true", ",".join(unit_tests.pattern(case.name) for case in batch)], 10, {})[0], 0)
 
     def test_names_are_quoted_for_doctests_filters(self):
         self.assertEqual(unit_tests.pattern('tune: a "cap", 2*x\\y'), "tune: a ?cap?? 2?x?y")

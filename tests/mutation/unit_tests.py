@@ -6,6 +6,7 @@ import tempfile
 import limits
 
 TOGETHER = 0.5  # seconds of test cases run by one process
+LONGEST = 100_000  # bytes of the argument that names them: Linux takes 128 KiB
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,13 +50,15 @@ def read(path):
 
 def batches(cases):
     """The quickest first; many quick ones share a process."""
-    batch, seconds = [], 0
+    batch, seconds, length = [], 0, 0
     for case in sorted(cases, key=lambda case: (case.seconds, case.name)):
-        if batch and seconds + case.seconds > TOGETHER:
+        size = len(case.name.encode()) + 1
+        if batch and (seconds + case.seconds > TOGETHER or length + size > LONGEST):
             yield batch
-            batch, seconds = [], 0
+            batch, seconds, length = [], 0, 0
         batch.append(case)
         seconds += case.seconds
+        length += size
     if batch:
         yield batch
 
