@@ -35,6 +35,7 @@ failed=() skipped=() checks=0
 ends=$(mktemp) times=build/times
 rm -rf "$times"
 mkdir -p "$times"
+touch "$times/checks"
 trap 'rm -f "$ends"' EXIT
 
 asked() { [[ -z $only || $1 == *"$only"* ]]; }
@@ -261,5 +262,5 @@ cat "$ends"
 python3 scripts/times.py "$times"
 for name in "${skipped[@]}"; do echo "skipped: $name"; done
 for name in "${failed[@]}"; do echo "failed: $name"; done
-echo "Checks: $((checks - ${#failed[@]})) passed, ${#failed[@]} failed, ${#skipped[@]} skipped"
+echo "Checks: $((checks - ${#failed[@]})) passed, ${#failed[@]} failed, ${#skipped[@]} skipped, in $SECONDS s"
 [[ ${#failed[@]} -eq 0 ]]
