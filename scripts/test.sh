@@ -97,7 +97,8 @@ failed_tests() {  # failed_tests LOG: the name and the end of what it said, of e
        /^Test Failed\.$/ { print "-- " name; for (i = lines > 30 ? lines - 30 : 0; i < lines; i++) print line[i] }' "$1"
 }
 
-# Labels, given where each test is added: `slow` trains with PyTorch, shapes links, launches or builds once more; `timed` holds
+# Labels, given where each test is added: `slow` is what --quick leaves out: whatever trains with PyTorch, shapes links, launches,
+# builds once more, or runs longest; `timed` holds
 # times against each other, and wants the machine for itself; `elsewhere` is what memory errors cannot hide in, or what sanitizers
 # get in the way of: the other build runs it.
 sanitizers() { build "$1" && tests "$1" --label-exclude "slow|elsewhere"; }
