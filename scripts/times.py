@@ -33,7 +33,7 @@ def tests_in(folder):
     for path in sorted(folder.glob("tests-*.xml")):
         preset = path.stem.split("-", 1)[1].rsplit("-", 1)[0]
         for case in xml.etree.ElementTree.parse(path).iter("testcase"):
-            if case.get("status") == "run":
+            if float(case.get("time")) > 0:  # ctest says "notrun" where a part of a file was skipped
                 found[f"{preset}: {case.get('name')}"] = round(float(case.get("time")), 1)
     return dict(sorted(found.items(), key=lambda item: -item[1]))
 
