@@ -4,12 +4,13 @@
     scripts/times.py build/times          prints the table
     scripts/times.py build/times --keep   and replaces tests/times.json by it
 
-The folder holds `checks`, a line "NAME<tab>WALL USER SYSTEM" each, and ctest's results as JUnit. Machines differ, so a kept
-time is first multiplied by what all checks of both runs took together, new by old: only what grew more than the rest is named.
+The folder holds `checks`, a line "NAME<tab>WALL USER SYSTEM" each, and ctest's results as JUnit. Machines differ, so kept times are
+first multiplied by how much more CPU time a check took now than then, in the median: what is shown is a change beside the others.
 """
 import argparse
 import json
 import pathlib
+import statistics
 import xml.etree.ElementTree
 
 KEPT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "times.json"
@@ -51,8 +52,7 @@ def main():
     checks, tests = checks_in(arguments.folder), tests_in(arguments.folder)
     kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {"checks": {}, "tests": {}}
     both = [name for name in checks if name in kept["checks"]]
-    before = sum(kept["checks"][name][1] for name in both)
-    speed = sum(checks[name][1] for name in both) / before if before else 1
+    speed = statistics.median([checks[name][1] / kept["checks"][name][1] for name in both if kept["checks"][name][1]] or [1])
 
     print(f"\n{'check':<52} {'wall':>9} {'CPU':>9} {'change':>9}")
     for name, (wall, cpu) in checks.items():
@@ -62,7 +62,7 @@ def main():
     for name, wall in list(tests.items())[:SLOWEST]:
         print(f"{name:<62} {wall:7.0f} s {change(wall, kept['tests'].get(name), speed)}")
     if both:
-        print(f"\nChanges are against tests/times.json times {speed:.2f}: how much CPU time the same checks took, now by then.")
+        print(f"\nChanges are against tests/times.json times {speed:.2f}: the CPU time of a check, now by then, in the median.")
     if arguments.keep:
         longest = {name: wall for name, wall in tests.items() if wall >= WORTH_KEEPING_S}
         KEPT.write_text(json.dumps({"checks": checks, "tests": longest}, indent=1) + "\n", encoding="utf-8")
