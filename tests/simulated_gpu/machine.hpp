@@ -24,7 +24,8 @@ constexpr int kRanks = 16;
 constexpr int kConnections = 512;
 constexpr int kListeners = 64;
 constexpr int kSites = 128;
-constexpr int kFrames = 3;  ///< callers that tell a place from others: an event of a pool has two of its own
+constexpr int kFrames =
+    3;  ///< callers that tell a place from others: an event of a pool has two of its own
 constexpr int kLeaving = 64;
 
 enum class ThreadState { free, ready, running, waiting, ended };
