@@ -14,6 +14,8 @@
 namespace ddpsim {
 namespace {
 
+using Layout = JsonWriter::Layout;
+
 double seconds_of(RunTime time) {
   return static_cast<double>(time.count()) / 1e9;
 }
@@ -206,7 +208,6 @@ std::string elastic_lines(const ElasticAnswer& elastic, const TerminalStyle& sty
 void write_elastic(JsonWriter& json, const std::optional<ElasticAnswer>& elastic) {
   if (!elastic) return;
   const ElasticOptions& options = elastic->asked.options;
-  using Layout = JsonWriter::Layout;
   json.key("elastic").begin_object();
   json.key("min_nodes").integer(options.min_nodes);
   json.key("max_nodes").integer(options.max_nodes);
