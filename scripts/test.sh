@@ -97,10 +97,9 @@ failed_tests() {  # failed_tests LOG: the name and the end of what it said, of e
        /^Test Failed\.$/ { print "-- " name; for (i = lines > 30 ? lines - 30 : 0; i < lines; i++) print line[i] }' "$1"
 }
 
-# Labels, given where each test is added: `slow` is what --quick leaves out: whatever trains with PyTorch, shapes links, launches,
-# builds once more, or runs longest; `timed` holds
-# times against each other, and wants the machine for itself; `elsewhere` is what memory errors cannot hide in, or what sanitizers
-# get in the way of: the other build runs it.
+# Labels are given where each test is added. --quick leaves out `slow`: tests that train with PyTorch, shape links, launch, build
+# once more, or run longest. Tests labelled `timed` hold times against each other, and get the machine for themselves. `elsewhere`
+# marks tests in which memory errors cannot hide, or which sanitizers hinder: the other build runs them.
 sanitizers() { build "$1" && tests "$1" --label-exclude "slow|elsewhere"; }
 threads() {
   build tsan --target ddpsim_thread_tests &&
@@ -121,14 +120,14 @@ fuzz() {  # fuzz SECONDS, each target
   find "build/$sanitizers/tests/fuzz" -maxdepth 1 -name 'fuzz_*' -type f -perm -u+x ! -name '*_replay' -print0 |
     xargs -0 -r -n 1 -P "$jobs" bash -c 'fuzz_one "$0" '"$1"
 }
-# Every source but the tests'. Together, as the sanitizers' build compiles them: their headers are read once for thirty-two. With
-# --thorough each by itself, which also tells who leaves out an include. Backends whose libraries are absent are not built; not
-# c10d_runner: clang does not read libtorch's headers as C++20.
+# Tidies every source but the tests'. Each change tidies them in the groups that the sanitizers' build compiles, so that headers are
+# read once for thirty-two sources; that build has no CUDA and no libtorch. --thorough tidies each source by itself, also those of
+# CUDA, and so tells who leaves out an include. c10d_runner is left out: clang does not read libtorch's headers as C++20.
 to_tidy() {  # to_tidy BUILD_FOLDER
   python3 - "$1/compile_commands.json" <<'END'
 import json, os, sys
 files = sorted({os.path.relpath(command["file"]) for command in json.load(open(sys.argv[1]))})
-print("\n".join(file for file in files if "c10d" not in file and "tests" not in file.split(os.sep)))
+print("\n".join(file for file in files if "c10d_runner" not in file and "tests" not in file.split(os.sep)))
 END
 }
 tidy() {
@@ -173,8 +172,7 @@ coverage() {
     gcovr --root . --exclude 'tests/' --object-directory build/coverage --print-summary -o /dev/null
 }
 
-# Builds and tests --quick's way: here, with all that setup brings, and in a clone by itself, without gloo, CUDA, PyTorch, the page's
-# tools, and what lies beside the checkout. No test may depend on what a compiler inlines, or on an optional tool.
+# Builds and tests as --quick does, in a clone without gloo, CUDA, MPI, what setup.sh puts into build, and the data beside the checkout.
 bare() {
   local elsewhere status=0
   elsewhere=$(mktemp -d)
@@ -264,4 +262,8 @@ python3 scripts/times.py "$times"
 for name in "${skipped[@]}"; do echo "skipped: $name"; done
 for name in "${failed[@]}"; do echo "failed: $name"; done
 echo "Checks: $((checks - ${#failed[@]})) passed, ${#failed[@]} failed, ${#skipped[@]} skipped, in $SECONDS s"
+if ((checks == 0)); then
+  echo "no check's name contains \"$only\"" >&2
+  exit 2
+fi
 [[ ${#failed[@]} -eq 0 ]]

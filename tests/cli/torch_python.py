@@ -45,7 +45,7 @@ def python_with_torch(*packages):
 
 
 def newest_torch():
-    """The part of pythons_with_torch() with which most trainings are content; all of it in a thorough run."""
+    """The newest of pythons_with_torch(): most trainings need no other. A thorough run gets all of them."""
     found = sorted(pythons_with_torch().items(), key=lambda each: tuple(map(int, each[0].split("."))))
     return dict(found if THOROUGH else found[-1:])
 
@@ -67,7 +67,7 @@ def under_every_torch(test):
 
 
 def under_newest_torch(test):
-    """Likewise, for a test in which releases hardly differ: under the others in a thorough run only."""
+    """The same for a test in which releases hardly differ: only a thorough run takes releases before the newest."""
     return _under(newest_torch, test)
 
 
