@@ -122,8 +122,10 @@ section "The lab: levers" as_text \
   python3 tests/lab/levers.py --program "$ddpsim" --table tests/lab/measured/levers.json
 section "The lab: schemes" as_text \
   python3 tests/lab/schemes.py --program "$ddpsim" --table tests/lab/measured/schemes.json
-section "Measured on one GPU" \
-  python3 tests/accuracy/gpu_tables.py --ddpsim "$ddpsim"
+for card in tests/lab/measured/gpu/*; do
+  section "Measured on one GPU: ${card##*/}" \
+    python3 tests/accuracy/gpu_tables.py --ddpsim "$ddpsim" --measured "$card"
+done
 section "The lab: autotune" as_text python3 tests/lab/autotune.py --table tests/lab/measured/autotune.json
 
 echo "accuracy: $file"

@@ -59,6 +59,10 @@ class Sweeps:
         return rows
 
 
+def findings(log):
+    return [line for line in log.read_text(encoding="utf-8").splitlines() if "=========" in line] if log.exists() else []
+
+
 def sanitised(sweeps, tool, ranks):
     """compute-sanitizer over a short run: what it found is a problem of this item."""
     program = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
@@ -66,12 +70,16 @@ def sanitised(sweeps, tool, ranks):
         raise RuntimeError("compute-sanitizer is not here")
     environment = sweeps.programs.environment(shared=ranks != "one rank")
     # The tool finds its own libraries; the program finds ours.
-    out = sweeps.programs.run(program, "--tool", tool, "--target-processes", "all", "--error-exitcode", "9", "/usr/bin/env",
-                              f"LD_LIBRARY_PATH={environment['LD_LIBRARY_PATH']}", sweeps.programs.ddpsim_real, sweeps.small,
-                              "--backend", "cuda-nccl", *RANKS[ranks], "--timeout", "30", "--iterations", "1", "--caps", "0.01",
-                              "--comm-hook", "fp16", "-o", sweeps.folder / f"sanitised-{tool}", timeout=35,
-                              shared=ranks != "one rank", LD_LIBRARY_PATH=os.environ.get("LD_LIBRARY_PATH", ""))
-    return {"tool": tool, "as": ranks, "said": [line for line in out.splitlines() if "=========" in line][-1:]}
+    said = sweeps.folder / f"sanitised-{tool}-{ranks.replace(' ', '-')}.txt"
+    try:
+        sweeps.programs.run(program, "--tool", tool, "--log-file", said, "--target-processes", "all", "--error-exitcode", "9", "/usr/bin/env",
+                            f"LD_LIBRARY_PATH={environment['LD_LIBRARY_PATH']}", sweeps.programs.ddpsim_real, sweeps.small,
+                            "--backend", "cuda-nccl", *RANKS[ranks], "--timeout", "30", "--iterations", "1", "--caps", "0.01",
+                            "--comm-hook", "fp16", "-o", sweeps.folder / f"sanitised-{tool}", timeout=35,
+                            shared=ranks != "one rank", LD_LIBRARY_PATH=os.environ.get("LD_LIBRARY_PATH", ""))
+    except RuntimeError as error:
+        raise RuntimeError("; ".join([*findings(said)[1:6], str(error)])) from None
+    return {"tool": tool, "as": ranks, "said": findings(said)[-1:]}
 
 
 def main():

@@ -97,7 +97,60 @@ HOOK = "The lab, fp16_hook: "
 LEVERS = "The lab: levers"
 TUNED = "The lab: autotune"
 SCHEMES_ON_GLOO = "The lab: schemes"
-GPU = "Measured on one GPU"
+CARDS = {"H100": "nvidia-h100-80gb-hbm3", "H200": "nvidia-h200"}
+
+
+def measured_on(card):
+    """The rows of one GPU; `card`: its section of accuracy.md."""
+    return [
+        Row("our reducer over NCCL, two ranks (threads) on the one GPU; calibrated from the run's own all-reduces alone",
+            "{n} steps: three workloads, caps 1 to 100, views",
+            "step: median {median} %, p90 **{p90} %**, worst {worst} % (BERT-large, whose backward takes {bert} µs a gradient longer than predicted); "
+            "bucket bytes differ in {wrong}",
+            "no communication: {none}, {none_p90}, {none_worst} %; all exposed: {open}, {open_p90}, {open_worst} %",
+            ((card, "reducer, ddpsim: <n> steps, median <median> %, p90 <p90> %, worst <worst> %"),
+             (card, "reducer, no communication: <_> steps, median <none> %, p90 <none_p90> %, worst <none_worst> %"),
+             (card, "reducer, all exposed: <_> steps, median <open> %, p90 <open_p90> %, worst <open_worst> %"),
+             (card, "bucket bytes differ in <wrong> of"), (card, "a gradient: ... bert-large <bert>"))),
+        Row("the cap chosen there, over the measured best", "six curves",
+            "least predicted step: mean {mean} %, worst **{worst} %**; kept at 25 unless 1 % is predicted to be saved, as `tune` does: {kept}, "
+            "{kept_worst} %", "cap 25: mean {default} %; the worst cap: up to {most} %",
+            ((card, "regret: predicted cap mean <mean> %, worst <worst> %; cap 25 mean <default> %; the worst cap up to <most> %"),
+             (card, "regret of the rule that keeps cap 25 unless <_> % are predicted to be saved: mean <kept> %, worst <kept_worst> %"))),
+        Row("estimates: steps that the GPU bounds", "{n} steps of torchvision's and transformers' models",
+            "median **{median} %**, p90 **{p90} %**, all too fast", "one share of the peak rate, the best for these: {flat}, {flat_p90} %",
+            ((card, "step, bound by the GPU: <n> rows, median <median> %, p90 <p90> %, worst <_> %; one share of the peak rate, the best: median "
+              "<flat> %, p90 <flat_p90> %"),)),
+        Row("estimates: time of the GPU's kernels, full batches", "{n} steps",
+            "median **{median} %**, p90 {p90} %; ResNets in fp32 {images} %, autocast without channels_last {amp} %, with it {channels} %, decoders "
+            "{decoders} %", "one share of the peak rate: {flat}, {flat_p90} %",
+            ((card, "busy, all full batches: <n> rows, median <median> %, p90 <p90> %, worst <_> %; one share of the peak rate, the best: median <flat> %, "
+              "p90 <flat_p90> %"),
+             (card, "busy, images, precise: <_> rows, median <images> %"),
+             (card, "busy, images, amp, not channels_last: <_> rows, median <amp> %"),
+             (card, "busy, channels_last_or_compiled: <_> rows, median <channels> %"),
+             (card, "busy, decoders, full batches: <_> rows, median <decoders> %"))),
+        Row("estimates: steps that launches bound, on a slow host ({host} µs a launch; 16 assumed)", "{n} steps",
+            "median **{median} %**, p90 {p90} %, all too fast", "one share of the peak rate: {flat}, {flat_p90} %",
+            ((card, "step, bound by launches: <n> rows, median <median> %, p90 <p90> %, worst <_> %; one share of the peak rate, the best: median "
+              "<flat> %, p90 <flat_p90> %"), (card, "host: <host> µs a launch"))),
+        Row("estimates: peak memory", "{n} full batches", "median {median} %, p90 **{p90} %**, worst {worst} % (a 1B Llama in tf32)", "",
+            ((card, "memory, full batches: <n> rows, median <median> %, p90 <p90> %, worst <worst> %"),)),
+        Row("DDP's copies with one rank", "{n} models", "predicted {ratio} times the measured in the mean", "",
+            ((card, "DDP's copies with one rank: <n> models, ... mean <ratio>"),)),
+        Row("recorder beside torch.profiler", "{n} models, every gradient",
+            "ready times within {worst} % of the backward; the recorder costs {least} to **{most} %** of the step", "",
+            ((card, "recorder: <n> models, ready times apart by at most <worst> % of the backward (aim: 2); its cost <least> to <most> %"),)),
+        Row("DDP's copies and casts alone", "five kernels to 256 MiB",
+            "{least} to {most} of the memory's rate, 0.85 assumed; a launch {launch} to {launch_most} µs, 6 assumed", "",
+            ((card, "copies: <least> to <most> of the memory's rate, assumed <_>; a launch takes the host <launch> to <launch_most> µs"),)),
+        Row("compute beside 2 to 32 thread blocks that move 0 to 400 GB/s", "{n} pairs of five kernels",
+            "slowdown: median **{median} %**, p90 {p90} %, worst {worst} % (matrix products lose more, layer norms less)",
+            "no slowdown: {none}, {none_p90}, {none_worst} %",
+            ((card, "interference, ddpsim: <n> rows, median <median> %, p90 <p90> %, worst <worst> %"),
+             (card, "interference, no slowdown: <_> rows, median <none> %, p90 <none_p90> %, worst <none_worst> %"))),
+    ]
+
 
 TABLES = {
     "PyTorch's own rules, and reading traces": [
@@ -293,54 +346,7 @@ TABLES = {
              (TUNED, "regret, always the default: median <none> %, p90 <none_p90> %, worst <none_worst> %"),
              (TUNED, "regret, always the simulator's: median <sim> %, p90 <sim_p90> %, worst <sim_worst> %"))),
     ],
-    "Measured on one GPU (H200)": [
-        Row("our reducer over NCCL, two ranks (threads) on the one GPU; calibrated from the run's own all-reduces alone",
-            "{n} steps: three workloads, caps 1 to 100, views",
-            "step: median {median} %, p90 **{p90} %**, worst {worst} % (BERT-large, whose backward takes {bert} µs a gradient longer than predicted); "
-            "bucket bytes differ in {wrong}",
-            "no communication: {none}, {none_p90}, {none_worst} %; all exposed: {open}, {open_p90}, {open_worst} %",
-            ((GPU, "reducer, ddpsim: <n> steps, median <median> %, p90 <p90> %, worst <worst> %"),
-             (GPU, "reducer, no communication: <_> steps, median <none> %, p90 <none_p90> %, worst <none_worst> %"),
-             (GPU, "reducer, all exposed: <_> steps, median <open> %, p90 <open_p90> %, worst <open_worst> %"),
-             (GPU, "bucket bytes differ in <wrong> of"), (GPU, "a gradient: ... bert-large <bert>"))),
-        Row("the cap chosen there, over the measured best", "six curves",
-            "least predicted step: mean {mean} %, worst **{worst} %**; kept at 25 unless 1 % is predicted to be saved, as `tune` does: {kept}, "
-            "{kept_worst} %", "cap 25: mean {default} %; the worst cap: up to {most} %",
-            ((GPU, "regret: predicted cap mean <mean> %, worst <worst> %; cap 25 mean <default> %; the worst cap up to <most> %"),
-             (GPU, "regret of the rule that keeps cap 25 unless <_> % are predicted to be saved: mean <kept> %, worst <kept_worst> %"))),
-        Row("estimates: steps that the GPU bounds", "{n} steps of torchvision's and transformers' models",
-            "median **{median} %**, p90 **{p90} %**, all too fast", "one share of the peak rate, the best for these: {flat}, {flat_p90} %",
-            ((GPU, "step, bound by the GPU: <n> rows, median <median> %, p90 <p90> %, worst <_> %; one share of the peak rate, the best: median "
-              "<flat> %, p90 <flat_p90> %"),)),
-        Row("estimates: time of the GPU's kernels, full batches", "{n} steps",
-            "median **{median} %**, p90 {p90} %; ResNets in fp32 {images} %, autocast without channels_last {amp} %, with it {channels} %, decoders "
-            "{decoders} %", "one share of the peak rate: {flat}, {flat_p90} %",
-            ((GPU, "busy, all full batches: <n> rows, median <median> %, p90 <p90> %, worst <_> %; one share of the peak rate, the best: median <flat> %, "
-              "p90 <flat_p90> %"),
-             (GPU, "busy, images, precise: <_> rows, median <images> %"),
-             (GPU, "busy, images, amp, not channels_last: <_> rows, median <amp> %"),
-             (GPU, "busy, channels_last_or_compiled: <_> rows, median <channels> %"),
-             (GPU, "busy, decoders, full batches: <_> rows, median <decoders> %"))),
-        Row("estimates: steps that launches bound, on a slow host ({host} µs a launch; 16 assumed)", "{n} steps",
-            "median **{median} %**, p90 {p90} %, all too fast", "one share of the peak rate: {flat}, {flat_p90} %",
-            ((GPU, "step, bound by launches: <n> rows, median <median> %, p90 <p90> %, worst <_> %; one share of the peak rate, the best: median "
-              "<flat> %, p90 <flat_p90> %"), (GPU, "host: <host> µs a launch"))),
-        Row("estimates: peak memory", "{n} full batches", "median {median} %, p90 **{p90} %**, worst {worst} % (a 1B Llama in tf32)", "",
-            ((GPU, "memory, full batches: <n> rows, median <median> %, p90 <p90> %, worst <worst> %"),)),
-        Row("DDP's copies with one rank", "{n} models", "predicted {ratio} times the measured in the mean", "",
-            ((GPU, "DDP's copies with one rank: <n> models, ... mean <ratio>"),)),
-        Row("recorder beside torch.profiler", "{n} models, every gradient",
-            "ready times within {worst} % of the backward; the recorder costs {least} to **{most} %** of the step", "",
-            ((GPU, "recorder: <n> models, ready times apart by at most <worst> % of the backward (aim: 2); its cost <least> to <most> %"),)),
-        Row("DDP's copies and casts alone", "five kernels to 256 MiB",
-            "{least} to {most} of the memory's rate, 0.85 assumed; a launch {launch} to {launch_most} µs, 6 assumed", "",
-            ((GPU, "copies: <least> to <most> of the memory's rate, assumed <_>; a launch takes the host <launch> to <launch_most> µs"),)),
-        Row("compute beside 2 to 32 thread blocks that move 0 to 400 GB/s", "{n} pairs of five kernels",
-            "slowdown: median **{median} %**, p90 {p90} %, worst {worst} % (matrix products lose more, layer norms less)",
-            "no slowdown: {none}, {none_p90}, {none_worst} %",
-            ((GPU, "interference, ddpsim: <n> rows, median <median> %, p90 <p90> %, worst <worst> %"),
-             (GPU, "interference, no slowdown: <_> rows, median <none> %, p90 <none_p90> %, worst <none_worst> %"))),
-    ],
+    **{f"Measured on one GPU ({gpu})": measured_on(f"Measured on one GPU: {card}") for gpu, card in CARDS.items()},
     "How steps vary: 80 % intervals for a further step": [
         Row("each step left out of its open trace", "{all} steps of five traces; four have 4 or 5: {few} steps",
             "{held} held; of the short ones {few_held}", "of all: median ± 5 % {median} %, least to most of the others {range} %",

@@ -394,9 +394,9 @@ def interference(gpu, rows):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--ddpsim", required=True)
-    parser.add_argument("--measured", type=pathlib.Path, default=MEASURED)
+    parser.add_argument("--measured", type=pathlib.Path, default=MEASURED, help="the folder of a card, or one of cards")
     given = parser.parse_args()
-    cards = sorted({path.parent for path in given.measured.glob("*/*.json")})
+    cards = sorted({path.parent for path in given.measured.rglob("*.json") if path.parent.name != "recorded"})
     if not cards:
         print("Nothing has been measured on a GPU yet: scripts/on_gpu.sh measures, its --keep keeps.")
     for card in cards:

@@ -183,7 +183,8 @@ class Kept(unittest.TestCase):
         self.assertTrue(paths)
         for path in paths:
             with self.subTest(path=path.relative_to(KEPT)):
-                run = subprocess.run([BINARY, "simulate", path, "h200", "--json"], capture_output=True, text=True, check=False)
+                gpu = json.loads(path.read_text(encoding="utf-8"))["gpu"]
+                run = subprocess.run([BINARY, "simulate", path, f"node:1 gpu:8x{gpu} nvswitch:450GBps", "--json"], capture_output=True, text=True, check=False)
                 self.assertEqual(run.returncode, 0, run.stderr)
 
     def test_tables_are_made_of_them(self):
