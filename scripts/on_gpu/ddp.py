@@ -7,6 +7,7 @@ import ctypes
 import json
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 import time
@@ -37,15 +38,18 @@ def preloaded_version(programs):
 def trained(programs, workload, out, collectives, options, timeout):
     """A row: what rank 0 measured. Both ranks end when one has failed or the time is over."""
     processes = []
-    port = str(29600 + os.getpid() % 1000)
-    for rank in (0, 1):
-        variables = {**os.environ, "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1",
-                     "MASTER_PORT": port, **environment(programs, collectives)}
-        processes.append(subprocess.Popen([sys.executable, str(RUNNER), str(workload), *options, "-o", str(out)], env=variables, text=True,
-                                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT))
-    ends = time.monotonic() + timeout
-    while time.monotonic() < ends and any(p.poll() is None for p in processes) and not any(p.poll() for p in processes):
-        time.sleep(0.1)
+    with socket.socket() as held:
+        # Nobody else gets the port: Linux lets a server that sets this option listen where a holder that sets it does not.
+        held.bind(("127.0.0.1", 0))
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        for rank in (0, 1):
+            variables = {**os.environ, "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1",
+                         "MASTER_PORT": str(held.getsockname()[1]), **environment(programs, collectives)}
+            processes.append(subprocess.Popen([sys.executable, str(RUNNER), str(workload), *options, "-o", str(out)], env=variables,
+                                              text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT))
+        ends = time.monotonic() + timeout
+        while time.monotonic() < ends and any(p.poll() is None for p in processes) and not any(p.poll() for p in processes):
+            time.sleep(0.1)
     late = all(process.poll() is None for process in processes)
     for process in processes:
         process.kill()
