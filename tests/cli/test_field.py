@@ -1,8 +1,12 @@
-"""Inputs as people have them, each with the right answer: none is misread silently. tests/cli/field/README.md says what a row holds."""
+"""Inputs as people have them, each with the right answer: none is misread silently. tests/cli/field/README.md says what a row holds.
+
+    DDPSIM_BIN=… python3 test_field.py --open >field/open.txt      the rows that are not yet right
+"""
 
 import json
 import pathlib
 import re
+import sys
 import unittest
 
 from command import ROOT, SHARED, ddpsim
@@ -48,11 +52,28 @@ def rows(name):
     return json.loads((HERE / name).read_text(encoding="utf-8"))
 
 
-def test_of(row, folder):
+def name_of(path, row):
+    return re.sub(r"\W+", "_", f"{path.stem} {row['name']}")
+
+
+def rows_of(folder, pattern):
+    return [(name_of(path, row), row, folder) for path in sorted(HERE.glob(pattern)) for row in rows(path.name)]
+
+
+WRITTEN = rows_of(HERE, "written_*.json")
+FOUND = rows_of(pathlib.Path(SHARED / "data/field"), "found_*.json")
+OPEN = (HERE / "open.txt").read_text(encoding="utf-8").split()
+
+
+def test_of(name, row, folder):
     def test(self):
         if not folder.is_dir():
             self.skipTest(f"{folder.name} is not beside the checkout")
-        self.assertEqual(wrong(row, folder), [])
+        differs = wrong(row, folder)
+        if name in OPEN:
+            self.assertTrue(differs, "it is right now: take its name out of field/open.txt")
+        else:
+            self.assertEqual(differs, [])
     return test
 
 
@@ -64,16 +85,23 @@ class Found(unittest.TestCase):
     """The files of ../shared/data/field."""
 
 
-def add(tests, folder, pattern):
-    for path in sorted(HERE.glob(pattern)):
-        for row in rows(path.name):
-            name = "test_" + re.sub(r"\W+", "_", f"{path.stem} {row['name']}")
-            assert not hasattr(tests, name), f"{name} is there twice"
-            setattr(tests, name, test_of(row, folder))
+def add(tests, all_rows):
+    for name, row, folder in all_rows:
+        assert not hasattr(tests, f"test_{name}"), f"{name} is there twice"
+        setattr(tests, f"test_{name}", test_of(name, row, folder))
 
 
-add(Written, HERE, "written_*.json")
-add(Found, pathlib.Path(SHARED / "data/field"), "found_*.json")
+add(Written, WRITTEN)
+add(Found, FOUND)
+
+
+class Open(unittest.TestCase):
+    def test_names_rows_that_exist(self):
+        self.assertEqual(set(OPEN) - {name for name, _, _ in WRITTEN + FOUND}, set())
+
 
 if __name__ == "__main__":
-    unittest.main()
+    if sys.argv[1:] == ["--open"]:
+        print("\n".join(name for name, row, folder in WRITTEN + FOUND if wrong(row, folder)))
+    else:
+        unittest.main()
