@@ -17,6 +17,58 @@
 #include "switch_list.hpp"
 
 namespace ddpsim {
+namespace {
+
+/// nvlink and xgmi. `gpus`: absent where none are written.
+void read_nvlink(const ClusterWord& word, std::optional<int> gpus, InterconnectDescription& out) {
+  const bool xgmi = word.key == "xgmi";
+  std::string_view value = word.value;
+  std::optional<std::string> layout;
+  if (const std::size_t colon = value.find(':'); colon != value.npos) {
+    layout = value.substr(colon + 1);
+    value = value.substr(0, colon);
+  }
+  const auto [links, rate] = word.counted(value, xgmi ? "LINKSxBANDWIDTH, such as \"7x64GBps\""
+                                                      : "LINKSxBANDWIDTH, such as \"6x25GBps\"");
+  out.kind = IntraKind::nvlink;
+  out.links_per_gpu = static_cast<int>(word.integer(links, "links per GPU", kMostLinksPerGpu));
+  out.per_link = word.bandwidth(rate);
+  if (!layout) {
+    if (gpus) out.layout = default_layout(*gpus, xgmi ? GpuVendor::amd : GpuVendor::nvidia);
+  } else if (*layout == "pair") {
+    out.layout = NvlinkLayout::pair;
+  } else if (*layout == "mesh") {
+    out.layout = NvlinkLayout::mesh;
+  } else if (*layout == "cube" && !xgmi) {
+    out.layout = NvlinkLayout::cube;
+  } else {
+    const std::vector<std::string> words = {"pair", "mesh", "cube"};
+    word.fail(fmt::format("{} is not a layout{}; expected {}", in_quotes(*layout),
+                          xgmi ? " of xGMI" : "", xgmi ? "pair or mesh" : "pair, mesh or cube"),
+              xgmi ? "" : did_you_mean(*layout, words));
+  }
+}
+
+/// BANDWIDTH[:p2p, :p2p-sockets or :no-p2p]
+void read_pcie(const ClusterWord& word, InterconnectDescription& out) {
+  out.kind = IntraKind::pcie;
+  const std::string_view value = word.value;
+  const std::size_t colon = value.find(':');
+  out.per_gpu = word.bandwidth(value.substr(0, colon));
+  if (colon == value.npos) return;
+  const std::string said(value.substr(colon + 1));
+  std::vector<std::string> known;
+  for (const PeerAccess peers : {PeerAccess::one_root, PeerAccess::sockets, PeerAccess::host}) {
+    known.emplace_back(kind_word(peers));
+    if (said == known.back()) out.peers = peers;
+  }
+  if (!out.peers)
+    word.fail(fmt::format("{} does not say how peers reach each other; expected {}",
+                          in_quotes(said), "p2p, p2p-sockets or no-p2p"),
+              did_you_mean(said, known));
+}
+
+}  // namespace
 
 void ClusterWord::fail(std::string message, std::string hint) const {
   throw InputError({"cluster", legible(text), std::move(message), std::move(hint)});
@@ -77,8 +129,51 @@ const ClusterWord* find_word(const ClusterWords& words, const std::string& key) 
 }
 
 GpuModel read_gpu_model(const ClusterWord& word, std::string_view name) {
-  if (auto gpu = find_gpu(name)) return *gpu;
+  if (auto gpu = find_gpu(name)) {
+    const std::string beyond = beyond_gpu_name(name);
+    if (beyond.empty()) return *gpu;
+    if (beyond.front() == '@')
+      word.fail(fmt::format("{} behind the GPU's model {} is not understood", in_quotes(beyond),
+                            gpu->name),
+                fmt::format("The number of nodes is a word of its own: \"gpu:{} node:{}\"",
+                            word.value.substr(0, word.value.find('@')), beyond.substr(1)));
+    word.fail(
+        fmt::format("{} beside the GPU's model {} is not understood", in_quotes(beyond), gpu->name),
+        gpus_instead_of(name));
+  }
   word.fail("unknown GPU " + in_quotes(name), gpus_instead_of(name));
+}
+
+const ClusterWord* interconnect_word(const ClusterWords& words) {
+  const ClusterWord* chosen = nullptr;
+  for (const char* key : {"nvswitch", "nvlink", "xgmi", "pcie"}) {
+    const ClusterWord* word = find_word(words, key);
+    if (word == nullptr) continue;
+    if (chosen != nullptr) {
+      word->fail(fmt::format("\"{}\" is given as well as \"{}\"", key, chosen->key),
+                 "GPUs are joined in one way: keep one of nvswitch, nvlink, xgmi, pcie");
+    }
+    chosen = word;
+  }
+  return chosen;
+}
+
+void read_interconnect(const ClusterWords& words, bool sized, NodeDescription& out) {
+  const ClusterWord* chosen = interconnect_word(words);
+  if (chosen == nullptr) return;
+  if (sized)
+    if (const auto foreign = foreign_link(chosen->key, out.gpu))
+      chosen->fail(foreign->message, foreign->hint);
+  if (chosen->key == "nvlink" || chosen->key == "xgmi") {
+    read_nvlink(*chosen, sized ? std::optional(out.gpus_per_node) : std::nullopt, out.interconnect);
+    if (!sized) return;
+    const std::string problem = layout_problem(out.interconnect, out.gpus_per_node);
+    if (!problem.empty()) chosen->fail(problem);
+    return;
+  }
+  if (chosen->key == "pcie") return read_pcie(*chosen, out.interconnect);
+  out.interconnect.kind = IntraKind::nvswitch;
+  out.interconnect.per_gpu = chosen->bandwidth(chosen->value);
 }
 
 NicWord read_nics(const ClusterWord& word, bool count_needed) {

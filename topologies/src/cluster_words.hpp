@@ -37,6 +37,11 @@ const ClusterWord* find_word(const ClusterWords& words, const std::string& key);
 
 GpuModel read_gpu_model(const ClusterWord& word, std::string_view name);
 
+/// nvswitch, nvlink, xgmi or pcie; null where none is given.
+const ClusterWord* interconnect_word(const ClusterWords& words);
+/// `sized`: GPUs and their number stand in `out` and must fit.
+void read_interconnect(const ClusterWords& words, bool sized, NodeDescription& out);
+
 /// "COUNTxRATE[:KIND]"; without "COUNTx" the count is 0: as many as the node has.
 struct NicWord {
   int count = 0;

@@ -4,17 +4,27 @@
 
 #include "cluster_words.hpp"
 #include "ddpsim/formats/input_error.hpp"
-#include "ddpsim/formats/quote.hpp"
+#include "ddpsim/topologies/cluster_source.hpp"
+#include "ddpsim/topologies/kind_words.hpp"
+#include "ddpsim/topologies/pcie_rate.hpp"
 #include "description.hpp"
+#include "matrix_text.hpp"
+#include "nccl_rates.hpp"
 #include "nccl_xml.hpp"
 #include "node_graph.hpp"
 #include "nvidia_matrix.hpp"
+#include "nvlink_faults.hpp"
+#include "rocm_matrix.hpp"
 
 namespace ddpsim {
 namespace {
 
+/// GPUs with fewer NVLinks have them for bridges between two cards.
+constexpr int kFewestOnASwitch = 6;
+
 const std::vector<std::string>& keys_beside_a_file() {
-  static const std::vector<std::string> keys = {"node", "gpu",     "nic",        "oversubscription",
+  static const std::vector<std::string> keys = {"node", "gpu",     "nvswitch",   "nvlink",
+                                                "xgmi", "pcie",    "nic",        "oversubscription",
                                                 "leaf", "latency", "connection", "switches"};
   return keys;
 }
@@ -50,42 +60,141 @@ ClusterDescription described_node(const std::string& file, NodeGraph graph, cons
   return out;
 }
 
+/// Words that join GPUs, such as "nvswitch:300GBps", for a node of this kind.
+std::vector<std::string> ways_to_join(const NodeDescription& node) {
+  const double rate = nvlink_rate(node.gpu).nominal;
+  const int links = node.gpu.links.value_or(0);
+  const bool amd = node.gpu.vendor == GpuVendor::amd;
+  std::vector<std::string> ways;
+  if (!amd && links >= kFewestOnASwitch)
+    ways.push_back(fmt::format("nvswitch:{}GBps", links * rate));
+  InterconnectDescription direct{.kind = IntraKind::nvlink, .links_per_gpu = links};
+  direct.layout = default_layout(node.gpus_per_node, node.gpu.vendor);
+  if (links > 0 && layout_problem(direct, node.gpus_per_node).empty())
+    ways.push_back(fmt::format("{}:{}x{}GBps", amd ? "xgmi" : "nvlink", links, rate));
+  return ways;
+}
+
+/// Adds the NVLinks of the words, which the file does not show, or says that they are missing.
+void join_gpus(const XmlNode& xml, const ClusterWords& words, ClusterDescription& out) {
+  NodeDescription& node = out.types.front();
+  const ClusterWord* word = interconnect_word(words);
+  if (word != nullptr) {
+    if (xml.joined)
+      word->fail(fmt::format("{} states how its GPUs are joined", out.file), "Leave the word out");
+    read_interconnect(words, true, node);
+    if (node.interconnect.kind == IntraKind::pcie)
+      set_gpu_slots(*node.wiring, node.interconnect.per_gpu);
+    else
+      node.wiring = with_nvlinks(std::move(*node.wiring), node);
+    return;
+  }
+  if (xml.joined || node.gpus_per_node == 1 || node.gpu.links.value_or(0) == 0) return;
+  std::vector<std::string> examples = ways_to_join(node);
+  examples.push_back(
+      fmt::format("pcie:{:.4g}GBps", pcie_nominal_of_generation(node.gpu.compute_capability)));
+  const std::string_view links = direct_links(node.gpu.vendor);
+  if (!xml.dump)
+    throw InputError(
+        {out.file, "",
+         fmt::format("this is a file for NCCL_TOPO_FILE: it does not say how its {} {} are joined, "
+                     "as {} is added by NCCL when it runs",
+                     node.gpus_per_node, node.gpu.name, links),
+         fmt::format("Say it beside the file: \"{} gpu:{} {}\"; where there is no {}, {}", out.file,
+                     node.gpu.name, examples.front(), links, examples.back())});
+  const bool bridged = xml.card || (node.gpu.links.value_or(0) < kFewestOnASwitch);
+  if (!bridged)
+    out.doubts.push_back(fmt::format(
+        "{} has {}, and the file shows none: its GPUs are taken to be joined by PCIe alone ({} "
+        "beside the file says otherwise)",
+        node.gpu.name, links, examples.front()));
+}
+
 ClusterDescription describe_xml(std::string_view text, const std::string& file,
-                                const std::optional<GpuModel>& gpu) {
+                                const std::optional<GpuModel>& gpu, const ClusterWords& words) {
   XmlNode node = parse_nccl_xml(text, file, gpu);
   ClusterDescription out = described_node(file, std::move(node.graph), *node.gpu);
-  out.summary = "NCCL topology file";
+  out.summary = node.dump ? "NCCL topology file" : "file for NCCL_TOPO_FILE";
   out.types.front().cpu = node.cpu;
   out.network.kind = node.network;
   out.network.gpudirect = node.gpudirect;
   out.network.collnet = node.collnet;
+  out.doubts = std::move(node.doubts);
+  if (find_word(words, "nic") == nullptr)
+    out.doubts.insert(out.doubts.end(), node.rate_doubts.begin(), node.rate_doubts.end());
+  if (gpu && gpu->name != out.types.front().gpu.name) return out;  // the caller says so
+  join_gpus(node, words, out);
   return out;
 }
 
+/// The matrix shows all links there are; pcie says what the slots carry, and how peers reach each other.
+void read_pcie_word(const ClusterWords& words, ClusterDescription& out) {
+  const ClusterWord* word = interconnect_word(words);
+  if (word == nullptr) return;
+  if (word->key != "pcie")
+    word->fail(fmt::format("{} shows how its GPUs are joined", out.file), "Leave the word out");
+  NodeDescription& node = out.types.front();
+  read_interconnect(words, true, node);
+  set_gpu_slots(*node.wiring, node.interconnect.per_gpu);
+}
+
+/// The model that the word or the text around the matrix names.
+GpuModel gpu_of_matrix(std::string_view text, const std::string& file,
+                       const std::optional<GpuModel>& gpu, const char* program,
+                       const char* example) {
+  if (gpu) return *gpu;
+  if (const auto named = find_gpu(gpu_named_beside(text))) return *named;
+  throw InputError({file, "", fmt::format("{} does not name the GPU model", program),
+                    fmt::format("Name it beside the file: \"{} gpu:{}\"", file, example)});
+}
+
 ClusterDescription describe_matrix(std::string_view text, const std::string& file,
-                                   const std::optional<GpuModel>& gpu) {
-  if (!gpu) {
-    throw InputError({file, "", "nvidia-smi's matrix does not name the GPU model",
-                      fmt::format("Name it beside the file: \"{} gpu:A100\"", file)});
-  }
-  if (gpu->vendor == GpuVendor::amd)
-    throw InputError({file, "", fmt::format("nvidia-smi's matrix is not of {}", gpu->name),
-                      "Give NCCL_TOPO_DUMP_FILE, which RCCL writes as well, or one line"});
-  ClusterDescription out = described_node(file, parse_nvidia_matrix(text, file, *gpu), *gpu);
+                                   const std::optional<GpuModel>& stated,
+                                   const ClusterWords& words) {
+  const GpuModel gpu = gpu_of_matrix(text, file, stated, "nvidia-smi's matrix", "A100");
+  if (gpu.vendor == GpuVendor::amd)
+    throw InputError(
+        {file, "", fmt::format("nvidia-smi's matrix is not of {}", gpu.name),
+         "Give NCCL_TOPO_DUMP_FILE, which RCCL writes as well, the output of `rocm-smi "
+         "--showtopo`, or one line"});
+  std::vector<std::string> doubts;
+  ClusterDescription out = described_node(file, parse_nvidia_matrix(text, file, gpu, &doubts), gpu);
+  out.doubts = std::move(doubts);
   out.summary = "nvidia-smi topo -m";
+  read_pcie_word(words, out);
+  return out;
+}
+
+ClusterDescription describe_rocm(std::string_view text, const std::string& file,
+                                 const std::optional<GpuModel>& stated, const ClusterWords& words) {
+  const GpuModel gpu = gpu_of_matrix(text, file, stated, "this table", "MI300X");
+  if (gpu.vendor != GpuVendor::amd)
+    throw InputError({file, "", fmt::format("tables of rocm-smi are not of {}", gpu.name),
+                      "Name AMD's GPU that the node has, such as gpu:MI300X"});
+  ClusterDescription out = described_node(file, parse_rocm_matrix(text, file, gpu), gpu);
+  out.summary = "rocm-smi --showtopo";
+  read_pcie_word(words, out);
   return out;
 }
 
 ClusterDescription recognised(std::string_view text, const std::string& file,
-                              const std::optional<GpuModel>& gpu) {
-  if (looks_like_xml(text)) return describe_xml(text, file, gpu);
-  if (looks_like_nvidia_matrix(text)) return describe_matrix(text, file, gpu);
+                              const std::optional<GpuModel>& gpu, const ClusterWords& words) {
+  if (looks_like_xml(text)) return describe_xml(text, file, gpu, words);
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   const bool json = first != text.npos && (text[first] == '{' || text[first] == '[');
-  if (json || first == text.npos) return describe_file(text, file);
+  if (!json && looks_like_nvidia_matrix(text)) return describe_matrix(text, file, gpu, words);
+  if (!json && looks_like_rocm_matrix(text)) return describe_rocm(text, file, gpu, words);
+  if (json || first == text.npos) {
+    ClusterDescription out = describe_file(text, file);
+    if (const ClusterWord* word = interconnect_word(words))
+      word->fail(fmt::format("{} states how its GPUs are joined", file),
+                 "Leave the word out, or change \"interconnect\" in the file");
+    return out;
+  }
   throw InputError({file, "", "is no cluster",
                     "Read here: a cluster file (ddpsim.cluster/1), NCCL's topology XML, the matrix "
-                    "of `nvidia-smi topo -m`; a list of nodes and switches goes beside a cluster: "
+                    "of `nvidia-smi topo -m`, the tables of `rocm-smi --showtopo`; a list of nodes "
+                    "and switches goes beside a cluster: "
                     "\"dgxa100 switches:FILE\""});
 }
 
@@ -114,7 +223,8 @@ void apply_nics(const ClusterWord& word, ClusterDescription& out) {
 
 bool looks_like_cluster(std::string_view text) {
   if (looks_like_xml(text)) return text.find("<system") != text.npos;
-  return looks_like_nvidia_matrix(text) || text.find("\"ddpsim.cluster/") != text.npos;
+  return looks_like_nvidia_matrix(text) || looks_like_rocm_matrix(text) ||
+         text.find("\"ddpsim.cluster/") != text.npos;
 }
 
 ClusterDescription describe_source(std::string_view text, const std::string& file,
@@ -122,7 +232,7 @@ ClusterDescription describe_source(std::string_view text, const std::string& fil
   const ClusterWords words = split_words(line, keys_beside_a_file());
   std::optional<int> gpus;
   const std::optional<GpuModel> gpu = stated_gpu(words, gpus);
-  ClusterDescription out = recognised(text, file, gpu);
+  ClusterDescription out = recognised(text, file, gpu, words);
   const NodeDescription& node = out.types.front();
   if (const ClusterWord* word = find_word(words, "gpu")) {
     if (node.gpu.name != gpu->name) {
@@ -133,6 +243,10 @@ ClusterDescription describe_source(std::string_view text, const std::string& fil
                  "To take part of them: --gpus-per-node");
     }
   }
+  for (const NodeDescription& type : out.types)
+    if (type.wiring)
+      for (std::string& fault : nvlink_faults(*type.wiring, type.gpu.vendor))
+        out.doubts.push_back(std::move(fault));
   if (const ClusterWord* word = find_word(words, "nic")) apply_nics(*word, out);
   read_network_words(words, out.network.kind != NetworkKind::none, out);
   if (const ClusterWord* word = find_word(words, "node")) {

@@ -72,6 +72,7 @@ struct ClusterDescription {
   std::vector<DegradedLink> degraded;
   std::optional<StatedChannels> stated;
   std::vector<std::string> sources;
+  std::vector<std::string> doubts;  ///< what the files read leave open: Cluster::doubts
   std::vector<Price> prices;
   StatedCosts gpu_costs;
   std::optional<Calibration> calibration;
@@ -102,7 +103,7 @@ inline constexpr const char* kNoConnections =
 ClusterDescription describe_file(std::string_view text, const std::string& file);
 /// A file of any kind read here, recognised by its content and completed by the words beside it:
 /// node:COUNT gpu:MODEL nic:[COUNTx]BW[:KIND] oversubscription:R leaf:NODES latency:T connection:BW
-/// switches:FILE.
+/// switches:FILE, and nvswitch, nvlink, xgmi or pcie where a file does not say how GPUs are joined.
 ClusterDescription describe_source(std::string_view text, const std::string& file,
                                    std::string_view words);
 ClusterDescription describe_line(std::string_view line);

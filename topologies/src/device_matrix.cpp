@@ -71,8 +71,10 @@ class NodeDrawing {
     }
   }
 
+  /// Of two NICs without rows nothing is known.
   bool same_numa(std::size_t a, std::size_t b) const {
-    return matrix_.devices[a].numa == matrix_.devices[b].numa;
+    return matrix_.devices[a].gpu && matrix_.devices[b].gpu &&
+           matrix_.devices[a].numa == matrix_.devices[b].numa;
   }
 
   Near drawn(std::size_t a, std::size_t b) const {
@@ -150,18 +152,17 @@ class NodeDrawing {
   }
 
   void join_gpus() {
-    int most = 0;      // links in one row
-    int together = 0;  // links of one cell
-    bool alike = true;
-    for (std::size_t a = 0; a < size(); ++a) {
+    int most = 0;  // links in one row
+    std::vector<int> widest;
+    for (const auto& row : matrix_.cells) {
       int sum = 0;
-      for (const MatrixCell& cell : matrix_.cells[a]) {
-        sum += cell.nvlinks;
-        if (cell.nvlinks == 0) continue;
-        alike = alike && (together == 0 || together == cell.nvlinks);
-        together = cell.nvlinks;
+      int cell = 0;
+      for (const MatrixCell& there : row) {
+        sum += there.nvlinks;
+        cell = std::max(cell, there.nvlinks);
       }
       most = std::max(most, sum);
+      widest.push_back(cell);
     }
     if (most == 0) return;
     const NvlinkRate rate = nvlink_rate(gpu_);
@@ -173,21 +174,20 @@ class NodeDrawing {
     };
     const int links = gpu_.links.value_or(0);
     if (most > links) {
-      if (!alike || links == 0) {
-        throw InputError(
-            {file_, "",
-             fmt::format("up to {} NVLinks in one row are more than the {} that {} has", most,
-                         links, gpu_.name),
-             "Behind an NVSwitch every pair shows the same number; or name the right "
-             "GPU with \"gpu:MODEL\""});
+      const bool amd = gpu_.vendor == GpuVendor::amd;
+      if (amd || links == 0 || !behind_a_switch(widest)) {
+        throw InputError({file_, "",
+                          fmt::format("up to {} {}s in one row are more than the {} that {} has",
+                                      most, amd ? "xGMI link" : "NVLink", links, gpu_.name),
+                          amd ? "Name the right GPU with \"gpu:MODEL\""
+                              : "Behind an NVSwitch every pair shows the same number; or name the "
+                                "right GPU with "
+                                "\"gpu:MODEL\""});
       }
       int count = 0;
       const std::uint32_t hub = add(VertexKind::nvswitch, "nvswitch", count);
-      for (std::size_t a = 0; a < size(); ++a) {
-        const bool joined = std::any_of(matrix_.cells[a].begin(), matrix_.cells[a].end(),
-                                        [](const MatrixCell& cell) { return cell.nvlinks > 0; });
-        if (joined) join(a, hub, together);
-      }
+      for (std::size_t a = 0; a < size(); ++a)
+        if (widest[a] > 0) join(a, hub, widest[a]);
       return;
     }
     for (std::size_t a = 0; a < size(); ++a) {
@@ -195,6 +195,16 @@ class NodeDrawing {
         if (matrix_.cells[a][b].nvlinks > 0) join(a, b, matrix_.cells[a][b].nvlinks);
       }
     }
+  }
+
+  /// Whether each pair has as many links as the end with fewer: all of them lead to the switch.
+  bool behind_a_switch(const std::vector<int>& widest) const {
+    for (std::size_t a = 0; a < size(); ++a)
+      for (std::size_t b = a + 1; b < size(); ++b) {
+        const int links = matrix_.cells[a][b].nvlinks;
+        if (links > 0 && links != std::min(widest[a], widest[b])) return false;
+      }
+    return true;
   }
 
   const DeviceMatrix& matrix_;

@@ -19,6 +19,7 @@ struct MatrixCell {
   Near near = Near::unknown;
   int nvlinks = 0;
   bool self = false;
+  std::string word = {};  ///< as written
 };
 
 struct MatrixDevice {

@@ -33,6 +33,8 @@ struct Row {
 
 // Within a family by half-precision speed.
 constexpr std::array kCatalogue = {
+    // GB200 NVL72 data sheet, a 72nd
+    Row{"GB200", Family::server, 100, 148, 8000, 80, 1250, 2500, 186, 18},
     // HGX B200 data sheet
     Row{"B200", Family::server, 100, 148, 8000, 80, 1125, 2250, 180, 18},
     // H200 data sheet, SXM
@@ -66,6 +68,8 @@ constexpr std::array kCatalogue = {
     Row{"A10", Family::card, 86, 72, 600, 31.2, 62.5, 125, 24, 0},
     // L4 data sheet
     Row{"L4", Family::card, 89, 58, 300, 30.3, 60, 121, 24, 0},
+    // L20 data sheet
+    Row{"L20", Family::card, 89, 92, 864, 59.8, 59.8, 119.5, 48, 0},
     // A10G data sheet (AWS); SMs as its device properties print them
     Row{"A10G", Family::card, 86, 80, 600, 35, 35, 70, 24, 0},
     // T4 data sheet
@@ -88,9 +92,13 @@ constexpr std::array kCatalogue = {
 
     // MI300X data sheet; seven links to the others of an OAM platform
     Row{"MI300X", Family::amd, 90, 304, 5300, 163.4, 653.7, 1307.4, 192, 7},
+    // MI300A data sheet; two links to each of the three others of a node
+    Row{"MI300A", Family::amd, 90, 228, 5300, 122.6, 490.3, 980.6, 128, 6},
     // MI250X data sheet, halved: a GPU is one of its two dies (GCD), as PyTorch and rccl-tests count;
     // fp32 and half of the matrix cores; four links to the other die, up to four outwards
     Row{"MI250X", Family::amd, 80, 110, 1638, 47.9, 0, 191.5, 64, 8},
+    // MI210 data sheet; fp32 and half of the matrix cores; a bridge joins up to four cards
+    Row{"MI210", Family::amd, 80, 104, 1638, 45.3, 0, 181, 64, 3},
 };
 
 std::string upper(std::string_view text) {
@@ -130,13 +138,18 @@ std::string_view without_rtx(std::string_view name) {
   return name.starts_with("RTX") ? name.substr(3) : name;
 }
 
-const Row* find_row(std::string_view full_name) {
-  const std::vector<std::string> words = name_words(full_name);
-  if (std::any_of(words.begin(), words.end(), names_a_slice)) return nullptr;
+/// A row, and the words of the name that are its model.
+struct FoundRow {
+  const Row* row = nullptr;
+  std::size_t first = 0;
+  std::size_t next = 0;
+};
+
+FoundRow find_words(const std::vector<std::string>& words) {
+  if (std::any_of(words.begin(), words.end(), names_a_slice)) return {};
   for (std::size_t first = 0; first < words.size(); ++first) {
     std::string joined;  // "RTX 2080 Ti" is three words of one model
-    const Row* found = nullptr;
-    std::size_t next = first;
+    FoundRow found;
     for (std::size_t last = first; last < words.size() && last < first + 3; ++last) {
       joined += words[last];
       for (const Row& row : kCatalogue) {
@@ -144,16 +157,31 @@ const Row* find_row(std::string_view full_name) {
         const bool rtx =
             row.family == Family::workstation && without_rtx(joined) == without_rtx(name);
         const bool v100s = name == "V100" && joined == "V100S";  // same chip, faster memory
-        if (joined == name || rtx || v100s) {
-          found = &row;
-          next = last + 1;
-        }
+        if (joined == name || rtx || v100s) found = {&row, first, last + 1};
       }
     }
-    if (found == nullptr) continue;
-    return next < words.size() && makes_another_model(words[next]) ? nullptr : found;
+    if (found.row == nullptr) continue;
+    return found.next < words.size() && makes_another_model(words[found.next]) ? FoundRow{} : found;
   }
-  return nullptr;
+  return {};
+}
+
+const Row* find_row(std::string_view full_name) {
+  return find_words(name_words(full_name)).row;
+}
+
+/// A word that may stand beside a model: maker, family, form, memory.
+bool describes_a_model(const std::string& word) {
+  constexpr std::array kWords = {
+      "NVIDIA", "TESLA", "QUADRO", "GEFORCE", "RTX",     "AMD",       "INSTINCT", "GRACE",  "HGX",
+      "DGX",    "DGXS",  "SXM",    "SXM2",    "SXM3",    "SXM4",      "SXM5",     "PCI",    "E",
+      "PCIE",   "NVL",   "OAM",    "HBM2",    "HBM2E",   "HBM3",      "HBM3E",    "TENSOR", "CORE",
+      "GPU",    "FHHL",  "ADA",    "SERVER",  "EDITION", "GENERATION"};
+  if (std::ranges::find(kWords, word) != kWords.end()) return true;
+  const std::size_t digits = word.find_first_not_of("0123456789");
+  return digits != 0 && digits != word.npos &&
+         (word.substr(digits) == "GB" || word.substr(digits) == "GIB" ||
+          word.substr(digits) == "G");
 }
 
 GpuModel model_of(const Row& row) {
@@ -174,6 +202,20 @@ GpuModel model_of(const Row& row) {
 std::optional<GpuModel> find_gpu(std::string_view name) {
   const Row* row = find_row(name);
   return row == nullptr ? std::nullopt : std::optional(model_of(*row));
+}
+
+std::string beyond_gpu_name(std::string_view name) {
+  const auto known = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == ' ';
+  };
+  const auto odd = std::ranges::find_if_not(name, known);
+  if (odd != name.end())
+    return std::string(name.substr(static_cast<std::size_t>(odd - name.begin())));
+  const std::vector<std::string> words = name_words(name);
+  const FoundRow found = find_words(words);
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if ((i < found.first || i >= found.next) && !describes_a_model(words[i])) return words[i];
+  return "";
 }
 
 PeerAccess peers_of(const NodeDescription& node) {

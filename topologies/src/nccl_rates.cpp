@@ -24,6 +24,7 @@ constexpr std::array kBetweenSm100 = {96.0, 86.0, 80.0, 48.0, 45.1, 42.0, 40.0, 
 
 NvlinkRate nvlink_rate(const GpuModel& gpu) {
   const int compute_capability = gpu.compute_capability;
+  if (gpu.name == "MI300A") return {24, 64};
   if (gpu.vendor == GpuVendor::amd)  // gfx942, gfx90a
     return compute_capability >= 90 ? NvlinkRate{48, 64} : NvlinkRate{36, 50};
   if (compute_capability >= 100) return {40.1, 50};
@@ -31,6 +32,10 @@ NvlinkRate nvlink_rate(const GpuModel& gpu) {
   if (compute_capability == 86) return {12, 14};
   if (compute_capability >= 70) return {20, 25};
   return {18, 20};
+}
+
+int links_per_counted(const GpuModel& gpu) {
+  return gpu.name == "MI300A" ? 2 : 1;
 }
 
 double pcie_rate(double nominal) {
@@ -44,8 +49,8 @@ double pcie_rate(double nominal) {
 }
 
 double pcie_rate_of_generation(int compute_capability) {
-  if (compute_capability >= 120) return 48;  // GeForce: PCIe 5
-  if (compute_capability >= 100) return 96;
+  // B300 alone has PCIe 6: slots of HGX B200 are PCIe 5 like Hopper's, and GeForce's of sm_120.
+  if (compute_capability >= 103 && compute_capability < 120) return 96;
   if (compute_capability >= 90) return 48;
   if (compute_capability >= 80) return 24;
   return 12;

@@ -15,6 +15,9 @@ struct NvlinkRate {
 
 NvlinkRate nvlink_rate(const GpuModel& gpu);
 
+/// Links behind each that RCCL counts: two MI300A are joined by two (128 GB/s), which it counts as one.
+int links_per_counted(const GpuModel& gpu);
+
 /// NCCL's figure for a PCIe slot of this nominal bandwidth.
 double pcie_rate(double nominal);
 

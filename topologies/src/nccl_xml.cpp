@@ -7,7 +7,7 @@
 //   nvlink    count links to the GPU at `target`; to an NVSwitch where the target cannot be read
 //             or has class 0x0680xx
 //   c2c       bw * count, in MB/s
-//   net       speed in Mb/s
+//   net       speed in Mb/s; the ports of a device share its slot
 //   cpu       CPUs are joined pairwise at a rate by vendor and model
 #include "nccl_xml.hpp"
 
@@ -25,9 +25,13 @@
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
+#include "ddpsim/topologies/kind_words.hpp"
+#include "ddpsim/topologies/pcie_rate.hpp"
 #include "description.hpp"
 #include "nccl_rates.hpp"
+#include "nic_list.hpp"
 #include "node_graph.hpp"
+#include "pci_ids.hpp"
 
 namespace ddpsim {
 namespace {
@@ -50,17 +54,25 @@ constexpr std::array kLaneRates = {
     LaneRate{"64 GT/s", 64 * 242 / 256.0 / 8, 480.0 / 80},
 };
 
-/// "8.0 GT/s PCIe" and "8 GT/s" are the same; anything else is Gen3.
-const LaneRate& lane_rate(std::string_view speed) {
+/// "8.0 GT/s PCIe" and "8 GT/s" are the same; absent: anything else.
+const LaneRate* lane_rate(std::string_view speed) {
   const std::size_t space = speed.find(' ');
   std::string_view number = speed.substr(0, space);
   if (number.size() > 2 && number.substr(number.size() - 2) == ".0") number.remove_suffix(2);
   for (const LaneRate& rate : kLaneRates) {
     const std::string_view known = rate.speed;
-    if (known.substr(0, known.find(' ')) == number) return rate;
+    if (known.substr(0, known.find(' ')) == number) return &rate;
   }
-  return kLaneRates[2];
+  return nullptr;
 }
+
+/// A PCIe slot, in one direction.
+struct Slot {
+  double nominal = 0;  ///< GB/s
+  double nccl = 0;     ///< GB/s
+  double lanes = 16;
+  bool stated = true;  ///< false: its speed is unknown, NCCL takes Gen3
+};
 
 class XmlReader {
  public:
@@ -89,12 +101,16 @@ class XmlReader {
            graphs ? "That is NCCL_GRAPH_DUMP_FILE; take NCCL_TOPO_DUMP_FILE"
                   : "Write one with NCCL_TOPO_DUMP_FILE=topo.xml");
     }
-    find_gpu_model(system, 0);
+    look_ahead(system, 0);
     for (const pugi::xml_node& cpu : system.children("cpu")) read_cpu(cpu);
+    if (gpus_.empty()) fail("", "no GPU in <system>", "Take the file on a node with GPUs");
+    decide_gpu_model();
+    add_nics();
     join_cpus();
+    settle_slots();
     join_nvlinks();
-    if (out_.graph.all(VertexKind::gpu).empty()) fail("", "no GPU in <system>");
     order_gpus();
+    name_what_is_odd();
     return std::move(out_);
   }
 
@@ -128,29 +144,95 @@ class XmlReader {
     return *value;
   }
 
-  void find_gpu_model(const pugi::xml_node& node, int depth) {
+  /// Whether NCCL wrote the file, and no element is nested too deep.
+  void look_ahead(const pugi::xml_node& node, int depth) {
     if (depth > kDeepest) fail_at(node, "elements are nested more than 32 deep");
+    if (depth == 0) out_.dump = false;
     for (const pugi::xml_node& child : node.children()) {
-      if (std::string_view(child.name()) == "gpu" && !child.attribute("sm").empty()) {
-        constexpr std::int64_t kNewest = 1000;
-        const auto sm = static_cast<int>(number(child, "sm", 0, kNewest));
-        if (capability_ == 0 || sm < capability_) capability_ = sm;
-      }
-      find_gpu_model(child, depth + 1);
+      if (std::string_view(child.name()) == "gpu") out_.dump = true;
+      look_ahead(child, depth + 1);
     }
-    if (depth > 0) return;
-    if (stated_gpu_) {
-      out_.gpu = stated_gpu_;
-    } else if (const char* model = model_of(capability_)) {
-      out_.gpu = find_gpu(model);
+  }
+
+  /// By PCI device id, then the word beside the file, then the compute capability.
+  void decide_gpu_model() {
+    std::optional<PciGpu> known;
+    for (const Gpu& gpu : gpus_) {
+      const auto found =
+          pci_gpu(gpu.pci.attribute("vendor").value(), gpu.pci.attribute("device").value());
+      if (known && found && known->model != found->model)
+        fail_at(gpu.pci,
+                fmt::format("GPUs of one node differ: {} and {}", known->model, found->model),
+                "Take the file of a node whose GPUs are alike");
+      if (!known) known = found;
     }
-    if (!out_.gpu) {
+    if (known) {
+      out_.card = known->card;
+      out_.gpu = find_gpu(known->model);
+      if (out_.gpu) return;
+    }
+    out_.gpu = stated_gpu_;
+    if (out_.gpu) return;
+    const std::string_view device = gpus_.front().pci.attribute("device").value();
+    if (known)
       fail("",
-           capability_ == 0 ? "the GPU model is not stated"
-                            : fmt::format("several GPU models have sm=\"{}\"", capability_),
-           "Name it beside the file: \"FILE gpu:A100\"");
+           fmt::format("the GPUs are {} (PCI device {}), whose figures are not known here",
+                       known->model, device),
+           fmt::format("Name one that is beside the file, \"{} gpu:MODEL\". {}", file_,
+                       gpus_instead_of(known->model)));
+    guess_gpu_model(device);
+  }
+
+  void guess_gpu_model(std::string_view device) {
+    constexpr std::int64_t kNewest = 1000;
+    int capability = 0;
+    for (const Gpu& gpu : gpus_) {
+      const pugi::xml_node node = gpu.pci.child("gpu");
+      const auto sm = static_cast<int>(number(node, "sm", 0, kNewest));
+      if (sm > 0 && (capability == 0 || sm < capability)) capability = sm;
     }
-    capability_ = out_.gpu->compute_capability;
+    const pugi::xml_node first = gpus_.front().pci.child("gpu");
+    const std::string gcn = first.attribute("gcn").value();
+    const char* model = gcn.empty() ? model_of(capability) : model_of_gcn(gcn);
+    const std::string by =
+        gcn.empty() ? fmt::format("sm=\"{}\"", capability) : fmt::format("gcn={}", in_quotes(gcn));
+    if (model == nullptr) {
+      if (!out_.dump)
+        fail("",
+             "this is a file for NCCL_TOPO_FILE: it names no GPU model, and NVLinks are added by "
+             "NCCL when it runs",
+             fmt::format("Say both beside it, such as \"{0} gpu:A100 nvswitch:300GBps\", or \"{0} "
+                         "gpu:T4 pcie:15.75GBps\" where GPUs have no NVLink",
+                         file_));
+      fail("",
+           capability == 0 && gcn.empty() ? "the GPU model is not stated"
+                                          : fmt::format("several GPU models have {}", by),
+           fmt::format("Name it beside the file: \"{} gpu:A100\"", file_));
+    }
+    out_.gpu = find_gpu(model);
+    std::string others;
+    for (const GpuFamily& family : gpu_families())
+      for (const GpuModel& gpu : family.gpus)
+        if (gcn.empty() && gpu.vendor == GpuVendor::nvidia && gpu.name != model &&
+            gpu.compute_capability == capability)
+          others += (others.empty() ? "" : ", ") + gpu.name;
+    if (!device.empty())
+      out_.doubts.push_back(fmt::format(
+          "PCI device {} is not known here: the GPUs are taken for {} by {} (gpu:MODEL beside the "
+          "file says otherwise)",
+          legible(device), model, by));
+    else if (!others.empty())
+      out_.doubts.push_back(fmt::format(
+          "the GPUs are taken for {} by {}, which {} have as well (gpu:MODEL beside the file says "
+          "which)",
+          model, by, others));
+  }
+
+  /// RCCL's number of the instruction set: gfx90a is 910.
+  static const char* model_of_gcn(const std::string& gcn) {
+    if (gcn == "910") return "MI250X";
+    if (gcn == "940") return "MI300A";
+    return gcn == "942" ? "MI300X" : nullptr;
   }
 
   static const char* model_of(int capability) {
@@ -210,7 +292,20 @@ class XmlReader {
     const auto cpu = add(node, VertexKind::cpu, fmt::format("cpu{}", cpus_.size()));
     cpus_.push_back(cpu);
     for (const pugi::xml_node& pci : node.children("pci")) read_pci(pci, cpu);
-    for (const pugi::xml_node& nic : node.children("nic")) read_nic(nic, cpu, nullptr);
+    for (const pugi::xml_node& nic : node.children("nic")) list_nics(nic, node, cpu, {});
+  }
+
+  /// NCCL leaves a GPU without <gpu> alone, and adds <gpu> itself where it reads a file without any.
+  bool is_gpu(const pugi::xml_node& pci) {
+    if (pci.child("gpu")) return true;
+    const std::string_view device = pci.attribute("class").value();
+    const std::string_view vendor = pci.attribute("vendor").value();
+    const bool amd = vendor.empty() || vendor == "0x1002";
+    const bool display = device.starts_with("0x03");
+    const bool looks = device.starts_with("0x0302") || (device.starts_with("0x1200") && amd) ||
+                       (display && pci_gpu(vendor, pci.attribute("device").value()));
+    if (looks && out_.dump) ++unused_gpus_;
+    return looks && !out_.dump;
   }
 
   void read_pci(const pugi::xml_node& node, std::uint32_t above) {
@@ -218,34 +313,35 @@ class XmlReader {
     const std::string_view device = node.attribute("class").value();
     std::int64_t lanes = number(node, "link_width", 16, kMostLanes);
     if (lanes == 0) lanes = 16;
-    const LaneRate& rate = lane_rate(node.attribute("link_speed").value());
-    const LaneRate slot{"", static_cast<double>(lanes) * rate.nominal,
-                        static_cast<double>(lanes) * rate.nccl};
-    const bool is_gpu = node.child("gpu") || device.substr(0, 6) == "0x0302";
-    const bool is_nic = node.child("nic") || device.substr(0, 4) == "0x02";
-    if (is_gpu) {
+    const LaneRate* stated = lane_rate(node.attribute("link_speed").value());
+    const LaneRate& rate = stated == nullptr ? kLaneRates[2] : *stated;
+    const auto wide = static_cast<double>(lanes);
+    const Slot slot{wide * rate.nominal, wide * rate.nccl, wide, stated != nullptr};
+    const bool display = device.starts_with("0x03") || device.starts_with("0x1200");
+    if (is_gpu(node)) {
       read_gpu(node, above, slot);
-    } else if (is_nic) {
-      read_nic(node.child("nic") ? node.child("nic") : node, above, &slot);
-    } else if (device.substr(0, 6) != "0x0680") {  // NVSwitches show themselves through NVLinks
+    } else if (node.child("nic") || device.starts_with("0x02")) {
+      list_nics(node.child("nic"), node, above, slot);
+    } else if (!display && !device.starts_with("0x0680")) {  // NVSwitches: see NVLinks
       const auto here = add(node, VertexKind::pcie_switch, fmt::format("pcie{}", pcie_switches_++));
       join(here, above, LinkKind::pcie, slot.nominal, slot.nccl);
       for (const pugi::xml_node& child : node.children("pci")) read_pci(child, here);
     }
   }
 
-  void read_gpu(const pugi::xml_node& pci, std::uint32_t above, const LaneRate& slot) {
+  void read_gpu(const pugi::xml_node& pci, std::uint32_t above, const Slot& slot) {
     constexpr std::int64_t kMostRank = 1'000'000;
     const pugi::xml_node gpu = pci.child("gpu");
     const auto index = static_cast<std::int64_t>(gpus_.size());
     const std::int64_t dev = number(gpu, "dev", index, kMostRank);
-    const auto here = add(pci, VertexKind::gpu, fmt::format("gpu{}", dev));
+    const auto here = add(pci, VertexKind::gpu, fmt::format("device{}", index));
+    const std::size_t wire = out_.graph.wires.size();
     join(here, above, LinkKind::pcie, slot.nominal, slot.nccl);
     const std::string bus = pci.attribute("busid").value();
     if (!bus.empty() && !bus_.emplace(bus, here).second) {
       fail_at(pci, fmt::format("two devices have the bus id {}", in_quotes(bus)));
     }
-    gpus_.push_back({here, pci, number(gpu, "rank", dev, kMostRank)});
+    gpus_.push_back({here, pci, number(gpu, "rank", dev, kMostRank), dev, slot, wire, 0});
     if (const pugi::xml_node c2c = gpu.child("c2c")) {
       constexpr std::int64_t kFastest = 10'000'000;
       const double rate = static_cast<double>(number(c2c, "bw", 0, kFastest)) *
@@ -254,47 +350,120 @@ class XmlReader {
     }
   }
 
-  void read_nic(const pugi::xml_node& nic, std::uint32_t above, const LaneRate* slot) {
-    constexpr std::int64_t kFastest = 10'000'000;  // Mb/s
-    int ports = 0;
+  /// The ports of a device; `nic` is empty where the file shows the device alone.
+  void list_nics(const pugi::xml_node& nic, const pugi::xml_node& pci, std::uint32_t above,
+                 const std::optional<Slot>& slot) {
+    const bool in_slot = slot.has_value();
+    const Bandwidth rate = Bandwidth::gigabytes_per_second(in_slot ? slot->nominal : 0);
+    const std::string_view pci_class = in_slot ? pci.attribute("class").value() : "";
+    const auto model =
+        in_slot ? pci_nic(pci.attribute("vendor").value(), pci.attribute("device").value())
+                : std::nullopt;
+    NetworkKind kind = model ? model->network : NetworkKind::none;
+    ++devices_;
+    bool any = false;
     for (const pugi::xml_node& net : nic.children("net")) {
       const std::string name = net.attribute("name").value();
-      const double speed = static_cast<double>(number(net, "speed", 0, kFastest));
-      add_nic(net, name, Bandwidth::gigabytes_per_second(speed / 8000), above, slot);
-      const std::string_view gdr = net.attribute("gdr").value();
-      out_.gpudirect = out_.gpudirect && gdr != "0";
-      out_.collnet = out_.collnet || std::string_view(net.attribute("coll").value()) == "1";
-      guess_network(name);
-      ++ports;
+      if (!in_slot) ++devices_;
+      if (!model || model->network == NetworkKind::none) kind = network_of_name(name, pci_class);
+      listed_.push_back({name, net.attribute("port").value(), {}, rate, devices_});
+      nics_.push_back(
+          {net, above, slot, kind, std::string_view(net.attribute("gdr").value()) != "0",
+           std::string_view(net.attribute("coll").value()) == "1", model ? model->most_gbps : 0});
+      listed_.back().rate = stated_rate(net);
+      any = true;
     }
-    if (ports == 0) add_nic(nic, "", {}, above, slot);
+    if (any || (nic && !in_slot)) return;
+    listed_.push_back({"", "", {}, rate, devices_});
+    nics_.push_back({pci, above, slot, kind, true, false, model ? model->most_gbps : 0});
   }
 
-  void add_nic(const pugi::xml_node& node, const std::string& name, Bandwidth port,
-               std::uint32_t above, const LaneRate* slot) {
-    const std::string safe = name.empty() ? fmt::format("nic{}", nics_) : legible(name);
-    ++nics_;
-    const auto here = add(node, VertexKind::nic, safe, port);
-    if (slot != nullptr) {
-      join(here, above, LinkKind::pcie, slot->nominal, slot->nccl);
-    } else {
+  /// 0 where it is not stated, or cannot be.
+  Bandwidth stated_rate(const pugi::xml_node& net) {
+    constexpr std::int64_t kFastest = 1'000'000'000'000;  // Mb/s
+    constexpr std::int64_t kPlausible = 1'600'000;
+    if (std::string_view(net.attribute("speed").value()).starts_with("-")) return {};
+    const std::int64_t speed = number(net, "speed", 0, kFastest);
+    if (speed > kPlausible) {
+      implausible_.push_back(listed_.size() - 1);
+      return {};
+    }
+    return Bandwidth::gigabytes_per_second(static_cast<double>(speed) / 8000);
+  }
+
+  /// Vertices for the NICs that count. Where some have ports, devices without any are not NCCL's.
+  void add_nics() {
+    const auto unnamed = [](const ListedNic& nic) { return nic.name.empty(); };
+    const auto bare = std::ranges::count_if(listed_, unnamed);
+    const bool mixed = bare > 0 && bare < std::ssize(listed_);
+    if (mixed)
+      out_.doubts.push_back(fmt::format(
+          "network devices without <net> do not count, as NCCL was not given them: {}", bare));
+    std::vector<std::size_t> counted = nics_that_count(listed_, out_.doubts);
+    if (mixed) std::erase_if(counted, [&](std::size_t i) { return unnamed(listed_[i]); });
+    for (std::size_t i = 0; i < counted.size(); ++i) {
+      const ListedNic& listed = listed_[counted[i]];
+      const Nic& nic = nics_[counted[i]];
+      const auto here =
+          add(nic.node, VertexKind::nic,
+              listed.name.empty() ? fmt::format("nic{}", i) : legible(listed.name), listed.rate);
+      const auto ports = static_cast<double>(ports_of(listed.device, listed_, counted));
       constexpr double kLocal = 5000;  // a NIC that hangs on a CPU without a PCIe slot
-      join(here, above, LinkKind::pcie, kLocal, kLocal);
+      const Slot slot = nic.slot ? with_generation(*nic.slot) : Slot{kLocal, kLocal};
+      join(here, nic.above, LinkKind::pcie, slot.nominal / ports, slot.nccl / ports);
+      out_.gpudirect = out_.gpudirect && nic.gpudirect;
+      out_.collnet = out_.collnet || nic.collnet;
+      if (out_.network == NetworkKind::none) out_.network = nic.kind;
     }
+    doubt_rates(counted);
   }
 
-  void guess_network(std::string_view name) {
-    const auto begins = [&](std::string_view with) { return name.substr(0, with.size()) == with; };
-    if (out_.network != NetworkKind::none) return;
-    if (begins("cxi") || begins("hsn")) {
-      out_.network = NetworkKind::slingshot;
-    } else if (begins("efa") || begins("rdmap")) {
-      out_.network = NetworkKind::efa;
-    } else if (begins("eth") || begins("en") || begins("bond")) {
-      out_.network = NetworkKind::tcp;
-    } else {
-      out_.network = NetworkKind::infiniband;
+  void doubt_rates(const std::vector<std::size_t>& counted) {
+    std::erase_if(implausible_, [&](std::size_t i) { return std::ranges::count(counted, i) == 0; });
+    if (implausible_.empty()) return;
+    const std::size_t first = implausible_.front();
+    Network named;
+    named.kind = nics_[first].kind;
+    out_.rate_doubts.push_back(fmt::format(
+        "{}{} states a speed of {} Mb/s, which no NIC reaches: the rate is not used. Say it beside "
+        "the file, such as \"{} nic:{}Gbps:{}\"",
+        legible(listed_[first].name),
+        implausible_.size() > 1 ? fmt::format(" (and {} more)", implausible_.size() - 1) : "",
+        legible(nics_[first].node.attribute("speed").value()), file_,
+        nics_[first].most_gbps > 0 ? nics_[first].most_gbps : 100, kind_word(named)));
+  }
+
+  /// Where the file does not know a slot's speed it is that of the board.
+  Slot with_generation(Slot slot) const {
+    if (!slot.stated) slot.nominal = std::max(slot.nominal, most_of(slot.lanes));
+    return slot;
+  }
+  /// What the GPUs' generation of PCIe carries, GB/s.
+  double most_of(double lanes) const {
+    return pcie_nominal_of_generation(out_.gpu->compute_capability) * lanes / 16;
+  }
+
+  /// A GPU's slot is as fast as the GPU, whatever the switch in front of it can do.
+  void settle_slots() {
+    bool faster = false;
+    double stated = 0;
+    constexpr double kRounding = 1.01;
+    for (const Gpu& gpu : gpus_) {
+      Wire& wire = out_.graph.wires[gpu.slot_wire];
+      const double most = most_of(gpu.slot.lanes);
+      if (!gpu.slot.stated) {
+        wire.nominal = Bandwidth::gigabytes_per_second(std::max(most, gpu.slot.nominal));
+      } else if (gpu.slot.nominal > most * kRounding) {
+        faster = true;
+        stated = gpu.slot.nominal;
+        wire.nominal = Bandwidth::gigabytes_per_second(most);
+        wire.nccl = Bandwidth::gigabytes_per_second(std::min(gpu.slot.nccl, pcie_rate(most)));
+      }
     }
+    if (faster)
+      out_.doubts.push_back(fmt::format(
+          "the file states PCIe slots of {:.3g} GB/s, and {} reaches {:.3g}: that is taken", stated,
+          out_.gpu->name, most_of(16)));
   }
 
   void join_cpus() {
@@ -308,23 +477,24 @@ class XmlReader {
   void join_nvlinks() {
     const NvlinkRate rate = nvlink_rate(*out_.gpu);
     const bool amd = out_.gpu->vendor == GpuVendor::amd;
+    const int lanes = links_per_counted(*out_.gpu);
     std::optional<std::uint32_t> hub;
     std::map<std::pair<std::uint32_t, std::uint32_t>, int> links;
-    for (const Gpu& gpu : gpus_) {
+    for (Gpu& gpu : gpus_) {
       const pugi::xml_node node = gpu.pci.child("gpu");
       if (const pugi::xml_node link = node.child(amd ? "nvlink" : "xgmi"))
         fail_at(link, fmt::format("<{}>, and the GPUs are {}", link.name(), out_.gpu->name),
                 "Name the GPU that the node has");
       for (const pugi::xml_node& link : node.children(amd ? "xgmi" : "nvlink")) {
-        const auto count = static_cast<int>(number(link, "count", 1, kMostLinksPerGpu));
+        const int count =
+            lanes * static_cast<int>(number(link, "count", 1, kMostLinksPerGpu / lanes));
         if (count == 0) continue;  // a link that is down
         const std::string target = link.attribute("target").value();
         const std::string_view device = link.attribute("tclass").value();
         const auto peer = bus_.find(target);
-        if (peer != bus_.end()) {
-          if (peer->second == gpu.vertex)
-            fail_at(link,
-                    fmt::format("an {} that leads back to its GPU", amd ? "xGMI link" : "NVLink"));
+        if (peer != bus_.end() && peer->second == gpu.vertex) {
+          gpu.own_links += count;
+        } else if (peer != bus_.end()) {
           // Both ends state the link.
           const auto ends = std::minmax(gpu.vertex, peer->second);
           int& known = links[{ends.first, ends.second}];
@@ -344,6 +514,7 @@ class XmlReader {
       join(ends.first, ends.second, LinkKind::nvlink, count * rate.nominal, count * rate.nccl,
            count);
     }
+    out_.joined = !links.empty();
   }
 
   /// GPUs are numbered by rank, whatever their place in the file.
@@ -355,6 +526,7 @@ class XmlReader {
     for (const Gpu& gpu : gpus_) {
       place[gpu.vertex] = static_cast<std::uint32_t>(vertices.size());
       vertices.push_back(out_.graph.vertices[gpu.vertex]);
+      vertices.back().name = fmt::format("gpu{}", vertices.size() - 1);
     }
     for (std::uint32_t v = 0; v < out_.graph.vertices.size(); ++v) {
       if (out_.graph.vertices[v].kind == VertexKind::gpu) continue;
@@ -368,22 +540,63 @@ class XmlReader {
     }
   }
 
+  void name_what_is_odd() {
+    if (unused_gpus_ > 0)
+      out_.doubts.push_back(fmt::format(
+          "GPUs without <gpu> do not count, as NCCL was not given them: {}", unused_gpus_));
+    std::string renumbered;
+    std::string own;
+    for (std::size_t i = 0; i < gpus_.size(); ++i) {
+      const Gpu& gpu = gpus_[i];
+      if (gpu.dev != static_cast<std::int64_t>(i) && renumbered.empty())
+        renumbered = fmt::format("GPU{} is device {}", i, gpu.dev);
+      if (gpu.own_links > 0) own += fmt::format("{}GPU{}", own.empty() ? "" : ", ", i);
+    }
+    if (!renumbered.empty())
+      out_.doubts.push_back(
+          "GPUs are numbered in the order of their ranks, not of their devices: " + renumbered);
+    if (!own.empty())
+      out_.doubts.push_back(
+          fmt::format("{} of {} lead back to the same GPU and join nothing, as NCCL reads them "
+                      "too; a matrix of "
+                      "`nvidia-smi topo -m` would say which GPUs are joined",
+                      out_.gpu->vendor == GpuVendor::amd ? "xGMI links" : "NVLinks", own));
+  }
+
   struct Gpu {
     std::uint32_t vertex = 0;
     pugi::xml_node pci;
     std::int64_t rank = 0;
+    std::int64_t dev = 0;
+    Slot slot;
+    std::size_t slot_wire = 0;
+    int own_links = 0;  ///< that lead back to it
+  };
+
+  /// Beside `listed_`, place by place.
+  struct Nic {
+    pugi::xml_node node;
+    std::uint32_t above = 0;
+    std::optional<Slot> slot;
+    NetworkKind kind = NetworkKind::none;
+    bool gpudirect = true;
+    bool collnet = false;
+    int most_gbps = 0;  ///< of the model; 0 where it is not known
   };
 
   std::string_view text_;
   const std::string& file_;
   std::optional<GpuModel> stated_gpu_;
-  int capability_ = 0;
   double cpu_rate_ = 0;
   std::string host_;
   std::vector<std::uint32_t> cpus_;
   std::vector<Gpu> gpus_;
   int pcie_switches_ = 0;
-  int nics_ = 0;
+  int unused_gpus_ = 0;
+  std::size_t devices_ = 0;
+  std::vector<ListedNic> listed_;
+  std::vector<Nic> nics_;
+  std::vector<std::size_t> implausible_;  ///< places of NICs with such a rate
   std::map<std::string, std::uint32_t> bus_;
   std::map<std::string, int> names_;
   XmlNode out_;

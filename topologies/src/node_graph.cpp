@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "ddpsim/topologies/pcie_rate.hpp"
 #include "link_layout.hpp"
@@ -49,6 +50,14 @@ namespace {
 class Wiring {
  public:
   explicit Wiring(const NodeDescription& node) : node_(node) {}
+
+  /// A node whose other wires are known.
+  Wiring(const NodeDescription& node, NodeGraph graph) : node_(node), graph_(std::move(graph)) {}
+
+  NodeGraph with_nvlinks() {
+    join_by_nvlink();
+    return std::move(graph_);
+  }
 
   NodeGraph draw() {
     const int gpus = node_.gpus_in_layout;
@@ -144,12 +153,27 @@ NodeGraph wire_node(const NodeDescription& node) {
   return node.wiring ? *node.wiring : Wiring(node).draw();
 }
 
+NodeGraph with_nvlinks(NodeGraph graph, const NodeDescription& node) {
+  return Wiring(node, std::move(graph)).with_nvlinks();
+}
+
+void set_gpu_slots(NodeGraph& graph, Bandwidth rate) {
+  for (Wire& wire : graph.wires) {
+    const bool slot =
+        wire.kind == LinkKind::pcie && (graph.vertices[wire.a].kind == VertexKind::gpu ||
+                                        graph.vertices[wire.b].kind == VertexKind::gpu);
+    if (!slot) continue;
+    wire.nominal = rate;
+    wire.nccl = Bandwidth::gigabytes_per_second(pcie_rate(rate.gigabytes_per_second()));
+  }
+}
+
 bool set_nics(NodeGraph& graph, int count, Bandwidth rate) {
   const auto nics = graph.all(VertexKind::nic);
   if (!nics.empty()) {
     if (count != 0 && static_cast<std::size_t>(count) != nics.size()) return false;
     for (const std::uint32_t nic : nics) {
-      if (!(graph.vertices[nic].port > Bandwidth())) graph.vertices[nic].port = rate;
+      graph.vertices[nic].port = rate;
     }
     return true;
   }

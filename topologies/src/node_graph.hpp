@@ -15,7 +15,13 @@ NodeGraph wire_node(const NodeDescription& node);
 /// The node with GPUs 0..kept-1 only; what hung on the others stays, unconnected to them.
 NodeGraph keep_gpus(const NodeGraph& graph, int kept);
 
-/// Gives every NIC port without a rate this one. A node without any NIC gets `count` of them, spread
+/// A wired node whose GPUs, the first vertices, are joined by the NVLinks (xGMI) that `node` states.
+NodeGraph with_nvlinks(NodeGraph graph, const NodeDescription& node);
+
+/// Gives the slot of every GPU this rate.
+void set_gpu_slots(NodeGraph& graph, Bandwidth rate);
+
+/// Gives every NIC port this rate. A node without any NIC gets `count` of them, spread
 /// over its PCIe switches, or its CPUs where there are none. False when there are NICs, but not
 /// `count` of them (0: any number will do).
 bool set_nics(NodeGraph& graph, int count, Bandwidth rate);

@@ -8,6 +8,8 @@
 //   NVk    k NVLinks together; where a GPU shows more of them than it has, an NVSwitch shares its k
 //   PIX    one PCIe switch        PXB   several, no CPU        PHB, NODE   one CPU
 //   SYS    from one CPU to another (SOC in old drivers)
+//
+// It may stand anywhere in a text, and each line may begin with the name of a host (pdsh, clush, srun -l).
 #include "nvidia_matrix.hpp"
 
 #include <fmt/format.h>
@@ -18,7 +20,6 @@
 #include <map>
 #include <vector>
 
-#include "ddpsim/formats/csv.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
@@ -26,91 +27,135 @@
 #include "ddpsim/formats/words.hpp"
 #include "description.hpp"
 #include "device_matrix.hpp"
+#include "matrix_text.hpp"
 
 namespace ddpsim {
 namespace {
 
-std::string without_escapes(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '\x1b') {
-      out += text[i];
-      continue;
-    }
-    while (i + 1 < text.size() && text[i] != 'm') ++i;
-  }
-  return out;
+/// "X", "NV12", "SYS": what stands between two devices.
+bool is_cell(std::string_view word) {
+  return word == "X" || word == "PIX" || word == "PXB" || word == "PHB" || word == "NODE" ||
+         word == "SYS" || word == "SOC" || (word.starts_with("NV") && word.size() > 2);
 }
 
-bool is_gpu(std::string_view word) {
-  return word.size() > 3 && word.substr(0, 3) == "GPU" &&
-         word.find_first_not_of("0123456789", 3) == word.npos;
+/// What a header names, in the order of its columns.
+Words devices_of(const Words& header) {
+  Words devices;
+  for (const std::string_view word : header) {
+    if (word == "CPU" || word == "NUMA") break;  // "CPU Affinity"
+    devices.push_back(word);
+  }
+  return devices;
+}
+
+/// A line with the names of GPUs, and below it the row of the first.
+struct Header {
+  std::size_t line = 0;
+  std::string_view prefix;  ///< the name of the host in front of each line, or nothing
+  Words words;
+};
+
+/// The next header from `line` on. `row_below`: only one with the first GPU's row below it.
+std::optional<Header> find_header(const MatrixText& text, std::size_t line, bool row_below) {
+  for (; line < text.size(); ++line) {
+    const auto before = text_before_gpu(text[line]);
+    if (!before) continue;
+    for (const std::string_view prefix : {*before, std::string_view()}) {
+      const auto words = text.words(line, prefix);
+      if (!words || words->empty() || !names_gpu(words->front())) continue;
+      if (words->size() > 1 && is_cell((*words)[1])) continue;
+      const std::size_t below = text.next(line + 1, prefix);
+      const auto row = below < text.size() ? text.words(below, prefix) : std::nullopt;
+      const bool has_row =
+          row && row->size() > 1 && row->front() == words->front() && is_cell((*row)[1]);
+      if (has_row || !row_below) return Header{line, prefix, *words};
+    }
+  }
+  return std::nullopt;
 }
 
 class MatrixReader {
  public:
-  MatrixReader(std::string_view text, const std::string& file)
-      : file_(file), plain_(without_escapes(text)) {
-    constexpr std::size_t kMostLines = 100'000;
-    for (std::string_view rest = plain_; !rest.empty();) {
-      if (lines_.size() == kMostLines)
-        fail("", fmt::format("more than {} lines", kMostLines),
-             "Expected the output of `nvidia-smi topo -m`");
-      lines_.push_back(take_line(rest));
-    }
-  }
-  MatrixReader(const MatrixReader&) = delete;
-  MatrixReader& operator=(const MatrixReader&) = delete;
+  MatrixReader(std::string_view text, const std::string& file) : file_(file), text_(text, file) {}
 
-  DeviceMatrix read() {
-    std::size_t at = 0;
-    while (at < lines_.size() && !is_header(lines_[at])) ++at;
-    if (at == lines_.size()) {
+  DeviceMatrix read(std::vector<std::string>& doubts) {
+    auto header = find_header(text_, 0, true);
+    if (!header) header = find_header(text_, 0, false);
+    if (!header)
       fail("", "no header with GPU columns", "Expected the output of `nvidia-smi topo -m`");
-    }
-    read_header(lines_[at], at);
-    for (std::size_t row = 0; row < matrix_.devices.size(); ++row) {
-      ++at;
-      if (at >= lines_.size() || words_of(lines_[at]).empty()) {
-        fail(fmt::format("line {}", at + 1),
-             fmt::format("{} rows for {} columns", row, matrix_.devices.size()),
-             "The matrix was cut off");
-      }
-      read_row(lines_[at], row, at);
-    }
-    for (++at; at < lines_.size(); ++at) read_legend(lines_[at]);
+    read_header(*header);
+    std::size_t at = read_rows(*header);
     check_symmetry();
+    compare_further(at, header->prefix, doubts);
+    for (; at < text_.size(); ++at)
+      if (const auto words = text_.words(at, header->prefix)) read_legend(*words);
     return std::move(matrix_);
   }
 
  private:
-  static bool is_header(std::string_view line) {
-    const auto words = words_of(line);
-    return !words.empty() && is_gpu(words.front()) && (words.size() == 1 || words[1] != "X");
-  }
-
   [[noreturn]] void fail(std::string where, std::string message, std::string hint = "") const {
     throw InputError({file_, std::move(where), std::move(message), std::move(hint)});
   }
 
-  void read_header(std::string_view line, std::size_t at) {
+  void read_header(const Header& header) {
     constexpr std::size_t kMostDevices = 640;
-    for (const std::string_view word : words_of(line)) {
-      if (word == "CPU") break;  // "CPU Affinity"
+    for (const std::string_view word : devices_of(header.words)) {
       const bool twice =
           std::any_of(matrix_.devices.begin(), matrix_.devices.end(),
                       [&](const MatrixDevice& device) { return device.name == word; });
-      const std::string where = fmt::format("line {}", at + 1);
+      const std::string where = fmt::format("line {}", header.line + 1);
       if (twice) fail(where, fmt::format("{} has two columns", in_quotes(word)));
       if (matrix_.devices.size() == kMostDevices) fail(where, "more than 640 devices");
-      matrix_.devices.push_back({std::string(word), is_gpu(word), {}});
+      matrix_.devices.push_back({std::string(word), names_gpu(word), {}});
     }
   }
 
-  void read_row(std::string_view line, std::size_t row, std::size_t at) {
+  /// Returns the line behind the last row. The rows of GPUs hold everything but how near NICs are to
+  /// each other, so rows of NICs may be missing.
+  std::size_t read_rows(const Header& header) {
+    std::size_t at = header.line;
+    for (std::size_t row = 0; row < matrix_.devices.size(); ++row) {
+      const std::size_t line = text_.next(at + 1, header.prefix);
+      const Words words = line < text_.size() ? *text_.words(line, header.prefix) : Words();
+      const MatrixDevice& device = matrix_.devices[row];
+      const bool other = !words.empty() && !is_device(words.front());
+      if (!device.gpu && (words.empty() || other || is_cut(words, line))) {
+        at = is_cut(words, line) ? line : at;
+        fill_missing(row);
+        break;
+      }
+      if (words.empty())
+        fail(fmt::format("line {}", line + 1),
+             fmt::format("{} rows for {} columns", row, matrix_.devices.size()),
+             "The matrix was cut off");
+      read_row(words, row, line);
+      at = line;
+    }
+    return at + 1;
+  }
+
+  bool is_device(std::string_view word) const {
+    return std::ranges::any_of(matrix_.devices,
+                               [&](const MatrixDevice& device) { return device.name == word; });
+  }
+
+  /// The last line of the text, with too few cells.
+  bool is_cut(const Words& words, std::size_t line) const {
+    return !words.empty() && line + 1 >= text_.size() && words.size() < matrix_.devices.size() + 1;
+  }
+
+  void fill_missing(std::size_t from) {
     const std::size_t count = matrix_.devices.size();
-    const auto words = words_of(line);
+    for (std::size_t row = from; row < count; ++row) {
+      auto& cells = matrix_.cells.emplace_back(count);
+      for (std::size_t column = 0; column < from; ++column)
+        cells[column] = matrix_.cells[column][row];
+      cells[row] = {.near = Near::switch_, .nvlinks = 0, .self = true};
+    }
+  }
+
+  void read_row(const Words& words, std::size_t row, std::size_t at) {
+    const std::size_t count = matrix_.devices.size();
     MatrixDevice& device = matrix_.devices[row];
     const std::string where = fmt::format("line {}", at + 1);
     if (words.front() != device.name) {
@@ -125,9 +170,47 @@ class MatrixReader {
     auto& cells = matrix_.cells.emplace_back();
     for (std::size_t i = 0; i < count; ++i) {
       cells.push_back(read_cell(words[i + 1], row, i, where));
+      cells.back().word = words[i + 1];
+    }
+    // CPU affinity, NUMA affinity, NUMA node of the GPU's own memory
+    constexpr std::size_t kMostAffinities = 3;
+    for (std::size_t i = count + 1; i < words.size(); ++i) {
+      const bool affinity = words[i].find_first_not_of("0123456789-,") == words[i].npos;
+      if ((!affinity && words[i] != "N/A") || i > count + kMostAffinities)
+        fail(where,
+             fmt::format("{} behind the {} cells of {}", in_quotes(words[i]), count, device.name),
+             "Expected CPUs and NUMA nodes there, such as \"0-31\", and no further column");
     }
     if (words.size() > count + 1) device.numa = words[count + 1];
     if (words.size() > count + 2 && words[count + 2] != "N/A") device.numa = words[count + 2];
+  }
+
+  /// Further matrices, of other hosts or taken again: one that differs is named.
+  void compare_further(std::size_t at, std::string_view prefix, std::vector<std::string>& doubts) {
+    for (auto next = find_header(text_, 0, true); next;
+         next = find_header(text_, next->line + 1, true)) {
+      if (next->line + 1 < at && next->prefix == prefix) continue;
+      if (!differs(*next)) continue;
+      doubts.push_back(fmt::format(
+          "the matrix of line {} differs from the first, which alone is read{}", next->line + 1,
+          next->prefix.empty() ? "" : fmt::format(" ({})", legible(next->prefix))));
+      return;
+    }
+  }
+
+  bool differs(const Header& other) const {
+    const Words devices = devices_of(other.words);
+    if (devices.size() != matrix_.devices.size()) return true;
+    std::size_t at = other.line;
+    for (std::size_t row = 0; row < devices.size() && matrix_.devices[row].gpu; ++row) {
+      at = text_.next(at + 1, other.prefix);
+      const auto words = at < text_.size() ? text_.words(at, other.prefix) : std::nullopt;
+      if (!words || words->size() < devices.size() + 1) return true;
+      for (std::size_t i = 0; i < devices.size(); ++i) {
+        if ((*words)[i + 1] != matrix_.cells[row][i].word) return true;
+      }
+    }
+    return false;
   }
 
   MatrixCell read_cell(std::string_view word, std::size_t row, std::size_t column,
@@ -162,8 +245,7 @@ class MatrixReader {
   }
 
   /// "  NIC0: mlx5_0"
-  void read_legend(std::string_view line) {
-    const auto words = words_of(line);
+  void read_legend(const Words& words) {
     if (words.size() != 2 || words[0].back() != ':') return;
     const std::string_view name = words[0].substr(0, words[0].size() - 1);
     for (MatrixDevice& device : matrix_.devices) {
@@ -186,23 +268,25 @@ class MatrixReader {
   }
 
   const std::string& file_;
-  std::string plain_;
-  std::vector<std::string_view> lines_;  ///< of `plain_`
+  MatrixText text_;
   DeviceMatrix matrix_;
 };
 
 }  // namespace
 
 bool looks_like_nvidia_matrix(std::string_view text) {
-  constexpr std::size_t kHead = 4096;
-  const std::string head = without_escapes(text.substr(0, kHead));
-  const std::size_t gpu = head.find("GPU0");
-  if (gpu == head.npos) return false;
-  return head.find_first_not_of(" \t\r\n") == gpu || head.find("\tGPU0") != head.npos;
+  if (text.find("GPU0") == text.npos) return false;
+  try {
+    return find_header(MatrixText(text, ""), 0, true).has_value();
+  } catch (const InputError&) {
+    return false;  // too long a text
+  }
 }
 
-NodeGraph parse_nvidia_matrix(std::string_view text, const std::string& file, const GpuModel& gpu) {
-  return draw_node(MatrixReader(text, file).read(), file, gpu);
+NodeGraph parse_nvidia_matrix(std::string_view text, const std::string& file, const GpuModel& gpu,
+                              std::vector<std::string>* doubts) {
+  std::vector<std::string> unused;
+  return draw_node(MatrixReader(text, file).read(doubts == nullptr ? unused : *doubts), file, gpu);
 }
 
 }  // namespace ddpsim

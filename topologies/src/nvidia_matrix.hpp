@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ddpsim/topologies/topology.hpp"
 
@@ -11,7 +12,9 @@ namespace ddpsim {
 bool looks_like_nvidia_matrix(std::string_view text);
 
 /// The node it shows. The matrix names neither GPU model nor rates: NVLinks get those of `gpu`, PCIe
-/// slots those of its generation, NIC ports none. Throws InputError.
-NodeGraph parse_nvidia_matrix(std::string_view text, const std::string& file, const GpuModel& gpu);
+/// slots those of its generation, NIC ports none. `doubts` receives what the text leaves open. Throws
+/// InputError.
+NodeGraph parse_nvidia_matrix(std::string_view text, const std::string& file, const GpuModel& gpu,
+                              std::vector<std::string>* doubts = nullptr);
 
 }  // namespace ddpsim

@@ -85,7 +85,7 @@ void judge_network(const Cluster& cluster, std::vector<std::string>& found) {
 }  // namespace
 
 std::vector<std::string> implausible_figures(const Cluster& cluster) {
-  std::vector<std::string> found;
+  std::vector<std::string> found = cluster.doubts;
   if (cluster.verified) return found;
   judge_gpus(cluster, found);
   judge_network(cluster, found);

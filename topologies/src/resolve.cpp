@@ -185,6 +185,7 @@ Topology resolve(ClusterDescription description) {
   }
   if (description.gloo) cluster.gloo = std::make_shared<const GlooCalibration>(*description.gloo);
   cluster.sources = description.sources;
+  cluster.doubts = description.doubts;
   cluster.prices = description.prices;
   cluster.gpu_costs = description.gpu_costs;
   cluster.degraded_links = static_cast<int>(description.degraded.size());

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <initializer_list>
 #include <map>
+#include <set>
 
 #include "ddpsim/formats/csv.hpp"
 #include "ddpsim/formats/input_error.hpp"
@@ -30,6 +32,7 @@ class SwitchListReader {
       const std::string_view line = take_line(rest);
       read_line(line.substr(0, line.find('#')));
     }
+    place_rows();
     if (plan_.hosts.empty()) {
       fail("", "no node is named",
            "Expected a line per node, \"HOST SWITCH\", or Slurm's \"SwitchName=leaf1 "
@@ -55,7 +58,53 @@ class SwitchListReader {
       fail_here(fmt::format("{} words; expected a node and its switch", words.size()),
                 "Such as \"node001 leaf1\"");
     }
-    add_host(std::string(words[0]), switch_of(std::string(words[1])));
+    if (rows_.empty() && is_heading(words)) return;
+    if (rows_.size() == kMostNames + kMostSwitches) fail_here("more rows than can be laid out");
+    rows_.push_back({std::string(words[0]), std::string(words[1]), line_});
+  }
+
+  /// "host switch" above the rows.
+  static bool is_heading(const Words& words) {
+    const auto one_of = [](std::string_view word, std::initializer_list<std::string_view> known) {
+      std::string small;
+      for (const char c : word)
+        small += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+      return std::ranges::find(known, small) != known.end();
+    };
+    return one_of(words[0], {"node", "nodes", "host", "hosts", "hostname", "nodename"}) &&
+           one_of(words[1], {"switch", "switches", "leaf", "tor", "switchname"});
+  }
+
+  /// A row whose first name is a switch of other rows hangs that switch on another.
+  void place_rows() {
+    std::set<std::string_view> switches;
+    std::set<std::string_view> above_switches;
+    for (const Row& row : rows_) switches.insert(row.on);
+    for (const Row& row : rows_)
+      if (switches.count(row.name) > 0) above_switches.insert(row.on);
+    for (const Row& row : rows_) {
+      line_ = row.line;
+      const std::uint32_t here = switch_of(row.on);
+      if (switches.count(row.name) > 0) {
+        hang(row.name, here);
+      } else if (above_switches.count(row.on) > 0) {
+        fail_here(fmt::format("{} hangs on {}, and so do switches: is it a node?",
+                              in_quotes(row.name), in_quotes(row.on)),
+                  "Nodes hang on leaves; leave out the row of a switch that has no nodes");
+      } else {
+        add_host(row.name, here);
+      }
+    }
+  }
+
+  void hang(const std::string& name, std::uint32_t here) {
+    SwitchPlan::Switch& below = plan_.switches[switch_of(name)];
+    if (below.above && *below.above != here) {
+      fail_here(fmt::format("{} hangs on two switches", in_quotes(name)),
+                "The tree has one above each");
+    }
+    if (switch_of(name) == here) fail_here(fmt::format("{} hangs on itself", in_quotes(name)));
+    plan_.switches[switch_of(name)].above = here;
   }
 
   void read_slurm(const Words& words) {
@@ -64,24 +113,18 @@ class SwitchListReader {
       const std::size_t equals = word.find('=');
       const std::string key(word.substr(0, equals));
       if (equals == std::string::npos ||
-          (key != "SwitchName" && key != "Nodes" && key != "Switches" && key != "LinkSpeed")) {
-        fail_here(fmt::format("{} is not a field of topology.conf", in_quotes(word)),
-                  "Fields read here: SwitchName, Nodes, Switches (LinkSpeed is passed over)");
+          (key != "SwitchName" && key != "Nodes" && key != "Switches" && key != "LinkSpeed" &&
+           key != "Level")) {
+        fail_here(
+            fmt::format("{} is not a field of topology.conf", in_quotes(word)),
+            "Fields read here: SwitchName, Nodes, Switches (LinkSpeed and Level are passed over)");
       }
       fields[key] = word.substr(equals + 1);
     }
     if (fields["SwitchName"].empty()) fail_here("no SwitchName");
     const std::uint32_t here = switch_of(fields["SwitchName"]);
     for (const std::string& host : expanded(fields["Nodes"])) add_host(host, here);
-    for (const std::string& name : expanded(fields["Switches"])) {
-      SwitchPlan::Switch& below = plan_.switches[switch_of(name)];
-      if (below.above && *below.above != here) {
-        fail_here(fmt::format("{} hangs on two switches", in_quotes(name)),
-                  "Slurm's tree has one above each");
-      }
-      if (switch_of(name) == here) fail_here(fmt::format("{} hangs on itself", in_quotes(name)));
-      below.above = here;
-    }
+    for (const std::string& name : expanded(fields["Switches"])) hang(name, here);
   }
 
   void add_host(const std::string& name, std::uint32_t leaf) {
@@ -188,8 +231,15 @@ class SwitchListReader {
     return false;
   }
 
+  struct Row {
+    std::string name;
+    std::string on;
+    std::size_t line = 0;
+  };
+
   std::string_view text_;
   const std::string& file_;
+  std::vector<Row> rows_;  ///< of a plain list
   std::size_t line_ = 0;
   SwitchPlan plan_;
   std::map<std::string, std::uint32_t> switches_;

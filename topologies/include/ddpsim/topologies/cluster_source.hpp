@@ -74,6 +74,9 @@ std::vector<BundledCluster> bundled_clusters();
 /// A row of the GPU catalogue; absent when unknown. Names are compared by model: "Tesla
 /// V100-SXM2-16GB", "v100" and "V100" are the same. A part of a GPU (MIG, vGPU) is none of them.
 std::optional<GpuModel> find_gpu(std::string_view name);
+/// What of a name that find_gpu knows is neither the model nor a word about its form: "@2" of "A6000@2"; empty where
+/// nothing is left.
+std::string beyond_gpu_name(std::string_view name);
 /// All of them, by family, the fastest in half precision first.
 struct GpuFamily {
   std::string name;

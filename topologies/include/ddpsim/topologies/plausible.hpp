@@ -8,8 +8,8 @@
 
 namespace ddpsim {
 
-/// One sentence, without a full stop, for each figure that no machine comes near, with what may have
-/// been meant. None for what a measurement stands behind.
+/// What the cluster's files leave open, and one sentence, without a full stop, for each figure that no machine
+/// comes near, with what may have been meant: none of these for what a measurement stands behind.
 std::vector<std::string> implausible_figures(const Cluster& cluster);
 
 }  // namespace ddpsim

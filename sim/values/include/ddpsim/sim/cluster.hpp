@@ -122,6 +122,8 @@ struct Cluster {
   std::shared_ptr<const LinkLoads> loads_under_one_leaf;
   bool verified = false;  ///< a log stands behind the figures
   std::vector<std::string> sources;
+  /// What the files it was read from leave open or show as faulty, a sentence each: every answer says them.
+  std::vector<std::string> doubts;
   std::vector<Price> prices;  ///< latest first; empty where none is known
   /// Absent where no log of this cluster was fitted. Shared by copies, at every number of nodes.
   std::shared_ptr<const Calibration> calibration;

@@ -1,0 +1,27 @@
+// What a PCI vendor and device id say: the model of a GPU, or of a NIC.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ddpsim/sim/cluster.hpp"
+
+namespace ddpsim {
+
+struct PciGpu {
+  std::string_view model;  ///< of the catalogue, or a name that it lacks
+  bool card = false;       ///< a PCIe card: NVLink only where a bridge is plugged on
+};
+
+struct PciNic {
+  std::string_view model;
+  int most_gbps = 0;                        ///< of its fastest port
+  NetworkKind network = NetworkKind::none;  ///< none: its PCI class tells
+};
+
+/// Ids as NCCL writes them: "0x10de", "0x2330". Absent: not in the table.
+std::optional<PciGpu> pci_gpu(std::string_view vendor, std::string_view device);
+std::optional<PciNic> pci_nic(std::string_view vendor, std::string_view device);
+
+}  // namespace ddpsim

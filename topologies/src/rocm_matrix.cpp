@@ -1,0 +1,187 @@
+// Several tables of the same form, each below its title; GPUs are "GPU0" or PCI addresses:
+//
+//   ====== Link Type between two GPUs ======        LINK TYPE TABLE:
+//          GPU0   GPU1                                           0000:0c:00.0 0000:22:00.0
+//   GPU0   0      XGMI                              0000:0c:00.0 SELF         XGMI
+//   GPU1   XGMI   0                                 0000:22:00.0 XGMI         SELF
+//
+// A pair is joined directly where the table of hops says 1 and no pair weighs less (15 for one hop, more for
+// several). The tables do not say how many links join a pair: the model does.
+#include "rocm_matrix.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/number.hpp"
+#include "ddpsim/formats/quote.hpp"
+#include "device_matrix.hpp"
+#include "matrix_text.hpp"
+#include "nccl_rates.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr std::array kLinkTitles = {"Link Type between two GPUs", "LINK TYPE TABLE"};
+constexpr std::array kHopTitles = {"Hops between two GPUs", "HOPS TABLE"};
+constexpr std::array kWeightTitles = {"Weight between two GPUs", "WEIGHT TABLE"};
+using Titles = std::array<const char*, 2>;
+
+struct RocmTable {
+  Words devices;
+  std::vector<Words> cells;
+};
+
+class RocmReader {
+ public:
+  RocmReader(std::string_view text, const std::string& file, const GpuModel& gpu)
+      : file_(file), gpu_(gpu), text_(text, file) {}
+
+  DeviceMatrix read() {
+    const auto links = find_table(kLinkTitles);
+    if (!links) fail("", "no table of link types", "Expected the output of `rocm-smi --showtopo`");
+    const auto hops = find_table(kHopTitles);
+    const auto weights = find_table(kWeightTitles);
+    const std::size_t count = links->devices.size();
+    for (const auto& table : {hops, weights})
+      if (table && table->devices.size() != count)
+        fail("", fmt::format("tables of {} and of {} GPUs", count, table->devices.size()),
+             "Take them again, of one node");
+    DeviceMatrix matrix;
+    for (std::size_t i = 0; i < count; ++i)
+      matrix.devices.push_back({fmt::format("GPU{}", i), true, numa_of(i)});
+    const int least = least_weight(weights);
+    for (std::size_t a = 0; a < count; ++a) {
+      auto& row = matrix.cells.emplace_back();
+      for (std::size_t b = 0; b < count; ++b) {
+        const bool direct =
+            (!hops || number(*hops, a, b) == 1) && (!weights || number(*weights, a, b) == least);
+        row.push_back(read_cell(*links, matrix.devices, a, b, direct));
+      }
+    }
+    return matrix;
+  }
+
+ private:
+  [[noreturn]] void fail(std::string where, std::string message, std::string hint = "") const {
+    throw InputError({file_, std::move(where), std::move(message), std::move(hint)});
+  }
+
+  std::optional<RocmTable> find_table(const Titles& titles) const {
+    for (std::size_t at = 0; at < text_.size(); ++at) {
+      const std::string_view line = text_[at];
+      if (std::ranges::none_of(titles,
+                               [&](const char* title) { return line.find(title) != line.npos; }))
+        continue;
+      const Words title = words_of(line);
+      // "node1: ====": the host's name stands in front of each line.
+      const bool host = title.front().size() > 1 && title.front().ends_with(':');
+      return read_table(at, host ? title.front() : std::string_view());
+    }
+    return std::nullopt;
+  }
+
+  RocmTable read_table(std::size_t title, std::string_view prefix) const {
+    RocmTable table;
+    const std::size_t header = text_.next(title + 1, prefix);
+    constexpr std::size_t kMostGpus = 640;
+    if (header < text_.size()) table.devices = *text_.words(header, prefix);
+    if (table.devices.empty() || table.devices.size() > kMostGpus)
+      fail(fmt::format("line {}", header + 1), "no GPUs below the title of the table",
+           "The table was cut off");
+    std::size_t at = header;
+    for (const std::string_view device : table.devices) {
+      at = text_.next(at + 1, prefix);
+      const Words words = at < text_.size() ? *text_.words(at, prefix) : Words();
+      const std::string where = fmt::format("line {}", at + 1);
+      if (words.empty())
+        fail(where, fmt::format("{} rows for {} columns", table.cells.size(), table.devices.size()),
+             "The table was cut off");
+      if (words.front() != device)
+        fail(where,
+             fmt::format("row {} where the columns have {}", in_quotes(words.front()),
+                         in_quotes(device)),
+             "Rows and columns stand in the same order");
+      if (words.size() != table.devices.size() + 1)
+        fail(where, fmt::format("{} cells for {} columns", words.size() - 1, table.devices.size()));
+      table.cells.emplace_back(words.begin() + 1, words.end());
+    }
+    return table;
+  }
+
+  int number(const RocmTable& table, std::size_t a, std::size_t b) const {
+    if (a == b) return 0;
+    const auto value = parse_number<int>(table.cells[a][b]);
+    if (!value || *value < 0)
+      fail("", fmt::format("{} between {} and {} is no number", in_quotes(table.cells[a][b]),
+                           table.devices[a], table.devices[b]));
+    return *value;
+  }
+
+  int least_weight(const std::optional<RocmTable>& weights) const {
+    int least = std::numeric_limits<int>::max();
+    if (!weights) return least;
+    for (std::size_t a = 0; a < weights->devices.size(); ++a)
+      for (std::size_t b = 0; b < weights->devices.size(); ++b)
+        if (a != b) least = std::min(least, number(*weights, a, b));
+    return least;
+  }
+
+  MatrixCell read_cell(const RocmTable& links, const std::vector<MatrixDevice>& devices,
+                       std::size_t a, std::size_t b, bool direct) const {
+    if (a == b) return {.near = Near::switch_, .nvlinks = 0, .self = true};
+    const std::string_view word = links.cells[a][b];
+    const bool near = devices[a].numa == devices[b].numa;
+    if (word == "PCIE") return {.near = near ? Near::cpu : Near::system};
+    if (word != "XGMI")
+      fail("",
+           fmt::format("{} between {} and {} is no link", in_quotes(word), links.devices[a],
+                       links.devices[b]),
+           "Expected XGMI or PCIE");
+    return {.near = Near::unknown, .nvlinks = direct ? links_between_gpus(a, b) : 0};
+  }
+
+  /// CDNA 2 white paper: the two dies of an MI250X are joined by four links, dies of different cards by one or two.
+  int links_between_gpus(std::size_t a, std::size_t b) const {
+    constexpr int kWithinCard = 4;
+    if (gpu_.name == "MI250X" && a / 2 == b / 2) return kWithinCard;
+    return links_per_counted(gpu_);
+  }
+
+  /// "GPU[0]   : (Topology) Numa Node: 0"; empty where nothing says.
+  std::string numa_of(std::size_t gpu) const {
+    const std::string name = fmt::format("GPU[{}]", gpu);
+    constexpr std::string_view kKey = "Numa Node:";
+    for (std::size_t at = 0; at < text_.size(); ++at) {
+      const std::string_view line = text_[at];
+      const std::size_t key = line.find(kKey);
+      if (key == line.npos || line.find(name) == line.npos) continue;
+      const Words words = words_of(line.substr(key + kKey.size()));
+      if (!words.empty()) return std::string(words.front());
+    }
+    return "";
+  }
+
+  const std::string& file_;
+  const GpuModel& gpu_;
+  MatrixText text_;
+};
+
+}  // namespace
+
+bool looks_like_rocm_matrix(std::string_view text) {
+  return std::ranges::any_of(kLinkTitles,
+                             [&](const char* title) { return text.find(title) != text.npos; });
+}
+
+NodeGraph parse_rocm_matrix(std::string_view text, const std::string& file, const GpuModel& gpu) {
+  return draw_node(RocmReader(text, file, gpu).read(), file, gpu);
+}
+
+}  // namespace ddpsim
