@@ -72,6 +72,15 @@ std::pair<std::string, std::optional<int>> split_nodes(const std::string& text) 
   return {text.substr(0, at), nodes};
 }
 
+/// Where "@2" begins in "FILE gpu:A6000@2"; absent where the words do not end so. A file's name may.
+std::optional<std::size_t> nodes_behind_words(std::string_view words) {
+  const Words all = words_of(words);
+  if (all.empty() || all.back().starts_with("switches:")) return std::nullopt;
+  const std::size_t at = words.rfind('@');
+  if (at == words.npos || words_of(words.substr(at)).size() > 1) return std::nullopt;
+  return at;
+}
+
 const EmbeddedFile* find_bundled(const std::string& name) {
   for (const EmbeddedFile& file : bundled_cluster_files()) {
     if (file.name == name) return &file;
@@ -132,8 +141,22 @@ ClusterDescription describe_request(const ClusterRequest& request, std::string* 
   } else if (const auto [first, words] = split_first(request.text); is_line(first)) {
     description = describe_line(request.text);
   } else {
-    const auto [name, suffix] = split_nodes(first);
-    description = describe_named(name, words, json);
+    auto [name, suffix] = split_nodes(first);
+    std::string beside = words;
+    if (const auto at = nodes_behind_words(words)) {
+      beside = words.substr(0, *at);
+      if (suffix)
+        fail(fmt::format("{} says twice how many nodes there are", in_quotes(request.text)),
+             "Keep one of them");
+      suffix = split_nodes(words.substr(*at)).second;
+    }
+    const Words all = words_of(beside);
+    const auto counts =
+        std::ranges::find_if(all, [](std::string_view word) { return word.starts_with("node:"); });
+    if (suffix && counts != all.end())
+      fail(fmt::format("{} says twice how many nodes there are", in_quotes(request.text)),
+           fmt::format("Keep one of \"@{}\" and {}", *suffix, in_quotes(*counts)));
+    description = describe_named(name, beside, json);
     if (suffix && nodes && *suffix != *nodes) {
       fail(fmt::format("{} and --nodes {} disagree", in_quotes(request.text), *nodes),
            "Keep one of them");

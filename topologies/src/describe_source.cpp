@@ -60,26 +60,34 @@ ClusterDescription described_node(const std::string& file, NodeGraph graph, cons
   return out;
 }
 
-/// Words that join GPUs, such as "nvswitch:300GBps", for a node of this kind.
-std::vector<std::string> ways_to_join(const NodeDescription& node) {
-  const double rate = nvlink_rate(node.gpu).nominal;
+/// How machines with so many of these GPUs join them where they are no cards: eight V100 and P100 in a cube, eight of
+/// later ones behind an NVSwitch, four by direct links, AMD's by xGMI. Absent where no machine is usual.
+std::optional<InterconnectDescription> usual_links(const NodeDescription& node) {
   const int links = node.gpu.links.value_or(0);
-  const bool amd = node.gpu.vendor == GpuVendor::amd;
-  std::vector<std::string> ways;
-  if (!amd && links >= kFewestOnASwitch)
-    ways.push_back(fmt::format("nvswitch:{}GBps", links * rate));
-  InterconnectDescription direct{.kind = IntraKind::nvlink, .links_per_gpu = links};
-  direct.layout = default_layout(node.gpus_per_node, node.gpu.vendor);
-  if (links > 0 && layout_problem(direct, node.gpus_per_node).empty())
-    ways.push_back(fmt::format("{}:{}x{}GBps", amd ? "xgmi" : "nvlink", links, rate));
-  return ways;
+  const Bandwidth rate = Bandwidth::gigabytes_per_second(nvlink_rate(node.gpu).nominal);
+  InterconnectDescription usual{
+      .kind = IntraKind::nvlink, .links_per_gpu = links, .per_link = rate};
+  usual.layout = default_layout(node.gpus_per_node, node.gpu.vendor);
+  const bool cube = usual.layout == NvlinkLayout::cube && node.gpu.compute_capability < 80;
+  const bool direct =
+      node.gpu.compute_capability < 100 && (usual.layout != NvlinkLayout::cube || cube);
+  if (links > 0 && direct && layout_problem(usual, node.gpus_per_node).empty()) return usual;
+  if (node.gpu.vendor == GpuVendor::amd || links < kFewestOnASwitch) return std::nullopt;
+  return InterconnectDescription{.kind = IntraKind::nvswitch, .per_gpu = rate * links};
 }
 
-/// Adds the NVLinks of the words, which the file does not show, or says that they are missing.
+/// "nvswitch:300GBps"
+std::string word_of(const InterconnectDescription& links, GpuVendor vendor) {
+  if (links.kind == IntraKind::nvswitch)
+    return fmt::format("nvswitch:{:g}GBps", links.per_gpu.gigabytes_per_second());
+  return fmt::format("{}:{}x{:g}GBps", kind_word(links.kind, vendor), links.links_per_gpu,
+                     links.per_link.gigabytes_per_second());
+}
+
+/// Adds the NVLinks of the words, which the file does not show; without words those that are usual, and says so.
 void join_gpus(const XmlNode& xml, const ClusterWords& words, ClusterDescription& out) {
   NodeDescription& node = out.types.front();
-  const ClusterWord* word = interconnect_word(words);
-  if (word != nullptr) {
+  if (const ClusterWord* word = interconnect_word(words)) {
     if (xml.joined)
       word->fail(fmt::format("{} states how its GPUs are joined", out.file), "Leave the word out");
     read_interconnect(words, true, node);
@@ -90,24 +98,40 @@ void join_gpus(const XmlNode& xml, const ClusterWords& words, ClusterDescription
     return;
   }
   if (xml.joined || node.gpus_per_node == 1 || node.gpu.links.value_or(0) == 0) return;
-  std::vector<std::string> examples = ways_to_join(node);
-  examples.push_back(
-      fmt::format("pcie:{:.4g}GBps", pcie_nominal_of_generation(node.gpu.compute_capability)));
-  const std::string_view links = direct_links(node.gpu.vendor);
-  if (!xml.dump)
-    throw InputError(
-        {out.file, "",
-         fmt::format("this is a file for NCCL_TOPO_FILE: it does not say how its {} {} are joined, "
-                     "as {} is added by NCCL when it runs",
-                     node.gpus_per_node, node.gpu.name, links),
-         fmt::format("Say it beside the file: \"{} gpu:{} {}\"; where there is no {}, {}", out.file,
-                     node.gpu.name, examples.front(), links, examples.back())});
-  const bool bridged = xml.card || (node.gpu.links.value_or(0) < kFewestOnASwitch);
-  if (!bridged)
+  const std::string_view name = direct_links(node.gpu.vendor);
+  const auto usual = usual_links(node);
+  const bool bridged = xml.card || node.gpu.links.value_or(0) < kFewestOnASwitch;
+  const std::string pcie =
+      fmt::format("pcie:{:.4g}GBps", pcie_nominal_of_generation(node.gpu.compute_capability));
+  if (xml.dump) {
+    if (!bridged)
+      out.doubts.push_back(fmt::format(
+          "{} has {}, and the file shows none: its GPUs are taken to be joined by PCIe alone{}",
+          node.gpu.name, name,
+          usual ? fmt::format(" ({} beside the file says otherwise)",
+                              word_of(*usual, node.gpu.vendor))
+                : ""));
+    return;
+  }
+  if (usual && !bridged) {
+    node.interconnect = *usual;
+    node.wiring = with_nvlinks(std::move(*node.wiring), node);
     out.doubts.push_back(fmt::format(
-        "{} has {}, and the file shows none: its GPUs are taken to be joined by PCIe alone ({} "
-        "beside the file says otherwise)",
-        node.gpu.name, links, examples.front()));
+        "a file for NCCL_TOPO_FILE does not say how GPUs are joined, as NCCL adds {} when it runs: "
+        "{} is taken, as is usual for {} {} ({} beside the file where there is none)",
+        name, word_of(*usual, node.gpu.vendor), node.gpus_per_node, node.gpu.name, pcie));
+    return;
+  }
+  throw InputError(
+      {out.file, "",
+       fmt::format(
+           "this is a file for NCCL_TOPO_FILE: it does not say how its {} {} are joined, as "
+           "{} is added by NCCL when it runs",
+           node.gpus_per_node, node.gpu.name, name),
+       fmt::format(
+           "Say it beside the file: \"{} gpu:{} {}\"{}", out.file, node.gpu.name, pcie,
+           usual ? fmt::format("; or {}, where bridges join them", word_of(*usual, node.gpu.vendor))
+                 : "")});
 }
 
 ClusterDescription describe_xml(std::string_view text, const std::string& file,
@@ -122,7 +146,6 @@ ClusterDescription describe_xml(std::string_view text, const std::string& file,
   out.doubts = std::move(node.doubts);
   if (find_word(words, "nic") == nullptr)
     out.doubts.insert(out.doubts.end(), node.rate_doubts.begin(), node.rate_doubts.end());
-  if (gpu && gpu->name != out.types.front().gpu.name) return out;  // the caller says so
   join_gpus(node, words, out);
   return out;
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <set>
 
@@ -17,7 +18,8 @@ std::string without_escapes(std::string_view text) {
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '\x1b') {
-      out += text[i] == '|' ? ' ' : text[i];
+      const bool markdown = text[i] == '|' || text[i] == '*' || text[i] == '`';
+      out += markdown ? ' ' : text[i];
       continue;
     }
     while (i + 1 < text.size() && text[i] != 'm') ++i;
@@ -50,7 +52,12 @@ std::optional<Words> MatrixText::words(std::size_t line, std::string_view prefix
   std::string_view text = lines_[line];
   text.remove_prefix(std::min(text.find_first_not_of(" \t\r"), text.size()));
   if (!text.starts_with(prefix)) return std::nullopt;
-  return words_of(text.substr(prefix.size()));
+  Words words = words_of(text.substr(prefix.size()));
+  const bool rule = !words.empty() && std::ranges::all_of(words, [](std::string_view word) {
+    return word.find_first_not_of("-:") == word.npos;
+  });
+  if (rule) return std::nullopt;
+  return words;
 }
 
 std::size_t MatrixText::next(std::size_t line, std::string_view prefix) const {

@@ -12,7 +12,7 @@
 
 namespace ddpsim {
 
-/// Lines without escape sequences; a '|' of a table is a blank.
+/// Lines without escape sequences; Markdown's signs are blanks.
 class MatrixText {
  public:
   /// Throws InputError beyond 100,000 lines.
@@ -22,7 +22,8 @@ class MatrixText {
 
   std::size_t size() const { return lines_.size(); }
   std::string_view operator[](std::size_t line) const { return lines_[line]; }
-  /// Words of the line behind `prefix`; absent where it stands not in front: another host's line.
+  /// Words of the line behind `prefix`; absent where that does not stand in front (another host's line), and for a
+  /// rule below the heading of a table.
   std::optional<Words> words(std::size_t line, std::string_view prefix) const;
   /// The next line from `line` on that has the prefix; size() where there is none among the next 1024.
   std::size_t next(std::size_t line, std::string_view prefix) const;

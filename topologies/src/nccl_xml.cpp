@@ -154,7 +154,7 @@ class XmlReader {
     }
   }
 
-  /// By PCI device id, then the word beside the file, then the compute capability.
+  /// By the word beside the file, then by PCI device id, then by compute capability.
   void decide_gpu_model() {
     std::optional<PciGpu> known;
     for (const Gpu& gpu : gpus_) {
@@ -166,13 +166,22 @@ class XmlReader {
                 "Take the file of a node whose GPUs are alike");
       if (!known) known = found;
     }
+    if (stated_gpu_) {
+      out_.gpu = stated_gpu_;
+      const bool same = known && known->model == out_.gpu->name;
+      out_.card = same && known->card;
+      if (known && !same)
+        out_.doubts.push_back(fmt::format(
+            "the file's GPUs are {} by their PCI device id; they are taken for {}, as the word "
+            "beside it says",
+            known->model, out_.gpu->name));
+      return;
+    }
     if (known) {
       out_.card = known->card;
       out_.gpu = find_gpu(known->model);
       if (out_.gpu) return;
     }
-    out_.gpu = stated_gpu_;
-    if (out_.gpu) return;
     const std::string_view device = gpus_.front().pci.attribute("device").value();
     if (known)
       fail("",
@@ -418,19 +427,33 @@ class XmlReader {
     doubt_rates(counted);
   }
 
+  /// "nic:200Gbps:ib", as the device's model and name suggest.
+  std::string word_for(std::size_t nic) const {
+    Network named;
+    named.kind = nics_[nic].kind == NetworkKind::none ? NetworkKind::infiniband : nics_[nic].kind;
+    return fmt::format("nic:{}Gbps:{}", nics_[nic].most_gbps > 0 ? nics_[nic].most_gbps : 100,
+                       kind_word(named));
+  }
+
   void doubt_rates(const std::vector<std::size_t>& counted) {
+    std::vector<std::size_t> unstated;
+    for (const std::size_t i : counted)
+      if (!(listed_[i].rate > Bandwidth()) && std::ranges::count(implausible_, i) == 0)
+        unstated.push_back(i);
+    if (!unstated.empty())
+      out_.rate_doubts.push_back(fmt::format(
+          "the file states no rate of {} NIC{}, which several nodes need: say it beside the file, "
+          "such as \"{} {}\"",
+          unstated.size(), unstated.size() > 1 ? "s" : "", file_, word_for(unstated.front())));
     std::erase_if(implausible_, [&](std::size_t i) { return std::ranges::count(counted, i) == 0; });
     if (implausible_.empty()) return;
     const std::size_t first = implausible_.front();
-    Network named;
-    named.kind = nics_[first].kind;
     out_.rate_doubts.push_back(fmt::format(
         "{}{} states a speed of {} Mb/s, which no NIC reaches: the rate is not used. Say it beside "
-        "the file, such as \"{} nic:{}Gbps:{}\"",
+        "the file, such as \"{} {}\"",
         legible(listed_[first].name),
         implausible_.size() > 1 ? fmt::format(" (and {} more)", implausible_.size() - 1) : "",
-        legible(nics_[first].node.attribute("speed").value()), file_,
-        nics_[first].most_gbps > 0 ? nics_[first].most_gbps : 100, kind_word(named)));
+        legible(nics_[first].node.attribute("speed").value()), file_, word_for(first)));
   }
 
   /// Where the file does not know a slot's speed it is that of the board.

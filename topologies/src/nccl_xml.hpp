@@ -15,7 +15,7 @@ bool looks_like_xml(std::string_view text);
 
 struct XmlNode {
   NodeGraph graph;
-  std::optional<GpuModel> gpu;  ///< by PCI device id, else by compute capability
+  std::optional<GpuModel> gpu;  ///< as named, else by PCI device id or compute capability
   bool card = false;            ///< the id says: NVLink only where a bridge is plugged on
   bool dump = true;             ///< false: an NCCL_TOPO_FILE, which cannot say how GPUs are joined
   bool joined = false;          ///< some GPU has NVLink (xGMI)
@@ -27,7 +27,7 @@ struct XmlNode {
   std::vector<std::string> rate_doubts;  ///< that rates of NICs beside the file settle
 };
 
-/// `gpu` where the file alone cannot tell; a PCI device id in the file goes before it. Throws InputError.
+/// `gpu` where it is named beside the file: it goes before what the file says. Throws InputError.
 XmlNode parse_nccl_xml(std::string_view text, const std::string& file,
                        const std::optional<GpuModel>& gpu);
 
