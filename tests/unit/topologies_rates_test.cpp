@@ -71,7 +71,9 @@ TEST_CASE("nccl rates: three quarters of a slot's raw rate, no more than is writ
                                          {89, 24.0},
                                          {90, 48.0},
                                          {99, 48.0},
-                                         {100, 96.0},
+                                         {100, 48.0},
+                                         {102, 48.0},
+                                         {103, 96.0},
                                          {119, 96.0},
                                          {120, 48.0}}) {
     const int gpu = capability;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
 #include <set>
 
 #include "ddpsim/formats/csv.hpp"
@@ -48,11 +49,13 @@ MatrixText::MatrixText(std::string_view text, const std::string& file)
   }
 }
 
-std::optional<Words> MatrixText::words(std::size_t line, std::string_view prefix) const {
+std::optional<Words> MatrixText::words(std::size_t line, LinePrefix prefix) const {
   std::string_view text = lines_[line];
   text.remove_prefix(std::min(text.find_first_not_of(" \t\r"), text.size()));
-  if (!text.starts_with(prefix)) return std::nullopt;
-  Words words = words_of(text.substr(prefix.size()));
+  if (!text.starts_with(prefix.text)) return std::nullopt;
+  Words words = words_of(text.substr(prefix.text.size()));
+  words.erase(words.begin(),
+              words.begin() + static_cast<std::ptrdiff_t>(std::min(prefix.words, words.size())));
   const bool rule = !words.empty() && std::ranges::all_of(words, [](std::string_view word) {
     return word.find_first_not_of("-:") == word.npos;
   });
@@ -60,7 +63,7 @@ std::optional<Words> MatrixText::words(std::size_t line, std::string_view prefix
   return words;
 }
 
-std::size_t MatrixText::next(std::size_t line, std::string_view prefix) const {
+std::size_t MatrixText::next(std::size_t line, LinePrefix prefix) const {
   constexpr std::size_t kMostHosts = 1024;  // whose lines may lie between
   for (std::size_t last = line + kMostHosts; line < lines_.size() && line < last; ++line)
     if (words(line, prefix)) return line;

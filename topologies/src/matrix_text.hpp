@@ -12,6 +12,13 @@
 
 namespace ddpsim {
 
+/// What stands in front of every line of a table: a text ("node1:"), or so many words that differ (a time stamp).
+struct LinePrefix {
+  std::string_view text = {};
+  std::size_t words = 0;
+  bool operator==(const LinePrefix&) const = default;
+};
+
 /// Lines without escape sequences; Markdown's signs are blanks.
 class MatrixText {
  public:
@@ -24,9 +31,9 @@ class MatrixText {
   std::string_view operator[](std::size_t line) const { return lines_[line]; }
   /// Words of the line behind `prefix`; absent where that does not stand in front (another host's line), and for a
   /// rule below the heading of a table.
-  std::optional<Words> words(std::size_t line, std::string_view prefix) const;
+  std::optional<Words> words(std::size_t line, LinePrefix prefix) const;
   /// The next line from `line` on that has the prefix; size() where there is none among the next 1024.
-  std::size_t next(std::size_t line, std::string_view prefix) const;
+  std::size_t next(std::size_t line, LinePrefix prefix) const;
 
  private:
   std::string plain_;

@@ -216,7 +216,8 @@ class XmlReader {
       fail("",
            capability == 0 && gcn.empty() ? "the GPU model is not stated"
                                           : fmt::format("several GPU models have {}", by),
-           fmt::format("Name it beside the file: \"{} gpu:A100\"", file_));
+           fmt::format("Name it beside the file: \"{} gpu:{}\"", file_,
+                       first.child("xgmi") ? "MI300X" : "A100"));
     }
     out_.gpu = find_gpu(model);
     std::string others;
@@ -369,13 +370,13 @@ class XmlReader {
         in_slot ? pci_nic(pci.attribute("vendor").value(), pci.attribute("device").value())
                 : std::nullopt;
     NetworkKind kind = model ? model->network : NetworkKind::none;
-    ++devices_;
+    std::size_t device = in_slot ? device_of(pci) : ++devices_;
     bool any = false;
     for (const pugi::xml_node& net : nic.children("net")) {
       const std::string name = net.attribute("name").value();
-      if (!in_slot) ++devices_;
+      if (!in_slot) device = ++devices_;
       if (!model || model->network == NetworkKind::none) kind = network_of_name(name, pci_class);
-      listed_.push_back({name, net.attribute("port").value(), {}, rate, devices_});
+      listed_.push_back({name, net.attribute("port").value(), {}, rate, device});
       nics_.push_back(
           {net, above, slot, kind, std::string_view(net.attribute("gdr").value()) != "0",
            std::string_view(net.attribute("coll").value()) == "1", model ? model->most_gbps : 0});
@@ -383,8 +384,18 @@ class XmlReader {
       any = true;
     }
     if (any || (nic && !in_slot)) return;
-    listed_.push_back({"", "", {}, rate, devices_});
+    listed_.push_back({"", "", {}, rate, device});
     nics_.push_back({pci, above, slot, kind, true, false, model ? model->most_gbps : 0});
+  }
+
+  /// Functions of one device, "0000:18:00.0" and "0000:18:00.1", stand in one slot.
+  std::size_t device_of(const pugi::xml_node& pci) {
+    const std::string bus = pci.attribute("busid").value();
+    const std::size_t function = bus.rfind('.');
+    if (function == bus.npos) return ++devices_;
+    const auto [known, fresh] = device_numbers_.emplace(bus.substr(0, function), devices_ + 1);
+    if (fresh) ++devices_;
+    return known->second;
   }
 
   /// 0 where it is not stated, or cannot be.
@@ -417,9 +428,13 @@ class XmlReader {
           add(nic.node, VertexKind::nic,
               listed.name.empty() ? fmt::format("nic{}", i) : legible(listed.name), listed.rate);
       const auto ports = static_cast<double>(ports_of(listed.device, listed_, counted));
+      // NCCL knows of one slot only where one <nic> holds the ports.
+      const auto together = static_cast<double>(std::ranges::count_if(counted, [&](std::size_t j) {
+        return listed_[j].device == listed.device && nics_[j].node.parent() == nic.node.parent();
+      }));
       constexpr double kLocal = 5000;  // a NIC that hangs on a CPU without a PCIe slot
       const Slot slot = nic.slot ? with_generation(*nic.slot) : Slot{kLocal, kLocal};
-      join(here, nic.above, LinkKind::pcie, slot.nominal / ports, slot.nccl / ports);
+      join(here, nic.above, LinkKind::pcie, slot.nominal / ports, slot.nccl / together);
       out_.gpudirect = out_.gpudirect && nic.gpudirect;
       out_.collnet = out_.collnet || nic.collnet;
       if (out_.network == NetworkKind::none) out_.network = nic.kind;
@@ -617,6 +632,7 @@ class XmlReader {
   int pcie_switches_ = 0;
   int unused_gpus_ = 0;
   std::size_t devices_ = 0;
+  std::map<std::string, std::size_t> device_numbers_;  ///< by bus id without the function
   std::vector<ListedNic> listed_;
   std::vector<Nic> nics_;
   std::vector<std::size_t> implausible_;  ///< places of NICs with such a rate

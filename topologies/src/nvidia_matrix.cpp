@@ -51,7 +51,7 @@ Words devices_of(const Words& header) {
 /// A line with the names of GPUs, and below it the row of the first.
 struct Header {
   std::size_t line = 0;
-  std::string_view prefix;  ///< the name of the host in front of each line, or nothing
+  LinePrefix prefix;  ///< of each line
   Words words;
 };
 
@@ -60,7 +60,8 @@ std::optional<Header> find_header(const MatrixText& text, std::size_t line, bool
   for (; line < text.size(); ++line) {
     const auto before = text_before_gpu(text[line]);
     if (!before) continue;
-    for (const std::string_view prefix : {*before, std::string_view()}) {
+    for (const LinePrefix prefix :
+         {LinePrefix{*before}, LinePrefix{}, LinePrefix{{}, words_of(*before).size()}}) {
       const auto words = text.words(line, prefix);
       if (!words || words->empty() || !names_gpu(words->front())) continue;
       if (words->size() > 1 && is_cell((*words)[1])) continue;
@@ -186,14 +187,14 @@ class MatrixReader {
   }
 
   /// Further matrices, of other hosts or taken again: one that differs is named.
-  void compare_further(std::size_t at, std::string_view prefix, std::vector<std::string>& doubts) {
+  void compare_further(std::size_t at, LinePrefix prefix, std::vector<std::string>& doubts) {
     for (auto next = find_header(text_, 0, true); next;
          next = find_header(text_, next->line + 1, true)) {
       if (next->line + 1 < at && next->prefix == prefix) continue;
       if (!differs(*next)) continue;
       doubts.push_back(fmt::format(
           "the matrix of line {} differs from the first, which alone is read{}", next->line + 1,
-          next->prefix.empty() ? "" : fmt::format(" ({})", legible(next->prefix))));
+          next->prefix.text.empty() ? "" : fmt::format(" ({})", legible(next->prefix.text))));
       return;
     }
   }

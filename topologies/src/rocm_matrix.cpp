@@ -82,12 +82,12 @@ class RocmReader {
       const Words title = words_of(line);
       // "node1: ====": the host's name stands in front of each line.
       const bool host = title.front().size() > 1 && title.front().ends_with(':');
-      return read_table(at, host ? title.front() : std::string_view());
+      return read_table(at, {host ? title.front() : std::string_view()});
     }
     return std::nullopt;
   }
 
-  RocmTable read_table(std::size_t title, std::string_view prefix) const {
+  RocmTable read_table(std::size_t title, LinePrefix prefix) const {
     RocmTable table;
     const std::size_t header = text_.next(title + 1, prefix);
     constexpr std::size_t kMostGpus = 640;

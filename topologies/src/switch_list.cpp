@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstddef>
-#include <initializer_list>
 #include <map>
 #include <set>
 
@@ -58,25 +58,34 @@ class SwitchListReader {
       fail_here(fmt::format("{} words; expected a node and its switch", words.size()),
                 "Such as \"node001 leaf1\"");
     }
-    if (rows_.empty() && is_heading(words)) return;
     if (rows_.size() == kMostNames + kMostSwitches) fail_here("more rows than can be laid out");
+    for (const std::string_view word : words) check_name(word);
     rows_.push_back({std::string(words[0]), std::string(words[1]), line_});
   }
 
-  /// "host switch" above the rows.
-  static bool is_heading(const Words& words) {
-    const auto one_of = [](std::string_view word, std::initializer_list<std::string_view> known) {
-      std::string small;
-      for (const char c : word)
-        small += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-      return std::ranges::find(known, small) != known.end();
+  void check_name(std::string_view name) const {
+    const auto odd = std::ranges::find_if_not(name, [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+             std::string_view("._-:/[],").find(c) != std::string_view::npos;
+    });
+    if (odd != name.end())
+      fail_here(fmt::format("{} is not the name of a node or switch", in_quotes(name)),
+                "Expected a line per node, such as \"node001 leaf1\"");
+  }
+
+  /// "host switch" above the rows: the names below it have numbers.
+  bool has_heading() const {
+    const auto numbered = [](const std::string& name) {
+      return name.find_first_of("0123456789") != std::string::npos;
     };
-    return one_of(words[0], {"node", "nodes", "host", "hosts", "hostname", "nodename"}) &&
-           one_of(words[1], {"switch", "switches", "leaf", "tor", "switchname"});
+    if (rows_.size() < 2 || numbered(rows_[0].name) || numbered(rows_[0].on)) return false;
+    return std::all_of(rows_.begin() + 1, rows_.end(),
+                       [&](const Row& row) { return numbered(row.name); });
   }
 
   /// A row whose first name is a switch of other rows hangs that switch on another.
   void place_rows() {
+    if (has_heading()) rows_.erase(rows_.begin());
     std::set<std::string_view> switches;
     std::set<std::string_view> above_switches;
     for (const Row& row : rows_) switches.insert(row.on);
@@ -92,7 +101,7 @@ class SwitchListReader {
                               in_quotes(row.name), in_quotes(row.on)),
                   "Nodes hang on leaves; leave out the row of a switch that has no nodes");
       } else {
-        add_host(row.name, here);
+        for (const std::string& host : expanded(row.name)) add_host(host, here);
       }
     }
   }

@@ -1,0 +1,371 @@
+// Files of machines as people have them: what tells the GPUs, which NICs count, where a matrix stands.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "complaint.hpp"
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/topologies/topology.hpp"
+#include "description.hpp"
+#include "matrix_text.hpp"
+#include "mentions.hpp"
+#include "nccl_xml.hpp"
+#include "nic_list.hpp"
+#include "nvidia_matrix.hpp"
+#include "pci_ids.hpp"
+#include "rocm_matrix.hpp"
+#include "switch_list.hpp"
+
+using namespace ddpsim;
+
+namespace {
+
+/// `gpus` GPUs below one CPU; `ids`: PCI attributes of each, `inner`: within each, `nics`: beside them.
+std::string system_xml(int gpus, const std::string& ids, const std::string& inner,
+                       const std::string& nics = "") {
+  std::string text = R"(<system><cpu numaid="0" arch="x86_64">)";
+  for (int i = 0; i < gpus; ++i) {
+    std::string gpu = inner;
+    for (std::size_t at = gpu.find('#'); at != gpu.npos; at = gpu.find('#'))
+      gpu.replace(at, 1, std::to_string(i));
+    text += R"(<pci busid=")" + std::to_string(i) +
+            R"(" class="0x030200" link_speed="16.0 GT/s PCIe" link_width="16" )" + ids + ">" + gpu +
+            "</pci>";
+  }
+  return text + nics + "</cpu></system>";
+}
+
+constexpr const char* kA100Ids = R"(vendor="0x10de" device="0x20b2")";
+constexpr const char* kDumpedGpu = R"(<gpu dev="#" rank="#" sm="80"/>)";
+
+Topology described_machine(const std::string& text, const std::string& words) {
+  return resolve(describe_source(text, "node.xml", words));
+}
+
+std::string joined_lines(const std::vector<std::string>& lines) {
+  std::string all;
+  for (const std::string& line : lines) all += line + '\n';
+  return all;
+}
+
+ListedNic listed_nic(const std::string& name, double rate, double slot = 0,
+                     std::size_t device = 0) {
+  return {name, "1", Bandwidth::gigabytes_per_second(rate), Bandwidth::gigabytes_per_second(slot),
+          device};
+}
+
+std::string counted_names(const std::vector<ListedNic>& listed) {
+  std::vector<std::string> doubts;
+  std::string names;
+  for (const std::size_t place : nics_that_count(listed, doubts))
+    names += (names.empty() ? "" : " ") + listed[place].name;
+  return names;
+}
+
+const std::string kTwoGpuMatrix =
+    "\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tNV4\t0-15\nGPU1\tNV4\t X \t0-15\n";
+
+std::vector<std::string> matrix_row(const std::string& text) {
+  return connection_matrix(parse_nvidia_matrix(text, "m.txt", *find_gpu("A100"))).cells.front();
+}
+
+}  // namespace
+
+TEST_CASE("pci ids: every GPU is one of the catalogue or a name to look beside") {
+  CHECK(pci_gpu("0x10de", "0x2324")->model == "H800");
+  CHECK(pci_gpu("0x10DE", "0x26BA")->model == "L20");
+  CHECK(pci_gpu("0x1002", "0x74a0")->model == "MI300A");
+  CHECK(pci_gpu("0x10de", "0x20f1")->card);
+  CHECK_FALSE(pci_gpu("0x10de", "0x20b2")->card);
+  CHECK_FALSE(pci_gpu("0x10de", "0xffff"));
+  CHECK_FALSE(pci_gpu("", "0x2324"));
+  CHECK_FALSE(pci_gpu("0x10de", "2324"));
+  CHECK(pci_nic("0x17db", "0x0501")->network == NetworkKind::slingshot);
+}
+
+TEST_CASE(
+    "NCCL topology XML: the PCI device id goes before sm, a word beside the file before both") {
+  const std::string text =
+      system_xml(2, R"(vendor="0x10de" device="0x2329")", R"(<gpu dev="#" rank="#" sm="90"/>)");
+  const XmlNode by_id = parse_nccl_xml(text, "t.xml", {});
+  CHECK(by_id.gpu->name == "H20");
+  CHECK(by_id.doubts.empty());
+  const XmlNode by_word = parse_nccl_xml(text, "t.xml", find_gpu("H100"));
+  CHECK(by_word.gpu->name == "H100");
+  CHECK(mentions(joined_lines(by_word.doubts), "H20 by their PCI device id"));
+  const std::string unknown = system_xml(2, R"(vendor="0x10de" device="0x2abc")", kDumpedGpu);
+  CHECK(mentions(joined_lines(parse_nccl_xml(unknown, "t.xml", {}).doubts),
+                 "taken for A100 by sm=\"80\""));
+  const std::string none = system_xml(2, "", kDumpedGpu);
+  CHECK(mentions(joined_lines(parse_nccl_xml(none, "t.xml", {}).doubts), "A800, A30"));
+  const std::string missing = system_xml(2, R"(vendor="0x10de" device="0x31c2")", kDumpedGpu);
+  CHECK(mentions(complaint_of([&] { parse_nccl_xml(missing, "t.xml", {}); }),
+                 "the GPUs are GB300 (PCI device 0x31c2), whose figures are not known here"));
+}
+
+TEST_CASE("NCCL_TOPO_FILE: never read as a PCIe machine without a word") {
+  const std::string eight = system_xml(8, kA100Ids, "");
+  const Topology usual = described_machine(eight, "");
+  CHECK(usual.cluster.intra.kind == IntraKind::nvswitch);
+  CHECK(mentions(joined_lines(usual.cluster.doubts), "nvswitch:300GBps is taken"));
+  const Topology stated = described_machine(eight, "nvswitch:200GBps nic:8x200Gbps:ib");
+  CHECK(stated.cluster.intra.per_gpu.gigabytes_per_second() == doctest::Approx(200));
+  CHECK(stated.cluster.doubts.empty());
+  CHECK(described_machine(eight, "pcie:25GBps").cluster.intra.kind == IntraKind::pcie);
+  const Topology cube = described_machine(system_xml(8, "", ""), "gpu:V100");
+  CHECK(cube.cluster.intra.kind == IntraKind::nvlink);
+  CHECK(cube.cluster.intra.per_gpu.gigabytes_per_second() == doctest::Approx(150));
+  CHECK(described_machine(system_xml(4, "", ""), "gpu:T4").cluster.intra.kind == IntraKind::pcie);
+  CHECK(mentions(complaint_of([&] { described_machine(system_xml(4, "", ""), "gpu:A40"); }),
+                 "does not say how its 4 A40 are joined"));
+}
+
+TEST_CASE(
+    "NCCL topology XML: a dump without NVLink of GPUs that have it is doubted, and completed") {
+  const std::string dump = system_xml(8, kA100Ids, kDumpedGpu);
+  CHECK(mentions(joined_lines(described_machine(dump, "").cluster.doubts), "the file shows none"));
+  CHECK(described_machine(dump, "nvswitch:300GBps").cluster.intra.kind == IntraKind::nvswitch);
+  const std::string card = system_xml(2, R"(vendor="0x10de" device="0x20f1")", kDumpedGpu);
+  CHECK(described_machine(card, "").cluster.doubts.empty());
+  const std::string own = system_xml(
+      2, kA100Ids, R"(<gpu dev="#" rank="#" sm="80"><nvlink target="#" count="12"/></gpu>)");
+  CHECK(mentions(joined_lines(described_machine(own, "").cluster.doubts),
+                 "lead back to the same GPU"));
+  const std::string joined = system_xml(
+      2, kA100Ids,
+      R"(<gpu dev="#" rank="#" sm="80"><nvlink target="fffffff" count="12" tclass="0x068000"/></gpu>)");
+  CHECK(mentions(complaint_of([&] { described_machine(joined, "nvswitch:300GBps"); }),
+                 "node.xml states how its GPUs are joined"));
+}
+
+TEST_CASE("NCCL topology XML: one numbering, by rank") {
+  const std::string text =
+      R"(<system><cpu><pci busid="a" class="0x030200" link_width="8">)"
+      R"(<gpu dev="0" rank="1" sm="70"/></pci><pci busid="b" class="0x030200">)"
+      R"(<gpu dev="1" rank="0" sm="70"/></pci></cpu></system>)";
+  const XmlNode node = parse_nccl_xml(text, "t.xml", {});
+  CHECK(node.graph.vertices[0].name == "gpu0");
+  CHECK(node.graph.vertices[1].name == "gpu1");
+  for (const Wire& wire : node.graph.wires)
+    if (wire.a == 1) CHECK(wire.nccl.gigabytes_per_second() == doctest::Approx(6));
+  CHECK(mentions(joined_lines(node.doubts), "GPU0 is device 1"));
+}
+
+TEST_CASE("NCCL topology XML: a GPU without <gpu> beside others is not NCCL's") {
+  const std::string text = R"(<system><cpu><pci busid="a" class="0x030200"><gpu dev="0" sm="70"/>)"
+                           R"(</pci><pci busid="b" class="0x030200"/></cpu></system>)";
+  const XmlNode node = parse_nccl_xml(text, "t.xml", {});
+  CHECK(node.graph.all(VertexKind::gpu).size() == 1);
+  CHECK(mentions(joined_lines(node.doubts), "GPUs without <gpu> do not count"));
+}
+
+TEST_CASE("NCCL topology XML: a GPU's slot is no faster than the GPU") {
+  const std::string text =
+      R"(<system><cpu><pci busid="a" class="0x030200" link_speed="64.0 GT/s PCIe">)"
+      R"(<gpu dev="0" sm="70"/></pci></cpu></system>)";
+  const XmlNode node = parse_nccl_xml(text, "t.xml", {});
+  CHECK(node.graph.wires.front().nominal.gigabytes_per_second() == doctest::Approx(15.75));
+  CHECK(mentions(joined_lines(node.doubts), "V100 reaches 15.8"));
+}
+
+TEST_CASE("NCCL topology XML: a rate that no NIC has is asked for, not used") {
+  const std::string cassini =
+      R"(<pci busid="n" class="0x020000" vendor="0x17db" device="0x0501"><nic>)"
+      R"(<net name="cxi0" speed="200000000"/></nic></pci>)";
+  const std::string text = system_xml(2, "", R"(<gpu dev="#" rank="#" sm="70"/>)", cassini);
+  const Cluster one = described_machine(text, "").cluster;
+  CHECK(one.network.per_nic == Bandwidth());
+  CHECK(mentions(joined_lines(one.doubts), "nic:200Gbps:slingshot"));
+  const Cluster two = described_machine(text, "nic:200Gbps:slingshot node:2").cluster;
+  CHECK(two.network.per_nic.gigabytes_per_second() == doctest::Approx(25));
+  CHECK_FALSE(mentions(joined_lines(two.doubts), "200000000"));
+  CHECK(mentions(complaint_of([&] { described_machine(text, "node:2"); }),
+                 "the rate of cxi0 is not stated"));
+}
+
+TEST_CASE("NICs: the ports of a device share its slot, in one <nic> or as functions") {
+  const auto slots = [](const std::string& nics) {
+    const XmlNode node = parse_nccl_xml(system_xml(1, kA100Ids, kDumpedGpu, nics), "t.xml", {});
+    std::vector<double> rates;
+    for (const Wire& wire : node.graph.wires)
+      if (node.graph.vertices[wire.a].kind == VertexKind::nic)
+        rates.push_back(wire.nominal.gigabytes_per_second());
+    return rates;
+  };
+  const std::string slot = R"(class="0x020700" link_speed="16.0 GT/s PCIe" link_width="8">)";
+  for (const std::string& nics :
+       {R"(<pci busid="0:18:00.0" )" + slot +
+            R"(<nic><net name="mlx5_0"/><net name="mlx5_1"/></nic></pci>)",
+        R"(<pci busid="0:18:00.0" )" + slot + R"(<nic><net name="mlx5_0"/></nic></pci>)" +
+            R"(<pci busid="0:18:00.1" )" + slot + R"(<nic><net name="mlx5_1"/></nic></pci>)"}) {
+    const std::vector<double> rates = slots(nics);
+    REQUIRE(rates.size() == 2);
+    for (const double rate : rates) CHECK(rate == doctest::Approx(7.877).epsilon(1e-3));
+  }
+}
+
+TEST_CASE("NICs: what software makes never counts") {
+  for (const char* name :
+       {"lo", "docker0", "br-1a2b", "veth12ab", "cali0", "tunl0", "virbr0", "cni0", "flannel.1",
+        "tun0", "tap3", "dummy0", "vxlan.calico", "kube-ipvs0", "lxdbr0", "vnet1", "wg0"}) {
+    CAPTURE(name);
+    CHECK(is_virtual_interface(name));
+  }
+  for (const char* name : {"eth0", "eno1", "enp3s0", "ens5", "ib0", "mlx5_0", "mlx5_bond_0",
+                           "bond0", "hsn0", "cxi0", "rdmap0s6", "bnxt_re0", "loop1", "p1p1"}) {
+    CAPTURE(name);
+    CHECK_FALSE(is_virtual_interface(name));
+  }
+}
+
+TEST_CASE("NICs: a device counts once, and one that is too slow not at all") {
+  CHECK(counted_names({listed_nic("eth0", 3), listed_nic("eth1", 3), listed_nic("bond0", 6)}) ==
+        "bond0");
+  CHECK(counted_names({listed_nic("eth0", 3), listed_nic("eth1", 3), listed_nic("bond0", 3)}) ==
+        "bond0");
+  CHECK(counted_names({listed_nic("eth0", 3), listed_nic("eth1", 1), listed_nic("bond0", 6)}) ==
+        "eth0 eth1 bond0");
+  CHECK(counted_names({listed_nic("mlx5_0", 25, 63, 1), listed_nic("mlx5_bond_0", 50, 63, 1),
+                       listed_nic("mlx5_1", 25, 63, 1), listed_nic("mlx5_2", 50, 63, 2)}) ==
+        "mlx5_bond_0 mlx5_2");
+  CHECK(counted_names({listed_nic("eth0", 3), listed_nic("eth0.100", 3)}) == "eth0");
+  CHECK(counted_names({listed_nic("mlx5_0", 50, 63, 1), listed_nic("mlx5_0_dma", 50, 63, 2)}) ==
+        "mlx5_0");
+  CHECK(counted_names({listed_nic("mlx5_0", 25, 31, 1), listed_nic("mlx5_1", 12.5, 16, 2)}) ==
+        "mlx5_0 mlx5_1");
+  CHECK(counted_names({listed_nic("mlx5_0", 25, 31, 1), listed_nic("mlx5_1", 3.1, 16, 2)}) ==
+        "mlx5_0");
+  CHECK(counted_names({listed_nic("mlx5_0", 25, 63, 1), listed_nic("mlx5_1", 25, 4, 2),
+                       listed_nic("mlx5_2", 25, 4, 2)}) == "mlx5_0");
+  // Without rates only slots tell.
+  CHECK(counted_names({listed_nic("mlx5_0", 0, 126, 1), listed_nic("mlx5_1", 0, 16, 2)}) ==
+        "mlx5_0 mlx5_1");
+  CHECK(counted_names({listed_nic("mlx5_0", 0, 126, 1), listed_nic("mlx5_1", 0, 3.9, 2)}) ==
+        "mlx5_0");
+}
+
+TEST_CASE("nvidia-smi matrix: wherever it stands in a text") {
+  const std::vector<std::string> expected = {"X", "NV4"};
+  CHECK(matrix_row(kTwoGpuMatrix) == expected);
+  CHECK(matrix_row("$ nvidia-smi topo -m\n" + kTwoGpuMatrix + "\n$ ") == expected);
+  CHECK(matrix_row("GPU Topology:\n```\n" + kTwoGpuMatrix + "```\n") == expected);
+  CHECK(matrix_row(std::string(8192, 'x') + "\n" + kTwoGpuMatrix) == expected);
+  CHECK(matrix_row("GPU0 and GPU1 are ours:\n" + kTwoGpuMatrix) == expected);
+  CHECK(matrix_row(
+            "| | GPU0 | GPU1 | CPU Affinity |\n|---|:---:|---|---|\n| GPU0 | X | NV4 | 0-15 |\n"
+            "| GPU1 | NV4 | X | 0-15 |\n") == expected);
+  for (const std::string prefix : {"node1: ", "0: ", "[1,0]<stdout>:", "> "}) {
+    CAPTURE(prefix);
+    std::string text;
+    for (std::string rest = kTwoGpuMatrix; !rest.empty();) {
+      const std::size_t end = rest.find('\n') + 1;
+      text += prefix + rest.substr(0, end) + "other: something else\r\n";
+      rest.erase(0, end);
+    }
+    CHECK(looks_like_nvidia_matrix(text));
+    CHECK(matrix_row(text) == expected);
+  }
+  CHECK(matrix_row("09:01 a] \tGPU0\tGPU1\n09:02 b] GPU0\t X \tNV4\n09:03 c] GPU1\tNV4\t X \n") ==
+        expected);
+  CHECK_FALSE(looks_like_nvidia_matrix("GPU0 and GPU1 are joined\nGPU0 is fine\n"));
+}
+
+TEST_CASE("nvidia-smi matrix: rows of NICs may be missing, the last cut") {
+  const std::string gpus =
+      "\tGPU0\tGPU1\tNIC0\tNIC1\nGPU0\tX\tNV4\tPIX\tSYS\nGPU1\tNV4\tX\tSYS\tPIX\n";
+  const std::vector<std::string> expected = {"X", "NV4", "PIX", "SYS"};
+  CHECK(matrix_row(gpus) == expected);
+  CHECK(matrix_row(gpus + "\nNIC Legend:\n\n  NIC0: mlx5_0\n") == expected);
+  CHECK(matrix_row(gpus + "NIC0\tPIX\tSYS\tX\tSYS\nNIC1\tSYS\tP") == expected);
+}
+
+TEST_CASE("nvidia-smi matrix: of several that differ the first is read, and that is said") {
+  std::string other = kTwoGpuMatrix;
+  for (std::size_t at = other.find("NV4"); at != other.npos; at = other.find("NV4"))
+    other.replace(at, 3, "SYS");
+  std::vector<std::string> doubts;
+  parse_nvidia_matrix(kTwoGpuMatrix + kTwoGpuMatrix, "m.txt", *find_gpu("A100"), &doubts);
+  CHECK(doubts.empty());
+  parse_nvidia_matrix(kTwoGpuMatrix + other, "m.txt", *find_gpu("A100"), &doubts);
+  CHECK(mentions(joined_lines(doubts), "line 4 differs"));
+}
+
+TEST_CASE("matrix: a text that names the GPU need not be told") {
+  CHECK(gpu_named_beside(
+            "GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-1)\nGPU 1: NVIDIA A100-SXM4-80GB\n") ==
+        "A100");
+  CHECK(gpu_named_beside("GPU 0: NVIDIA A100-SXM4-80GB\nGPU 1: Tesla T4\n").empty());
+  CHECK(gpu_named_beside("GPU[0]\t\t: Card Series: \t\tAMD Instinct MI300X OAM\n") == "MI300X");
+  CHECK(gpu_named_beside("GPU models and configuration: \n").empty());
+}
+
+TEST_CASE("NVLink: a GPU without, and one with fewer, are faults that are named") {
+  const std::string lost =
+      "\tGPU0\tGPU1\tGPU2\nGPU0\tX\tNV12\tSYS\nGPU1\tNV12\tX\tSYS\nGPU2\tSYS\tSYS\tX\n";
+  CHECK(mentions(joined_lines(described_machine(lost, "gpu:A100").cluster.doubts),
+                 "GPU2 has no NVLink"));
+  const std::string fewer =
+      "\tGPU0\tGPU1\tGPU2\nGPU0\tX\tNV12\tNV10\nGPU1\tNV12\tX\tNV10\nGPU2\tNV10\tNV10\tX\n";
+  CHECK(mentions(joined_lines(described_machine(fewer, "gpu:A100").cluster.doubts),
+                 "GPU2 (10 of 12)"));
+}
+
+TEST_CASE("rocm-smi and amd-smi: xGMI by the table of link types") {
+  const std::string rocm =
+      "==== Link Type between two GPUs ====\n       GPU0  GPU1\nGPU0   0     XGMI\nGPU1   XGMI  0\n"
+      "GPU[0]\t\t: (Topology) Numa Node: 0\nGPU[1]\t\t: (Topology) Numa Node: 1\n";
+  const std::string amd =
+      "LINK TYPE TABLE:\n             0000:0c:00.0 0000:22:00.0\n0000:0c:00.0 SELF         XGMI\n"
+      "0000:22:00.0 XGMI         SELF\n";
+  for (const std::string& text : {rocm, amd}) {
+    CHECK(looks_like_rocm_matrix(text));
+    const NodeGraph graph = parse_rocm_matrix(text, "r.txt", *find_gpu("MI300X"));
+    CHECK(connection_matrix(graph, GpuVendor::amd).cells[0][1] == "XGMI");
+  }
+  CHECK(connection_matrix(parse_rocm_matrix(rocm, "r.txt", *find_gpu("MI250X")), GpuVendor::amd)
+            .cells[0][1] == "4×XGMI");
+  const std::string far =
+      "==== Hops between two GPUs ====\n GPU0 GPU1\nGPU0 0 2\nGPU1 2 0\n" + rocm;
+  CHECK(connection_matrix(parse_rocm_matrix(far, "r.txt", *find_gpu("MI300X")), GpuVendor::amd)
+            .cells[0][1] == "SYS");
+  const auto complaint = [](const std::string& text) {
+    return complaint_of([&] { parse_rocm_matrix(text, "r.txt", *find_gpu("MI300X")); });
+  };
+  CHECK(complaint("LINK TYPE TABLE:\n") ==
+        "r.txt:line 2: no GPUs below the title of the table. The table was cut off");
+  CHECK(complaint("LINK TYPE TABLE:\n GPU0 GPU1\nGPU0 0 XGMI\n") ==
+        "r.txt:line 4: 1 rows for 2 columns. The table was cut off");
+  CHECK(complaint("LINK TYPE TABLE:\n GPU0 GPU1\nGPU0 0 LINK\nGPU1 LINK 0\n") ==
+        "r.txt: \"LINK\" between GPU0 and GPU1 is no link. Expected XGMI or PCIE");
+  CHECK(complaint("LINK TYPE TABLE:\n GPU0 GPU1\nGPU0 0 XGMI XGMI\nGPU1 XGMI 0\n") ==
+        "r.txt:line 3: 3 cells for 2 columns");
+}
+
+TEST_CASE("gpu word: what is left over behind the model is an error") {
+  for (const char* name :
+       {"A100", "A100-SXM4-80GB", "A100-40GB", "H100-PCIE", "H200-141GB-HBM3e"}) {
+    CAPTURE(name);
+    CHECK(beyond_gpu_name(name).empty());
+  }
+  CHECK(beyond_gpu_name("A6000@2") == "@2");
+  CHECK(beyond_gpu_name("A100-foo") == "FOO");
+  const auto complaint = [](const std::string& line) {
+    return complaint_of([&] { parse_cluster_line(line); });
+  };
+  CHECK(
+      complaint("node:1 gpu:4xA6000@2 pcie:25GBps") ==
+      "cluster:gpu:4xA6000@2: \"@2\" behind the GPU's model A6000 is not understood. The number of "
+      "nodes is a word of its own: \"gpu:4xA6000 node:2\"");
+  CHECK(mentions(complaint("node:1 gpu:4xA100-foo pcie:25GBps"),
+                 "\"FOO\" beside the GPU's model A100 is not understood"));
+}
+
+TEST_CASE("switch list: a heading is no node, and a row may hang a switch on another") {
+  const SwitchPlan plan =
+      parse_switch_list("host switch\nn1 leaf1\nn2 leaf2\nleaf1 s\nleaf2 s\n", "l");
+  CHECK(plan.hosts == std::vector<std::string>{"n1", "n2", "n3"});
+  CHECK(plan.switches.size() == 3);
+  CHECK(plan.switches[0].above == plan.switches[1].above);
+}
