@@ -97,6 +97,10 @@ TEST_CASE("nvidia-smi matrix: each mistake gets one message") {
        "\"0-31\", and no further column"},
       {"\tGPU0\tNIC0\tNIC1\nGPU0\tX\tPIX\tSYS\nNIC0\tPIX\n\nNIC1\tSYS\tX\n",
        "m.txt:line 3: 1 cells for 3 columns"},
+      {head + "GPU0\t X \tNV18\nGPU1\tNV18\t X \n",
+       "m.txt: 18 links between two GPUs are more than the 12 that A100 has. Name the right GPU "
+       "with "
+       "\"gpu:MODEL\""},
       {"\tGPU0\tGPU0\n", "m.txt:line 1: \"GPU0\" has two columns"},
       {"\tGPU0\tGPU1\tGPU2\nGPU0\tX\tPIX\tSYS\nGPU1\tPIX\tX\tPIX\nGPU2\tSYS\tPIX\tX\n",
        "m.txt: GPU0 and GPU2 cannot be that far apart: what is near both of them joins them. The "
@@ -202,8 +206,8 @@ TEST_CASE("switch list: each mistake gets one message") {
       {"SwitchName=a Nodes=n1\nSwitchName=b Switches=a\nSwitchName=c Switches=a",
        "l.txt:line 3: \"a\" hangs on two switches. The tree has one above each"},
       {"n1 leaf1\nleaf1 spine\nleaf2 spine",
-       "l.txt:line 3: \"leaf2\" hangs on \"spine\", and so do switches: is it a node? Nodes hang "
-       "on "
+       "l.txt:line 3: \"leaf2\" hangs on \"spine\", as switches do, and no node hangs on it. Nodes "
+       "hang on "
        "leaves; leave out the row of a switch that has no nodes"},
       {"n1 leaf1\nleaf1 spine\nleaf1 core\nn2 core\n",
        "l.txt:line 3: \"leaf1\" hangs on two switches. The tree has one above each"},

@@ -33,6 +33,7 @@ TEST_CASE("gpu: the catalogue has what the data sheets say") {
       {"A5000", 86, 64, 768, 27.8, 55.6, 111.1, 24, 4},
       {"RTX3090", 86, 82, 936, 35.6, 35.6, 71, 24, 4},
       {"L4", 89, 58, 300, 30.3, 60, 121, 24, 0},
+      {"L20", 89, 92, 864, 59.8, 59.8, 119.5, 48, 0},
       {"L40", 89, 142, 864, 90.5, 90.5, 181, 48, 0},
       {"L40S", 89, 142, 864, 91.6, 183, 362, 48, 0},
       {"RTX4090", 89, 128, 1008, 82.6, 82.6, 165.2, 24, 0},
@@ -42,8 +43,11 @@ TEST_CASE("gpu: the catalogue has what the data sheets say") {
       {"H200", 90, 132, 4800, 67, 494.5, 989, 141, 18},
       {"GH200", 90, 132, 4000, 67, 494.5, 989, 96, 18},
       {"B200", 100, 148, 8000, 80, 1125, 2250, 180, 18},
+      {"GB200", 100, 148, 8000, 80, 1250, 2500, 186, 18},
       {"RTX5090", 120, 170, 1792, 104.8, 104.8, 209.5, 32, 0},
       {"MI250X", 80, 110, 1638, 47.9, 0, 191.5, 64, 8},  // a GCD, half of the card
+      {"MI210", 80, 104, 1638, 45.3, 0, 181, 64, 3},
+      {"MI300A", 90, 228, 5300, 122.6, 490.3, 980.6, 128, 6},
       {"MI300X", 90, 304, 5300, 163.4, 653.7, 1307.4, 192, 7},
   };
   std::size_t rows = 0;
@@ -85,6 +89,7 @@ TEST_CASE("gpu: the names that PyTorch and profilers print, and chips that are o
       {"NVIDIA RTX A5000", "A5000"},
       {"NVIDIA GeForce RTX 3090", "RTX3090"},
       {"NVIDIA L4", "L4"},
+      {"NVIDIA L20", "L20"},
       {"NVIDIA L40", "L40"},
       {"NVIDIA L40S", "L40S"},
       {"NVIDIA GeForce RTX 4090", "RTX4090"},
@@ -94,8 +99,11 @@ TEST_CASE("gpu: the names that PyTorch and profilers print, and chips that are o
       {"NVIDIA H200", "H200"},
       {"NVIDIA GH200 480GB", "GH200"},
       {"NVIDIA B200", "B200"},
+      {"NVIDIA GB200", "GB200"},
       {"NVIDIA GeForce RTX 5090", "RTX5090"},
+      {"AMD Instinct MI210", "MI210"},
       {"AMD Instinct MI250X", "MI250X"},
+      {"AMD Instinct MI300A", "MI300A"},
       {"AMD Instinct MI300X OAM", "MI300X"},
       {"AMD Instinct MI300X VF", "MI300X"},
   };
@@ -109,7 +117,7 @@ TEST_CASE("gpu: the names that PyTorch and profilers print, and chips that are o
   for (const char* other : {"NVIDIA A1000",
                             "NVIDIA A16",
                             "NVIDIA A2",
-                            "NVIDIA L20",
+                            "NVIDIA L2",
                             "NVIDIA T400",
                             "NVIDIA RTX A4500",
                             "Quadro RTX 6000",
@@ -125,9 +133,8 @@ TEST_CASE("gpu: the names that PyTorch and profilers print, and chips that are o
                             "NVIDIA A40-24Q",
                             "GRID A100-10C",
                             "AMD Instinct MI250",
-                            "AMD Instinct MI300A",
                             "AMD Instinct MI325X",
-                            "NVIDIA GB200",
+                            "NVIDIA GB300",
                             "NVIDIA B100"}) {
     CAPTURE(other);
     CHECK_FALSE(find_gpu(other));
@@ -138,9 +145,9 @@ TEST_CASE("gpu: a name that is not known is answered with its neighbours by spel
   const std::string hint = gpus_instead_of("A4500");
   CHECK(
       hint.starts_with("Spelt alike: A6000, A5000, A100; for a GPU that is missing take the known "
-                       "one nearest in half-precision speed (dense TFLOPS): servers B200 2250, "));
+                       "one nearest in half-precision speed (dense TFLOPS): servers GB200 2500, "));
   CHECK(hint.find("; PCIe cards L40S 362, L40 181, ") != std::string::npos);
-  CHECK(hint.ends_with("; AMD MI300X 1307, MI250X 192"));
+  CHECK(hint.ends_with("; AMD MI300X 1307, MI300A 981, MI250X 192, MI210 181"));
   CHECK(gpus_instead_of("NVIDIA RTX A4500") == hint);
   CHECK(gpus_instead_of("GeForce RTX 4070").starts_with("Spelt alike: RTX4090, "));
   CHECK(gpus_instead_of("Foo").starts_with("Take the known one nearest"));

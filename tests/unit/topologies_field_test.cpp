@@ -225,7 +225,7 @@ TEST_CASE("NICs: a device counts once, and one that is too slow not at all") {
         "bond0");
   CHECK(counted_names({listed_nic("eth0", 3), listed_nic("eth1", 3), listed_nic("bond0", 3)}) ==
         "bond0");
-  CHECK(counted_names({listed_nic("eth0", 3), listed_nic("eth1", 1), listed_nic("bond0", 6)}) ==
+  CHECK(counted_names({listed_nic("eth0", 3), listed_nic("eth1", 2), listed_nic("bond0", 6)}) ==
         "eth0 eth1 bond0");
   CHECK(counted_names({listed_nic("mlx5_0", 25, 63, 1), listed_nic("mlx5_bond_0", 50, 63, 1),
                        listed_nic("mlx5_1", 25, 63, 1), listed_nic("mlx5_2", 50, 63, 2)}) ==
@@ -364,7 +364,7 @@ TEST_CASE("gpu word: what is left over behind the model is an error") {
 
 TEST_CASE("switch list: a heading is no node, and a row may hang a switch on another") {
   const SwitchPlan plan =
-      parse_switch_list("host switch\nn1 leaf1\nn2 leaf2\nleaf1 s\nleaf2 s\n", "l");
+      parse_switch_list("Hostname Leaf-switch\nn[1-2] leaf1\nn3 leaf2\nleaf1 s\nleaf2 s\n", "l");
   CHECK(plan.hosts == std::vector<std::string>{"n1", "n2", "n3"});
   CHECK(plan.switches.size() == 3);
   CHECK(plan.switches[0].above == plan.switches[1].above);

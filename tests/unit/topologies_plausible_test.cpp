@@ -64,11 +64,11 @@ TEST_CASE("plausible: the last figure that is taken, and the first that is asked
       {"node:1 gpu:2xV100 nvlink:1x16GBps:pair", "node:1 gpu:2xV100 nvlink:1x15.9GBps:pair"},
       {"node:1 gpu:2xV100 pcie:3GBps", "node:1 gpu:2xV100 pcie:2.9GBps"},
       {"node:1 gpu:8xB200 nvswitch:4000GBps", "node:1 gpu:8xB200 nvswitch:4001GBps"},
-      // Four times a slot: 15.75, 31.5, 63 and 126 GB/s by generation.
+      // Four times a slot: 15.75, 31.5 and 63 GB/s by generation.
       {"node:1 gpu:2xV100 pcie:63GBps", "node:1 gpu:2xV100 pcie:64GBps"},
       {"node:1 gpu:2xA100 pcie:126GBps", "node:1 gpu:2xA100 pcie:127GBps"},
       {"node:1 gpu:2xH100 pcie:252GBps", "node:1 gpu:2xH100 pcie:253GBps"},
-      {"node:1 gpu:2xB200 pcie:504GBps", "node:1 gpu:2xB200 pcie:505GBps"},
+      {"node:1 gpu:2xB200 pcie:252GBps", "node:1 gpu:2xB200 pcie:253GBps"},
       {pair + "V100 pcie:12GBps nic:1x63GBps", pair + "V100 pcie:12GBps nic:1x64GBps"},
       {pair + "A100 pcie:24GBps nic:1x126GBps", pair + "A100 pcie:24GBps nic:1x127GBps"},
       {pair + "V100 pcie:12GBps nic:1x0.125GBps", pair + "V100 pcie:12GBps nic:1x0.124GBps"},

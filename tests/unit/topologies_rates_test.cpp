@@ -197,7 +197,7 @@ TEST_CASE("node drawn: what joins two CPUs, by vendor") {
     if (wire.kind == LinkKind::socket) CHECK(wire.nccl == 10_GBps);
 }
 
-TEST_CASE("node drawn: NICs for a graph that has none, or whose ports nobody stated") {
+TEST_CASE("node drawn: NICs for a graph that has none, or whose ports nobody stated, or all anew") {
   NodeGraph graph = node_of("node:1 gpu:4xV100 nvswitch:150GBps");
   REQUIRE(set_nics(graph, 4, 25_GBps));
   CHECK(graph.all(VertexKind::nic).size() == 4);
@@ -206,11 +206,11 @@ TEST_CASE("node drawn: NICs for a graph that has none, or whose ports nobody sta
   CHECK(set_nics(graph, 0, 50_GBps));
   CHECK_FALSE(set_nics(graph, 3, 50_GBps));
   const auto nics = graph.all(VertexKind::nic);
-  CHECK(graph.vertices[nics[0]].port == 25_GBps);  // stated before
+  CHECK(graph.vertices[nics[0]].port == 50_GBps);
   graph.vertices[nics[1]].port = {};
-  CHECK(set_nics(graph, 4, 50_GBps));
-  CHECK(graph.vertices[nics[0]].port == 25_GBps);
-  CHECK(graph.vertices[nics[1]].port == 50_GBps);
+  CHECK(set_nics(graph, 4, 25_GBps));
+  CHECK(graph.vertices[nics[0]].port == 50_GBps);  // where some are unstated the others stay
+  CHECK(graph.vertices[nics[1]].port == 25_GBps);
 }
 
 TEST_CASE("channels: GPUs that meet at an Intel CPU take a fifth more of their slots") {

@@ -66,9 +66,23 @@ class NodeDrawing {
         const Near near = matrix_.cells[a][b].near;
         if (near <= Near::switch_) switches_.join(a, b);
         if (near <= Near::bridge) bridges_.join(a, b);
-        if (near <= Near::cpu || (near == Near::unknown && same_numa(a, b))) cpus_.join(a, b);
+        if (near <= Near::cpu || (near == Near::unknown && same_numa(a, b) && !told_apart(a, b)))
+          cpus_.join(a, b);
       }
     }
+  }
+
+  /// Whether some device is near one of them and on another CPU than the other.
+  bool told_apart(std::size_t a, std::size_t b) const {
+    for (std::size_t c = 0; c < size(); ++c) {
+      const Near one = matrix_.cells[a][c].near;
+      const Near other = matrix_.cells[b][c].near;
+      if (c == a || c == b) continue;
+      if ((one <= Near::cpu && other == Near::system) ||
+          (other <= Near::cpu && one == Near::system))
+        return true;
+    }
+    return false;
   }
 
   /// Of two NICs without rows nothing is known.
@@ -173,6 +187,12 @@ class NodeDrawing {
                               Bandwidth::gigabytes_per_second(links * rate.nccl)});
     };
     const int links = gpu_.links.value_or(0);
+    const int pair = *std::ranges::max_element(widest);
+    if (links > 0 && pair > links)
+      throw InputError({file_, "",
+                        fmt::format("{} links between two GPUs are more than the {} that {} has",
+                                    pair, links, gpu_.name),
+                        "Name the right GPU with \"gpu:MODEL\""});
     if (most > links) {
       const bool amd = gpu_.vendor == GpuVendor::amd;
       if (amd || links == 0 || !behind_a_switch(widest)) {

@@ -175,6 +175,11 @@ class XmlReader {
             "the file's GPUs are {} by their PCI device id; they are taken for {}, as the word "
             "beside it says",
             known->model, out_.gpu->name));
+      const int sm = known ? 0 : least_capability();
+      if (sm > 0 && out_.gpu->vendor == GpuVendor::nvidia && sm != out_.gpu->compute_capability)
+        out_.doubts.push_back(fmt::format(
+            "the file's GPUs have sm=\"{}\", and {} has {}: is the word beside it right?", sm,
+            out_.gpu->name, out_.gpu->compute_capability));
       return;
     }
     if (known) {
@@ -192,14 +197,19 @@ class XmlReader {
     guess_gpu_model(device);
   }
 
-  void guess_gpu_model(std::string_view device) {
+  /// 0 where none is stated.
+  int least_capability() const {
     constexpr std::int64_t kNewest = 1000;
     int capability = 0;
     for (const Gpu& gpu : gpus_) {
-      const pugi::xml_node node = gpu.pci.child("gpu");
-      const auto sm = static_cast<int>(number(node, "sm", 0, kNewest));
+      const auto sm = static_cast<int>(number(gpu.pci.child("gpu"), "sm", 0, kNewest));
       if (sm > 0 && (capability == 0 || sm < capability)) capability = sm;
     }
+    return capability;
+  }
+
+  void guess_gpu_model(std::string_view device) {
+    const int capability = least_capability();
     const pugi::xml_node first = gpus_.front().pci.child("gpu");
     const std::string gcn = first.attribute("gcn").value();
     const char* model = gcn.empty() ? model_of(capability) : model_of_gcn(gcn);
@@ -239,8 +249,9 @@ class XmlReader {
   }
 
   /// RCCL's number of the instruction set: gfx90a is 910.
-  static const char* model_of_gcn(const std::string& gcn) {
-    if (gcn == "910") return "MI250X";
+  static const char* model_of_gcn(std::string_view gcn) {
+    if (gcn.starts_with("gfx")) gcn.remove_prefix(3);
+    if (gcn == "910" || gcn == "90a") return "MI250X";
     if (gcn == "940") return "MI300A";
     return gcn == "942" ? "MI300X" : nullptr;
   }
@@ -450,6 +461,11 @@ class XmlReader {
                        kind_word(named));
   }
 
+  /// The file as it was named, with the word that it needs.
+  std::string file_with_gpu() const {
+    return stated_gpu_ ? fmt::format("{} gpu:{}", file_, stated_gpu_->name) : file_;
+  }
+
   void doubt_rates(const std::vector<std::size_t>& counted) {
     std::vector<std::size_t> unstated;
     for (const std::size_t i : counted)
@@ -459,7 +475,8 @@ class XmlReader {
       out_.rate_doubts.push_back(fmt::format(
           "the file states no rate of {} NIC{}, which several nodes need: say it beside the file, "
           "such as \"{} {}\"",
-          unstated.size(), unstated.size() > 1 ? "s" : "", file_, word_for(unstated.front())));
+          unstated.size(), unstated.size() > 1 ? "s" : "", file_with_gpu(),
+          word_for(unstated.front())));
     std::erase_if(implausible_, [&](std::size_t i) { return std::ranges::count(counted, i) == 0; });
     if (implausible_.empty()) return;
     const std::size_t first = implausible_.front();
@@ -468,7 +485,7 @@ class XmlReader {
         "the file, such as \"{} {}\"",
         legible(listed_[first].name),
         implausible_.size() > 1 ? fmt::format(" (and {} more)", implausible_.size() - 1) : "",
-        legible(nics_[first].node.attribute("speed").value()), file_, word_for(first)));
+        legible(nics_[first].node.attribute("speed").value()), file_with_gpu(), word_for(first)));
   }
 
   /// Where the file does not know a slot's speed it is that of the board.

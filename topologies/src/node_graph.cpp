@@ -172,9 +172,12 @@ bool set_nics(NodeGraph& graph, int count, Bandwidth rate) {
   const auto nics = graph.all(VertexKind::nic);
   if (!nics.empty()) {
     if (count != 0 && static_cast<std::size_t>(count) != nics.size()) return false;
-    for (const std::uint32_t nic : nics) {
-      graph.vertices[nic].port = rate;
-    }
+    const auto unstated = [&](std::uint32_t nic) {
+      return !(graph.vertices[nic].port > Bandwidth());
+    };
+    const bool complete = std::ranges::none_of(nics, unstated);
+    for (const std::uint32_t nic : nics)
+      if (complete || unstated(nic)) graph.vertices[nic].port = rate;
     return true;
   }
   auto places = graph.all(VertexKind::pcie_switch);

@@ -21,7 +21,7 @@ NodeGraph with_nvlinks(NodeGraph graph, const NodeDescription& node);
 /// Gives the slot of every GPU this rate.
 void set_gpu_slots(NodeGraph& graph, Bandwidth rate);
 
-/// Gives every NIC port this rate. A node without any NIC gets `count` of them, spread
+/// Gives this rate to the NIC ports without one, or to all where each has one. A node without any NIC gets `count` of them, spread
 /// over its PCIe switches, or its CPUs where there are none. False when there are NICs, but not
 /// `count` of them (0: any number will do).
 bool set_nics(NodeGraph& graph, int count, Bandwidth rate);

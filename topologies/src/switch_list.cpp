@@ -97,7 +97,7 @@ class SwitchListReader {
       if (switches.count(row.name) > 0) {
         hang(row.name, here);
       } else if (above_switches.count(row.on) > 0) {
-        fail_here(fmt::format("{} hangs on {}, and so do switches: is it a node?",
+        fail_here(fmt::format("{} hangs on {}, as switches do, and no node hangs on it",
                               in_quotes(row.name), in_quotes(row.on)),
                   "Nodes hang on leaves; leave out the row of a switch that has no nodes");
       } else {
