@@ -204,13 +204,16 @@ TEST_CASE("nvidia-smi matrix: SOC is SYS, and NVLink alone leaves the CPU to the
   CHECK(cpus("0-15\t0", "16-31\t0") == 1);
 }
 
-TEST_CASE("nvidia-smi matrix: up to 64 links, and no word of three digits") {
+TEST_CASE("nvidia-smi matrix: up to as many links as the GPU has, and no word of three digits") {
   const auto read = [](const std::string& links) {
     const std::string text = "\tGPU0\tGPU1\nGPU0\tX\t" + links + "\nGPU1\t" + links + "\tX\n";
     return parse_nvidia_matrix(text, "m.txt", *find_gpu("V100"));
   };
   CHECK_NOTHROW(read("NV1"));
-  CHECK_NOTHROW(read("NV64"));
+  CHECK_NOTHROW(read("NV6"));
+  CHECK_THROWS_WITH_AS(read("NV7"), doctest::Contains("more than the 6 that V100 has"), InputError);
+  CHECK_THROWS_WITH_AS(read("NV64"), doctest::Contains("more than the 6 that V100 has"),
+                       InputError);
   CHECK_THROWS_WITH_AS(read("NV0"), doctest::Contains("from 1 to 64"), InputError);
   CHECK_THROWS_WITH_AS(read("NV65"), doctest::Contains("from 1 to 64"), InputError);
   CHECK_THROWS_WITH_AS(read("NV100"), doctest::Contains("is no link"), InputError);

@@ -344,8 +344,8 @@ TEST_CASE("rocm-smi and amd-smi: xGMI by the table of link types") {
 }
 
 TEST_CASE("gpu word: what is left over behind the model is an error") {
-  for (const char* name :
-       {"A100", "A100-SXM4-80GB", "A100-40GB", "H100-PCIE", "H200-141GB-HBM3e"}) {
+  for (const char* name : {"A100", "A100-SXM4-80GB", "A100-40GB", "H100-PCIE", "H200-141GB-HBM3e",
+                           "NVIDIA A100-PG509-200"}) {
     CAPTURE(name);
     CHECK(beyond_gpu_name(name).empty());
   }
@@ -358,6 +358,17 @@ TEST_CASE("gpu word: what is left over behind the model is an error") {
       complaint("node:1 gpu:4xA6000@2 pcie:25GBps") ==
       "cluster:gpu:4xA6000@2: \"@2\" behind the GPU's model A6000 is not understood. The number of "
       "nodes is a word of its own: \"gpu:4xA6000 node:2\"");
+  const auto in_file = [](const std::string& gpu) {
+    return complaint_of([&] {
+      parse_cluster(
+          R"({"schema": "ddpsim.cluster/1", "name": "lab", "node": {"gpus": 1, "gpu": ")" + gpu +
+              R"("}})",
+          "lab.json");
+    });
+  };
+  CHECK(in_file("NVIDIA A100-SXM4-80GB").empty());
+  CHECK(mentions(in_file("A100@2"),
+                 "lab.json:/node/gpu: \"@2\" beside the GPU's model A100 is not understood"));
   CHECK(mentions(complaint("node:1 gpu:4xA100-foo pcie:25GBps"),
                  "\"FOO\" beside the GPU's model A100 is not understood"));
 }

@@ -38,6 +38,11 @@ void check_schema(const Cursor& root) {
 GpuModel read_gpu(const Cursor& cursor) {
   const std::string name = cursor.string();
   const auto gpu = find_gpu(name);
+  const std::string beyond = gpu ? beyond_gpu_name(name) : "";
+  if (!beyond.empty())
+    cursor.fail(
+        fmt::format("{} beside the GPU's model {} is not understood", in_quotes(beyond), gpu->name),
+        "Nodes are counted by \"nodes\"; " + gpus_instead_of(name));
   if (gpu) return *gpu;
   cursor.fail("unknown GPU " + in_quotes(name), gpus_instead_of(name));
 }

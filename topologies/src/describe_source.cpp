@@ -143,10 +143,10 @@ ClusterDescription describe_xml(std::string_view text, const std::string& file,
   out.network.kind = node.network;
   out.network.gpudirect = node.gpudirect;
   out.network.collnet = node.collnet;
-  out.doubts = std::move(node.doubts);
+  join_gpus(node, words, out);
   if (find_word(words, "nic") == nullptr)
     out.doubts.insert(out.doubts.end(), node.rate_doubts.begin(), node.rate_doubts.end());
-  join_gpus(node, words, out);
+  out.doubts.insert(out.doubts.end(), node.doubts.begin(), node.doubts.end());
   return out;
 }
 
@@ -266,10 +266,11 @@ ClusterDescription describe_source(std::string_view text, const std::string& fil
                  "To take part of them: --gpus-per-node");
     }
   }
-  for (const NodeDescription& type : out.types)
-    if (type.wiring)
-      for (std::string& fault : nvlink_faults(*type.wiring, type.gpu.vendor))
-        out.doubts.push_back(std::move(fault));
+  for (const NodeDescription& type : out.types) {
+    if (!type.wiring) continue;
+    const std::vector<std::string> faults = nvlink_faults(*type.wiring, type.gpu.vendor);
+    out.doubts.insert(out.doubts.begin(), faults.begin(), faults.end());
+  }
   if (const ClusterWord* word = find_word(words, "nic")) apply_nics(*word, out);
   read_network_words(words, out.network.kind != NetworkKind::none, out);
   if (const ClusterWord* word = find_word(words, "node")) {

@@ -213,8 +213,12 @@ std::string beyond_gpu_name(std::string_view name) {
     return std::string(name.substr(static_cast<std::size_t>(odd - name.begin())));
   const std::vector<std::string> words = name_words(name);
   const FoundRow found = find_words(words);
-  for (std::size_t i = 0; i < words.size(); ++i)
-    if ((i < found.first || i >= found.next) && !describes_a_model(words[i])) return words[i];
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    // "A100-PG509-200": the number of the board
+    const bool board = words[i].starts_with("PG") || (i > 0 && words[i - 1].starts_with("PG"));
+    if ((i < found.first || i >= found.next) && !board && !describes_a_model(words[i]))
+      return words[i];
+  }
   return "";
 }
 
