@@ -72,7 +72,7 @@ std::pair<std::string, std::optional<int>> split_nodes(const std::string& text) 
   return {text.substr(0, at), nodes};
 }
 
-/// Where "@2" begins in "FILE gpu:A6000@2"; absent where the words do not end so. A file's name may.
+/// Place of "@2" in "FILE gpu:A6000@2"; absent if the words do not end so. The name of a switch list may.
 std::optional<std::size_t> nodes_behind_words(std::string_view words) {
   const Words all = words_of(words);
   if (all.empty() || all.back().starts_with("switches:")) return std::nullopt;

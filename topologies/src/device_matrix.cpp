@@ -85,7 +85,7 @@ class NodeDrawing {
     return false;
   }
 
-  /// Of two NICs without rows nothing is known.
+  /// Nothing is known of two NICs without rows.
   bool same_numa(std::size_t a, std::size_t b) const {
     return matrix_.devices[a].gpu && matrix_.devices[b].gpu &&
            matrix_.devices[a].numa == matrix_.devices[b].numa;
