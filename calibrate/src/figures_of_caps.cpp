@@ -6,11 +6,16 @@
 //
 // A column first_bucket_mb says where torch.distributed._DEFAULT_FIRST_BUCKET_BYTES was set, a column
 // torch which PyTorch ran (default 2.8). So is the CSV of ddpsim-real read, whose column `name` marks
-// all-reduces measured apart ("all_reduce:1048576").
+// all-reduces measured apart ("all_reduce:1048576"). Rows with gradient_as_bucket_view stand for their cap where no other
+// row does. A column of another name is named in a warning where all its cells agree, and refused where they differ: the
+// rows are then of several settings.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <string>
+#include <utility>
 
 #include "ddpsim/formats/csv.hpp"
 #include "ddpsim/formats/input_error.hpp"
@@ -26,12 +31,37 @@ constexpr std::string_view kExpected = "Expected bucket_cap_mb,iteration_us (or 
 
 struct Columns {
   std::optional<std::size_t> cap, us, ms, first, torch, name, views;
+  std::vector<std::pair<std::size_t, std::string>> others;  ///< that nothing is read of
   std::size_t cells = 0;
 };
+
+/// Columns of ddpsim-real's CSV that tell more of a row's step than is compared.
+constexpr std::array<std::string_view, 13> kOfTheStep = {"bucket_cap_mb",
+                                                         "iteration_us",
+                                                         "iteration_ms",
+                                                         "first_bucket_mb",
+                                                         "torch",
+                                                         "name",
+                                                         "gradient_as_bucket_view",
+                                                         "iteration_p10_us",
+                                                         "iteration_p90_us",
+                                                         "forward_us",
+                                                         "backward_us",
+                                                         "optimizer_us",
+                                                         "finalize_us"};
+constexpr std::array<std::string_view, 4> kMoreOfTheStep = {
+    "communication_us", "exposed_communication_us", "bucket_bytes", "steps"};
+
+bool tells_of_the_step(std::string_view column) {
+  return std::find(kOfTheStep.begin(), kOfTheStep.end(), column) != kOfTheStep.end() ||
+         std::find(kMoreOfTheStep.begin(), kMoreOfTheStep.end(), column) != kMoreOfTheStep.end();
+}
 
 Columns columns_of(std::string_view line) {
   Columns columns;
   for (const std::string_view cell : cells_of(line)) {
+    if (!tells_of_the_step(cell) && columns.others.size() < 64)
+      columns.others.emplace_back(columns.cells, cell);
     if (cell == "bucket_cap_mb") columns.cap = columns.cells;
     if (cell == "iteration_us") columns.us = columns.cells;
     if (cell == "iteration_ms") columns.ms = columns.cells;
@@ -88,7 +118,21 @@ class CapTable {
   }
 
   Figures finish() {
+    const std::size_t plain_rows = figures_.caps.size();
+    for (CapFigure& row : with_views_) {
+      const bool plain = std::any_of(
+          figures_.caps.begin(), figures_.caps.begin() + static_cast<std::ptrdiff_t>(plain_rows),
+          [&](const CapFigure& other) { return other.cap_mb == row.cap_mb; });
+      if (plain)
+        figures_.warnings.push_back(fmt::format(
+            "{} is not used: it is of gradient_as_bucket_view, and another row is of its cap",
+            row.figure.place));
+      else
+        figures_.caps.push_back(std::move(row));
+    }
     if (figures_.caps.empty() && figures_.rows.empty()) fail("no row", std::string(kExpected));
+    for (const auto& [at, name] : columns_.others)
+      figures_.warnings.push_back(fmt::format("column {} is not used", in_quotes(name)));
     figures_.recognised.push_back(fmt::format("a table of {} bucket caps", figures_.caps.size()));
     return std::move(figures_);
   }
@@ -116,13 +160,27 @@ class CapTable {
       add_all_reduce(cells, cells[*columns_.name].substr(kApart.size()));
       return;
     }
-    if (columns_.views && cells[*columns_.views] == "true") return;
+    require_one_setting(cells);
     constexpr std::size_t kMostCaps = 100'000;
     CapFigure row = cap_of(cells);
     row.figure.us = iteration_us(cells);
     row.figure.place = place();
-    if (figures_.caps.size() == kMostCaps) fail("more than 100000 rows", "Split the table");
-    figures_.caps.push_back(std::move(row));
+    if (figures_.caps.size() + with_views_.size() == kMostCaps)
+      fail("more than 100000 rows", "Split the table");
+    const bool views =
+        columns_.views && (cells[*columns_.views] == "true" || cells[*columns_.views] == "1" ||
+                           cells[*columns_.views] == "True");
+    (views ? with_views_ : figures_.caps).push_back(std::move(row));
+  }
+
+  void require_one_setting(const Cells& cells) {
+    if (first_cells_.empty())
+      for (const auto& [at, name] : columns_.others) first_cells_.emplace_back(cells[at]);
+    for (std::size_t k = 0; k < columns_.others.size(); ++k)
+      if (const auto& [at, name] = columns_.others[k]; cells[at] != first_cells_[k])
+        fail(fmt::format("column {} has {} here and {} above, and it is none that is read",
+                         in_quotes(name), in_quotes(cells[at]), in_quotes(first_cells_[k])),
+             "Give the rows of one setting, or leave the column out");
   }
 
   void add_all_reduce(const Cells& cells, std::string_view bytes) {
@@ -172,6 +230,8 @@ class CapTable {
 
   const std::string& file_;
   Columns columns_;
+  std::vector<std::string> first_cells_;  ///< of columns_.others, in the first row
+  std::vector<CapFigure> with_views_;
   int number_ = 0;
   Figures figures_;
 };
