@@ -3,26 +3,42 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <string>
 #include <utility>
-#include <vector>
 
 namespace ddpsim {
 namespace {
 
+using NameWords = std::vector<std::string>;
+
 constexpr std::array<std::string_view, 10> kSteps = {
     "step", "steps", "iteration", "iterations", "iter", "iters", "it", "its", "batch", "batches"};
-constexpr std::array<std::string_view, 5> kTimes = {"time", "times", "duration", "elapsed",
-                                                    "latency"};
-constexpr std::array<std::string_view, 12> kNeutral = {"per",  "avg",    "average", "mean",
-                                                       "last", "median", "train",   "training",
-                                                       "perf", "timing", "timings", "wall"};
-/// In front of a step's time they make it that of something else.
-constexpr std::array<std::string_view, 13> kOthers = {
-    "eval", "evaluation", "val",      "valid",      "validation", "test",  "data",
-    "load", "forward",    "backward", "checkpoint", "save",       "warmup"};
+constexpr std::array<std::string_view, 6> kTimes = {"time",    "times",   "duration",
+                                                    "elapsed", "latency", "cost"};
+/// Alone they are the time of whatever their line is of.
+constexpr std::array<std::string_view, 3> kBareTimes = {"time", "dt", "duration"};
+constexpr std::array<std::string_view, 4> kMeans = {"avg", "average", "mean", "running"};
+constexpr std::array<std::string_view, 22> kNeutral = {
+    "per",  "last", "median", "train", "training", "perf",  "performance", "timing",
+    "wall", "in",   "cur",    "curr",  "current",  "ema",   "timings",     "throughput",
+    "p50",  "rate", "speed",  "clock", "global",   "metric"};
+constexpr std::array<std::string_view, 27> kItems = {
+    "sample",   "samples",  "image",     "images",    "img",   "imgs",     "example",
+    "examples", "sequence", "sequences", "seq",       "seqs",  "sentence", "sentences",
+    "word",     "words",    "token",     "tokens",    "tok",   "toks",     "frame",
+    "frames",   "clip",     "clips",     "instances", "items", "videos"};
+constexpr std::array<std::string_view, 4> kTokens = {"token", "tokens", "tok", "toks"};
+/// Whole names: images, tokens, words per second.
+constexpr std::array<std::string_view, 3> kItemsPerSecond = {"ips", "tps", "wps"};
+constexpr std::array<std::string_view, 8> kGpus = {"gpu",  "gpus",   "device", "devices",
+                                                   "rank", "worker", "chip",   "process"};
+constexpr std::array<std::string_view, 5> kAllGpus = {"total", "overall", "global", "aggregate",
+                                                      "aggregated"};
+constexpr std::array<std::string_view, 20> kEvaluations = {
+    "eval",      "evals",    "evaluation", "evaluate",   "evaluating", "evaluator", "val",
+    "valid",     "validate", "validation", "validating", "test",       "testing",   "tests",
+    "inference", "infer",    "predict",    "predicting", "prediction", "sanity"};
 
-constexpr std::array<std::pair<std::string_view, double>, 18> kUnits = {{{"s", 1.0},
+constexpr std::array<std::pair<std::string_view, double>, 19> kUnits = {{{"s", 1.0},
                                                                          {"sec", 1.0},
                                                                          {"secs", 1.0},
                                                                          {"second", 1.0},
@@ -38,6 +54,7 @@ constexpr std::array<std::pair<std::string_view, double>, 18> kUnits = {{{"s", 1
                                                                          {"usec", 1e-6},
                                                                          {"usecs", 1e-6},
                                                                          {"microseconds", 1e-6},
+                                                                         {"μs", 1e-6},
                                                                          {"ns", 1e-9},
                                                                          {"nanoseconds", 1e-9}}};
 
@@ -57,70 +74,93 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// A word in small letters and where it begins in the text.
-struct Word {
-  std::string text;
-  std::size_t at = 0;
-};
-
-/// "stepTime(ms)", "step_time/ms" -> step, time, ms; "it/s" -> it, per, s.
-std::vector<Word> words_in(std::string_view name) {
-  std::vector<Word> words;
-  bool open = false;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    const char c = name[i];
-    const bool small = (c >= 'a' && c <= 'z') || static_cast<unsigned char>(c) >= 0x80;
-    if (!small && !is_upper(c) && !is_digit(c)) {
-      if (c == '/' && open) words.push_back({"per", i});
-      open = false;
-      continue;
-    }
-    const bool hump = is_upper(c) && i > 0 && name[i - 1] >= 'a' && name[i - 1] <= 'z';
-    if (!open || hump) words.push_back({"", i});
-    open = true;
-    words.back().text += is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c;
-  }
-  return words;
+bool is_time_word(const std::string& word) {
+  return is_among(kTimes, word) || word == "dt" || unit_in_seconds(word).has_value();
 }
 
-bool is_number(const std::string& word) {
-  return std::all_of(word.begin(), word.end(), is_digit);
+bool is_neutral(const std::string& word) {
+  return is_among(kNeutral, word) || is_among(kMeans, word);
 }
 
-bool is_known(const std::string& word) {
-  return is_step_word(word) || is_among(kTimes, word) || is_among(kNeutral, word) ||
-         unit_in_seconds(word).has_value();
+template <typename Test>
+bool any_word(const NameWords& words, Test test) {
+  return std::any_of(words.begin(), words.end(), test);
 }
 
 /// Several units are none: nobody knows which is meant.
-StepTimeName unit_of(const std::vector<Word>& words) {
-  StepTimeName name;
+void find_unit(const NameWords& words, StepTimeName& name) {
   std::size_t units = 0;
-  for (const Word& word : words) {
-    const auto unit = unit_in_seconds(word.text);
+  for (const std::string& word : words) {
+    const auto unit = unit_in_seconds(word);
     if (!unit) continue;
     name.unit_s = unit;
     ++units;
   }
-  if (units != 1) return {};
+  if (units != 1) {
+    name.unit_s.reset();
+    return;
+  }
   const std::size_t count = words.size();
-  name.rate = count >= 3 && unit_in_seconds(words[count - 1].text) &&
-              words[count - 2].text == "per" && is_step_word(words[count - 3].text);
-  return name;
+  name.rate = count >= 3 && unit_in_seconds(words[count - 1]) && words[count - 2] == "per" &&
+              is_step_word(words[count - 3]);
 }
 
-std::optional<StepTimeName> meaning(const std::vector<Word>& words) {
-  bool of_step = false;
-  bool of_time = false;
-  for (const Word& word : words) {
-    of_step = of_step || is_step_word(word.text);
-    of_time = of_time || is_among(kTimes, word.text) || unit_in_seconds(word.text).has_value();
+/// "samples per sec" somewhere, and around it nothing but whose they are.
+bool is_of_items(const NameWords& words, StepTimeName& name) {
+  std::size_t rates = 0;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    std::size_t last = i;
+    if (is_item_word(word)) {
+      last += i + 1 < words.size() && words[i + 1] == "per" ? 2 : 1;
+      if (last >= words.size() || !unit_in_seconds(words[last])) return false;
+      name.unit_s = unit_in_seconds(words[last]);
+    } else if (is_among(kItemsPerSecond, word)) {
+      name.unit_s = 1.0;
+    } else if (is_neutral(word) || is_gpu_word(word) || is_among(kAllGpus, word)) {
+      continue;
+    } else {
+      return false;
+    }
+    name.tokens = is_token_word(word) || word == "tps" || word == "wps";
+    i = last;
+    ++rates;
   }
-  if (!of_step || !of_time) return std::nullopt;
-  return unit_of(words);
+  if (rates != 1) return false;
+  if (any_word(words, is_gpu_word))
+    name.scope = StepTimeName::Scope::each_gpu;
+  else if (any_word(words, [](const std::string& word) { return is_among(kAllGpus, word); }))
+    name.scope = StepTimeName::Scope::all_gpus;
+  return true;
 }
 
 }  // namespace
+
+std::string in_small_letters(std::string_view text) {
+  std::string small(text);
+  for (char& c : small)
+    if (is_upper(c)) c = static_cast<char>(c - 'A' + 'a');
+  return small;
+}
+
+NameWords words_in_name(std::string_view name) {
+  NameWords words;
+  bool open = false;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const char c = name[i];
+    const bool small = (c >= 'a' && c <= 'z') || static_cast<unsigned char>(c) >= 0x80 || c == '%';
+    if (!small && !is_upper(c) && !is_digit(c)) {
+      if (c == '/' && open) words.emplace_back("per");
+      open = false;
+      continue;
+    }
+    const bool hump = is_upper(c) && i > 0 && name[i - 1] >= 'a' && name[i - 1] <= 'z';
+    if (!open || hump) words.emplace_back();
+    open = true;
+    words.back() += is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return words;
+}
 
 std::optional<double> unit_in_seconds(std::string_view word) {
   for (const auto& [name, seconds] : kUnits)
@@ -132,34 +172,60 @@ bool is_step_word(std::string_view word) {
   return is_among(kSteps, word);
 }
 
-std::optional<StepTimeName> step_time_name(std::string_view name) {
-  if (name.size() > kLongestName) return std::nullopt;
-  const std::vector<Word> words = words_in(name);
-  if (!std::all_of(words.begin(), words.end(),
-                   [](const Word& word) { return is_known(word.text); }))
-    return std::nullopt;
-  return meaning(words);
+bool is_item_word(std::string_view word) {
+  return is_among(kItems, word);
 }
 
-StepTimeName unit_in_name(std::string_view name) {
-  return name.size() > kLongestName ? StepTimeName() : unit_of(words_in(name));
+bool is_token_word(std::string_view word) {
+  return is_among(kTokens, word);
 }
 
-std::optional<KeyInLine> step_time_key(std::string_view before_separator) {
-  before_separator.remove_prefix(before_separator.size() -
-                                 std::min(before_separator.size(), kLongestName));
-  const std::vector<Word> words = words_in(before_separator);
-  std::size_t first = words.size();
-  while (first > 0 && (is_known(words[first - 1].text) || is_number(words[first - 1].text)))
-    --first;
-  if (first > 0 && is_among(kOthers, words[first - 1].text)) return std::nullopt;
-  // What stands before a number is the line's own: a time of day, "iter 10".
-  for (std::size_t i = first; i < words.size(); ++i)
-    if (is_number(words[i].text)) first = i + 1;
-  const std::vector<Word> own(words.begin() + static_cast<std::ptrdiff_t>(first), words.end());
-  const auto name = meaning(own);
-  if (!name) return std::nullopt;
-  return KeyInLine{*name, before_separator.substr(own.front().at)};
+bool is_gpu_word(std::string_view word) {
+  return is_among(kGpus, word);
+}
+
+bool is_evaluation_word(std::string_view word) {
+  return is_among(kEvaluations, word);
+}
+
+StepTimeName step_time_name(std::string_view text) {
+  StepTimeName name;
+  if (text.size() > kLongestName) return name;
+  const NameWords words = words_in_name(text);
+  if (words.empty()) return name;
+  name.mean = any_word(words, [](const std::string& word) { return is_among(kMeans, word); });
+  name.running = any_word(words, [](const std::string& word) { return word == "running"; });
+  if (is_of_items(words, name)) {
+    name.of = StepTimeName::Of::items;
+    return name;
+  }
+  name.unit_s.reset();
+  name.tokens = false;
+  find_unit(words, name);
+  const bool of_step = any_word(words, is_step_word);
+  const bool of_time = any_word(words, is_time_word);
+  const bool all_known = !any_word(words, [](const std::string& word) {
+    return !is_step_word(word) && !is_time_word(word) && !is_neutral(word);
+  });
+  const bool bare = !any_word(words, [](const std::string& word) {
+    return !is_among(kBareTimes, word) && !unit_in_seconds(word) && word != "in";
+  });
+  if (all_known && of_step && of_time)
+    name.of = StepTimeName::Of::step_time;
+  else if (all_known && of_step)
+    name.of = StepTimeName::Of::step_word;
+  else if (bare)
+    name.of = StepTimeName::Of::bare_time;
+  else
+    name.near = of_step && of_time;
+  return name;
+}
+
+StepTimeName unit_in_name(std::string_view text) {
+  StepTimeName name;
+  if (text.size() > kLongestName) return name;
+  find_unit(words_in_name(text), name);
+  return name;
 }
 
 }  // namespace ddpsim

@@ -1,39 +1,55 @@
-// What the name of a column or a key says of its numbers: that they are of steps, and in which unit.
+// What the name of a column or a key says of its numbers.
 //
-//   step_time_ms  "iteration time (s)"  time/step  s/it  elapsed time per iteration (ms)     times
-//   steps_per_second  it/s                                                                   rates
+//   step_time_ms  "iteration time (s)"  time/step  elapsed time per iteration (ms)     the time of a step
+//   steps_per_second  it/s  Train throughput/batches_per_sec                           steps in a time
+//   time  dt  Time  time_ms                                     a time: of a step where its line is of one
+//   step_avg                                                    a step: its time where the value has a unit
+//   CurrSamplesPerSec  tokens_per_sec_per_gpu  images/sec  tps  samples in a time
 //
-// A name is its words: those for a step, for time, for a unit, and a few that change nothing ("avg").
-// A name with any other word ("data_time_ms", "eval step time") is of something else.
+// A name is its words: those for a step, for time, for a unit, and a few that change nothing ("avg"). One other word makes
+// it the name of something else: data_time_ms, max_step_time, gpu0_step_time_ms, "eval step time".
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace ddpsim {
 
 struct StepTimeName {
+  enum class Of { other, step_time, bare_time, step_word, items };
+  enum class Scope { unknown, each_gpu, all_gpus };  ///< whose items are counted
+
+  Of of = Of::other;
   std::optional<double> unit_s;  ///< seconds in one unit; absent: the name has none
   bool rate = false;             ///< steps in one unit of time
+  bool mean = false;             ///< "avg", "mean"
+  bool running = false;          ///< "running": a mean over all steps so far
+  bool tokens = false;           ///< of items: tokens, not samples
+  Scope scope = Scope::unknown;  ///< of items
+  bool near = false;  ///< of something else, though words for a step and for time are in it
 };
 
-/// Absent where the name is not that of a step's time.
-std::optional<StepTimeName> step_time_name(std::string_view name);
+StepTimeName step_time_name(std::string_view name);
 
-/// The unit alone, of a column that was named by the user, whatever else stands in its name.
+/// The unit alone, of a name that the user chose, whatever else stands in it.
 StepTimeName unit_in_name(std::string_view name);
 
-/// The same of what stands in front of "=" or ":" in a line: its last words count, numbers among them;
-/// the result says where the key begins.
-struct KeyInLine {
-  StepTimeName name;
-  std::string_view text;
-};
-std::optional<KeyInLine> step_time_key(std::string_view before_separator);
-
-/// "ms", "sec", "µs" in seconds.
+/// "ms", "sec", "µs" in seconds; the word in small letters.
 std::optional<double> unit_in_seconds(std::string_view word);
 /// "it", "step", "batch" …
 bool is_step_word(std::string_view word);
+/// "samples", "img", "tok" …
+bool is_item_word(std::string_view word);
+bool is_token_word(std::string_view word);
+/// "gpu", "device", "rank" …
+bool is_gpu_word(std::string_view word);
+/// "eval", "validation", "Test": a run beside the training.
+bool is_evaluation_word(std::string_view word);
+
+/// "stepTime(ms)", "step_time/ms" -> step, time, ms; "it/s" -> it, per, s. Small letters.
+std::vector<std::string> words_in_name(std::string_view name);
+std::string in_small_letters(std::string_view text);
 
 }  // namespace ddpsim

@@ -15,9 +15,8 @@
 #include "ddpsim/formats/archive.hpp"
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
-#include "ddpsim/formats/number.hpp"
-#include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/traces/rank_group.hpp"
+#include "step_argument.hpp"
 #include "workload_source.hpp"
 
 namespace ddpsim {
@@ -26,7 +25,8 @@ namespace {
 constexpr const char* kWhatIsRead =
     "Expected a trace, a folder of them or FILE,FILE,… of several ranks, a workload file, DDP "
     "logging "
-    "data, step times (a file, FILE:COLUMN or 104ms), an nccl-tests log, NCCL's debug lines, an "
+    "data, step times (a file, FILE:KEY, FILE:KEY=UNIT or 104ms), an nccl-tests log, NCCL's debug "
+    "lines, an "
     "environment, or an archive of scripts/collect.sh";
 /// Longer steps are of another unit.
 constexpr Duration kLongestStep = Duration::seconds(86400);
@@ -36,14 +36,6 @@ constexpr std::uintmax_t kLargestDdpLog = 16U << 20;
 bool exists(const std::string& path) {
   std::error_code error;
   return !path.empty() && std::filesystem::exists(path, error);
-}
-
-/// "5.67it/s".
-Parsed<Duration> time_of_rate(const std::string& item) {
-  const auto rate = parse_number<double>(std::string_view(item).substr(0, item.size() - 4));
-  Parsed<Duration> time;
-  if (rate && std::isfinite(*rate) && *rate > 0) time.value = Duration::seconds(1 / *rate);
-  return time;
 }
 
 /// A file whose name has commas is one item, and so is LOG@1x8,NCCL_ALGO=Ring.
@@ -90,6 +82,18 @@ std::vector<std::filesystem::path> recorder_files(const std::string& folder) {
   if (files.empty() && !alone.empty()) return {*std::ranges::min_element(alone)};
   std::ranges::sort(files);
   return files;
+}
+
+/// Whether a text that is no record of all-reduces may be one of a training: a result's JSON, a trainer's state.
+bool may_hold_steps(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && text[first] == '{';
+}
+
+/// nccl-tests' JSON has "results" of sizes, and what it runs in "args".
+bool is_of_nccl_tests(std::string_view text) {
+  return text.find("\"results\"") != std::string_view::npos &&
+         text.find("\"args\"") != std::string_view::npos;
 }
 
 class SideReader {
@@ -142,7 +146,8 @@ class SideReader {
   void take_recording(Imported imported);
   void take_archive(const std::string& path);
   void take_item(const std::string& item);
-  void take_text(const std::string& item, const std::string& file);
+  void take_text(const std::string& item, const std::string& file, const StepTimesAsked& key);
+  StepTimesAsked with_batch(StepTimesAsked asked) const;
   void add_text(const std::filesystem::path& file);
   void take_unprofiled(Duration step);
   bool is_stated(std::string_view found, std::string_view source);
@@ -213,6 +218,7 @@ void SideReader::take_steps(MeasuredSteps measured) {
   if (is_stated(measured.steps.size() == 1 ? "one" : "times", measured.source)) return;
   if (std::exchange(has_times_, true))
     throw InputError({text_, "", "holds two sets of step times", "Give those of one run"});
+  for (std::string& warning : measured.warnings) side_.warnings.push_back(std::move(warning));
   side_.steps = std::move(measured.steps);
   kinds_.push_back(fmt::format("{} step times, {}", side_.steps.size(), measured.source));
 }
@@ -243,13 +249,14 @@ void SideReader::take_archive(const std::string& path) {
       side_.warnings.push_back(fmt::format("its recordings cannot be used: {}", error.what()));
     }
   }
-  const auto times = archive.of(ArchiveKind::step_times);
-  if (!times.empty())
-    take_steps(parse_step_times(times.front()->bytes, archive.name_of(*times.front()), ""));
-  else if (archive.step && side_.steps.empty())
-    take_unprofiled(*archive.step);
   if (archive.batch_size && !side_.shown.samples_per_step_per_gpu)
     side_.shown.samples_per_step_per_gpu = *archive.batch_size;
+  const auto times = archive.of(ArchiveKind::step_times);
+  if (!times.empty())
+    take_steps(
+        parse_step_times(times.front()->bytes, archive.name_of(*times.front()), with_batch({})));
+  else if (archive.step && side_.steps.empty())
+    take_unprofiled(*archive.step);
   take_logs(logs_in(archive));
   // Last, since their bytes move on.
   for (ArchiveMember& member : archive.members) {
@@ -279,10 +286,21 @@ void SideReader::add_text(const std::filesystem::path& file) {
                     .node = ""});
 }
 
-void SideReader::take_text(const std::string& item, const std::string& file) {
+/// With the samples of a step, where this side or --batch states them.
+StepTimesAsked SideReader::with_batch(StepTimesAsked asked) const {
+  asked.samples_per_gpu = side_.shown.samples_per_step_per_gpu;
+  if (!asked.samples_per_gpu && reading_.batch)
+    asked.samples_per_gpu = static_cast<double>(*reading_.batch);
+  return asked;
+}
+
+void SideReader::take_text(const std::string& item, const std::string& file,
+                           const StepTimesAsked& key) {
   add_text(file);
   const std::string& text = texts_.back().text;
   const bool is_evidence = !read_evidence(text, texts_.back().file).empty();
+  if (!key.key.empty()) return take_steps(parse_step_times(text, file, with_batch(key)));
+  std::optional<InputError> no_log;
   try {
     const LogArgument argument = parse_log_argument(item);
     const std::vector<MeasuredLog> logs =
@@ -291,36 +309,39 @@ void SideReader::take_text(const std::string& item, const std::string& file) {
         std::ranges::any_of(logs, [](const MeasuredLog& log) { return !log.points.empty(); });
     if (timed) return take_logs(logs);  // else a training's, with NCCL's lines among its steps
   } catch (const InputError& error) {
-    if (error.diagnostic().message != kNoRow) throw;
+    if (error.diagnostic().message != kNoRow) {
+      if (!may_hold_steps(text)) throw;
+      no_log = error;
+    }
   }
   try {
-    take_steps(parse_step_times(text, file, ""));
+    take_steps(parse_step_times(text, file, with_batch({})));
   } catch (const InputError& error) {
-    if (is_evidence) return;
-    if (error.diagnostic().message != kNoStepTime) throw;
+    const bool none = error.diagnostic().message == kNoStepTime;
+    if (none && no_log && is_of_nccl_tests(text)) throw InputError(no_log->diagnostic());
+    if (is_evidence && none) return;
+    if (!is_evidence && !none) throw;
     unread_.push_back(error.diagnostic());
   }
 }
 
 void SideReader::take_item(const std::string& item) {
-  if (exists(item)) return take_text(item, item);
+  if (exists(item)) return take_text(item, item, {});
   const std::size_t at = item.rfind('@');
   if (at != std::string::npos && exists(item.substr(0, at)))
-    return take_text(item, item.substr(0, at));
-  const Parsed<Duration> time = item.ends_with("it/s") ? time_of_rate(item) : parse_duration(item);
-  if (time.value) {
-    if (*time.value <= Duration() || *time.value > kLongestStep)
+    return take_text(item, item.substr(0, at), {});
+  const StepArgument argument = parse_step_argument(item);
+  if (argument.time) {
+    if (*argument.time <= Duration() || *argument.time > kLongestStep)
       throw InputError({item, "", "no step takes so long", "Check its unit"});
     if (!std::exchange(is_stated_, true)) {
       side_.steps.clear();
       kinds_.emplace_back("a step time");
     }
-    side_.steps.push_back(*time.value);
+    side_.steps.push_back(*argument.time);
     return;
   }
-  const std::size_t colon = item.rfind(':');
-  if (colon != std::string::npos && exists(item.substr(0, colon)))
-    return take_steps(read_step_times(item.substr(0, colon), item.substr(colon + 1)));
+  if (argument.file) return take_text(item, argument.file->name, argument.file->asked);
   if (!is_workload(item))
     throw InputError({item, "", "no such file, and no time either", kWhatIsRead});
   LoadedWorkload loaded = load_workload(item, reading_.model);

@@ -32,7 +32,7 @@ struct DiffReading {
 };
 
 /// One or several of these with commas between: a recording (trace, folder of them, several ranks' files, workload, DDP log,
-/// bundled name), step times (a file, FILE:COLUMN, "104ms"), an nccl-tests log, a log with NCCL's debug lines, an
+/// bundled name), step times (a file, FILE:KEY, FILE:KEY=UNIT, "104ms"), an nccl-tests log, a log with NCCL's debug lines, an
 /// environment, what a machine says of itself, an archive of scripts/collect.sh. Throws InputError.
 DiffSide read_diff_side(const std::string& text, const DiffReading& reading);
 

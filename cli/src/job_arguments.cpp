@@ -34,8 +34,8 @@ void add_recording_options(CLI::App& command, JobArguments& arguments) {
       "recorded on");
   command.add_option(
       "--measured-step", arguments.measured_step,
-      "today's unprofiled step with these options, 104ms or a file of step times (FILE or "
-      "FILE:COLUMN): the answer, and what its replay misses carried along");
+      "today's unprofiled step with these options, 104ms or a file of step times (FILE, FILE:KEY or "
+      "FILE:KEY=UNIT): the answer, and what its replay misses carried along");
   command.add_option("--gpu", arguments.gpu,
                      "accept the cluster's GPU: the workload is carried over layer by layer");
   command

@@ -224,8 +224,6 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
   require_consistent(arguments, typed);
   const std::optional<TorchVersion> stated = stated_torch(arguments.ddp.torch);
   read_options(arguments, stated.value_or(kNewestTorch));  // a wrong option before a wrong file
-  std::optional<MeasuredStep> measured;
-  if (arguments.measured_step) measured = parse_measured_step(*arguments.measured_step);
   const std::optional<Bytes> memory = memory_limit(arguments.memory);
   LoadedWorkload loaded =
       read ? std::move(*read)
@@ -268,10 +266,13 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
   LoadedJob result{.job = Job(std::move(loaded.workload), std::move(cluster),
                               std::move(asked.options), std::move(model)),
                    .workload_source = arguments.workload,
-                   .measured_step = measured,
+                   .measured_step = {},
                    .memory = memory,
                    .context = {}};
   result.context = context_of(result.job, arguments, asked.tuning.nccl);
+  if (arguments.measured_step)
+    result.measured_step = parse_measured_step(
+        *arguments.measured_step, {result.context.samples_per_step, result.job.cluster().ranks()});
   result.context.torch_known = torch.known;
   result.context.calibrated_by_recording = result.job.cluster().calibration != calibrated_before;
   result.context.recorded = recorded_today(result.job);
@@ -286,7 +287,8 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
     warn({fmt::format("the workload's torch, \"{}\", is no version: {} is assumed (--torch)",
                       result.job.workload().torch, to_string(torch.version))});
   warn(replaced);
-  if (loaded.unprofiled_step && !measured && arguments.workload == arguments.cluster.text)
+  if (loaded.unprofiled_step && !result.measured_step &&
+      arguments.workload == arguments.cluster.text)
     warn(
         {fmt::format("{} says that its step takes {:.6g} ms without the profiler: --measured-step "
                      "{:.6g}ms counts from there",
@@ -306,7 +308,7 @@ Job replay_today(LoadedJob& loaded, const Job& steady) {
   if (!loaded.measured_step) return steady;
   require_possible(*loaded.measured_step, steady, loaded.workload_source);
   context.replay = Replay{loaded.measured_step->median, simulate_times(steady).iteration,
-                          loaded.measured_step->spread};
+                          loaded.measured_step->spread, loaded.measured_step->source};
   context.correction = correct(steady, context.replay);
   if (!context.correction) context.overturn(contradiction(*context.replay));
   return context.correction ? explained(steady, context.correction->all_compute) : steady;

@@ -2,16 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <optional>
-#include <system_error>
 #include <vector>
 
 #include "ddpsim/calibrate/step_times.hpp"
 #include "ddpsim/formats/input_error.hpp"
-#include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/sim/quantile.hpp"
 #include "ddpsim/sim/step_spread.hpp"
+#include "step_argument.hpp"
 #include "usage_error.hpp"
 
 namespace ddpsim {
@@ -20,47 +18,34 @@ namespace {
 /// Longer ones are of another unit; sums of so many days still fit into 63 bits of picoseconds.
 constexpr Duration kLongest = Duration::seconds(86400);
 
-struct StepFile {
-  std::string name;
-  std::string column;  ///< empty: the one that is of step times
-};
-
-/// FILE or FILE:COLUMN, where there is such a file.
-std::optional<StepFile> step_file(const std::string& text) {
-  const auto is_file = [](const std::string& name) {
-    std::error_code ignored;
-    return std::filesystem::is_regular_file(name, ignored);
-  };
-  if (is_file(text)) return StepFile{text, ""};
-  const std::size_t colon = text.rfind(':');
-  if (colon == std::string::npos || !is_file(text.substr(0, colon))) return std::nullopt;
-  return StepFile{text.substr(0, colon), text.substr(colon + 1)};
-}
-
 MeasuredStep median_of(const MeasuredSteps& measured) {
-  MeasuredStep step{.median = quantile(measured.steps, 0.5)};
+  MeasuredStep step{
+      .median = quantile(measured.steps, 0.5), .spread = {}, .source = measured.source};
+  for (const std::string& warning : measured.warnings) step.source += "; " + warning;
   if (const auto spread = step_spread(measured.steps))
-    step.spread = MeasuredSpread{.steps = spread->steps,
-                                 .low = spread->next_low,
-                                 .high = spread->next_high,
-                                 .source = measured.source};
+    step.spread =
+        MeasuredSpread{.steps = spread->steps, .low = spread->next_low, .high = spread->next_high};
   return step;
 }
 
 }  // namespace
 
-MeasuredStep parse_measured_step(const std::string& text) {
-  const Parsed<Duration> parsed = parse_duration(text);
-  if (!parsed.value) {
-    if (const auto file = step_file(text))
-      return median_of(read_step_times(file->name, file->column));
-    throw UsageError(fmt::format(
-        "--measured-step: {}; or a file of step times, FILE or FILE:COLUMN", parsed.problem));
+MeasuredStep parse_measured_step(const std::string& text, const StepSamples& samples) {
+  const StepArgument argument = parse_step_argument(text);
+  if (argument.file) {
+    StepTimesAsked asked = argument.file->asked;
+    if (samples.all) asked.samples_per_gpu = *samples.all / samples.gpus;
+    asked.gpus = samples.gpus;
+    return median_of(read_step_times(argument.file->name, asked));
   }
-  if (*parsed.value <= Duration()) throw UsageError("--measured-step: must be longer than zero");
-  if (*parsed.value > kLongest)
+  if (!argument.time)
+    throw UsageError(
+        fmt::format("--measured-step: {}; or a file of step times, FILE, FILE:KEY or FILE:KEY=UNIT",
+                    argument.problem));
+  if (*argument.time <= Duration()) throw UsageError("--measured-step: must be longer than zero");
+  if (*argument.time > kLongest)
     throw UsageError("--measured-step: a step of more than a day; check the unit");
-  return {.median = *parsed.value};
+  return {.median = *argument.time};
 }
 
 void require_possible(const MeasuredStep& measured, const Job& job, const std::string& workload) {

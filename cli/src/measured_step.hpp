@@ -1,6 +1,7 @@
 // --measured-step: what today's steps take, as a figure or as a file of step times.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "ddpsim/sim/job.hpp"
@@ -8,8 +9,14 @@
 
 namespace ddpsim {
 
-/// "104ms"; FILE or FILE:COLUMN, of whose steps the median is taken. Throws UsageError or InputError.
-MeasuredStep parse_measured_step(const std::string& text);
+/// Samples of a step, by which samples a second are one step's time.
+struct StepSamples {
+  std::optional<double> all;  ///< of all GPUs; absent: the recording does not say its batch
+  int gpus = 1;
+};
+
+/// "104ms", "9.6it/s"; FILE, FILE:KEY or FILE:KEY=UNIT, of whose steps the median is taken. Throws UsageError or InputError.
+MeasuredStep parse_measured_step(const std::string& text, const StepSamples& samples);
 
 /// Throws InputError where no step of what was recorded can take so little; `workload` as given, for
 /// messages.

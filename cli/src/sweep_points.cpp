@@ -198,7 +198,8 @@ class SweepPoints::Shared {
     NotCompared known{};
     const LoadedCandidate loaded = load_candidate(
         candidate, arguments, *settings_.measured()->typed, read, gpus, known, readers);
-    const MeasuredStep measured = parse_measured_step(step);
+    const MeasuredStep measured = parse_measured_step(
+        step, {loaded.loaded.context.samples_per_step, loaded.loaded.job.cluster().ranks()});
     require_possible(measured, loaded.loaded.job, loaded.loaded.workload_source);
     return {
         .candidate = k, .label = candidate.label, .job = loaded.loaded.job, .measured = measured};

@@ -106,7 +106,7 @@ void read_measured_with(const Object& root, const CLI::App& point, SweepStudy& s
 }
 
 /// Notes the files that a point may read, before the first line is written: each trace in a folder, and "FILE" in "switches:FILE",
-/// "FILE@8" and "FILE:COLUMN".
+/// "FILE@8" and "FILE:KEY".
 void note_files(const std::string& value) {
   constexpr std::size_t kMost = 100'000;
   std::error_code error;

@@ -46,7 +46,9 @@ std::vector<std::optional<MeasuredStep>> measured_steps(MeasuredTexts& given,
   const auto take = [&](std::size_t i, const std::string& step) {
     if (measured[i])
       throw UsageError(fmt::format("--measured-step: {} is given twice", jobs[i].candidate.label));
-    measured[i] = parse_measured_step(step);
+    const LoadedJob& loaded = jobs[i].loaded;
+    measured[i] =
+        parse_measured_step(step, {loaded.context.samples_per_step, loaded.job.cluster().ranks()});
     require_possible(*measured[i], jobs[i].loaded.job, jobs[i].loaded.workload_source);
   };
   for (std::size_t i = 0; i < jobs.size(); ++i)

@@ -179,8 +179,8 @@ def simulate(
         timing: of a trace: recorded (default), or compacted: without the gaps in which the GPU waited for the host
         no_trace_calibration: do not calibrate the cluster with the recording's own all-reduces, as where it is the one
             recorded on
-        measured_step (TEXT): today's unprofiled step with these options, 104ms or a file of step times (FILE or
-            FILE:COLUMN): the answer, and what its replay misses carried along
+        measured_step (TEXT): today's unprofiled step with these options, 104ms or a file of step times (FILE, FILE:KEY
+            or FILE:KEY=UNIT): the answer, and what its replay misses carried along
         gpu (TEXT): accept the cluster's GPU: the workload is carried over layer by layer
         batch (INT): samples per GPU, where not the recorded ones: carried over layer by layer
         compute_scale (TEXT): speed of the cluster's GPU relative to the recording's: 2.3±0.2
@@ -452,8 +452,8 @@ def tune(
         timing: of a trace: recorded (default), or compacted: without the gaps in which the GPU waited for the host
         no_trace_calibration: do not calibrate the cluster with the recording's own all-reduces, as where it is the one
             recorded on
-        measured_step (TEXT): today's unprofiled step with these options, 104ms or a file of step times (FILE or
-            FILE:COLUMN): the answer, and what its replay misses carried along
+        measured_step (TEXT): today's unprofiled step with these options, 104ms or a file of step times (FILE, FILE:KEY
+            or FILE:KEY=UNIT): the answer, and what its replay misses carried along
         gpu (TEXT): accept the cluster's GPU: the workload is carried over layer by layer
         batch (INT): samples per GPU, where not the recorded ones: carried over layer by layer
         compute_scale (TEXT): speed of the cluster's GPU relative to the recording's: 2.3±0.2
@@ -691,8 +691,8 @@ def advise(
         timing: of a trace: recorded (default), or compacted: without the gaps in which the GPU waited for the host
         no_trace_calibration: do not calibrate the cluster with the recording's own all-reduces, as where it is the one
             recorded on
-        measured_step (TEXT): today's unprofiled step with these options, 104ms or a file of step times (FILE or
-            FILE:COLUMN): the answer, and what its replay misses carried along
+        measured_step (TEXT): today's unprofiled step with these options, 104ms or a file of step times (FILE, FILE:KEY
+            or FILE:KEY=UNIT): the answer, and what its replay misses carried along
         gpu (TEXT): accept the cluster's GPU: the workload is carried over layer by layer
         batch (INT): samples per GPU, where not the recorded ones: carried over layer by layer
         compute_scale (TEXT): speed of the cluster's GPU relative to the recording's: 2.3±0.2
@@ -1173,8 +1173,8 @@ def diff(
     As `ddpsim diff OLD NEW`.
 
     OLD: as it was: trace, folder of them or FILE,FILE,… of several ranks, workload file, DDP logging data, step times
-        (a file, FILE:COLUMN, 104ms), nccl-tests log, NCCL's debug lines, environment, archive of scripts/collect.sh;
-        several with commas between
+        (a file, FILE:KEY, FILE:KEY=UNIT, 104ms), nccl-tests log, NCCL's debug lines, environment, archive of
+        scripts/collect.sh; several with commas between
     NEW: as it is now: the same, in any mixture
 
     Options:

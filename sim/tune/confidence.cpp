@@ -62,8 +62,8 @@ Spread reaching(Spread spread, const Replay& replay, Duration predicted) {
           std::max(spread.high, replay.measured + noise.high - predicted)};
 }
 
-std::string read_from(const MeasuredSpread& spread) {
-  return spread.source.empty() ? "" : fmt::format(" ({})", spread.source);
+std::string read_from(const Replay& replay) {
+  return replay.source.empty() ? "" : fmt::format(" ({})", replay.source);
 }
 
 std::string launch_cost_of(const Job& job) {
@@ -137,9 +137,10 @@ void explain_grade(Confidence& confidence, const Job& job, const Cluster& basis,
         "of {} steps measured, four in five further ones lie {:+.1f} to {:+.1f} % from the "
         "median{}",
         replay->spread->steps, 100 * (replay->spread->low / replay->measured - 1),
-        100 * (replay->spread->high / replay->measured - 1), read_from(*replay->spread)));
+        100 * (replay->spread->high / replay->measured - 1), read_from(*replay)));
   else
-    because.push_back(fmt::format("measurement noise: {:.1f} %", 100 * kMeasurementNoise));
+    because.push_back(fmt::format("measurement noise: {:.1f} %{}", 100 * kMeasurementNoise,
+                                  replay ? read_from(*replay) : ""));
   if (replay)
     because.push_back(fmt::format("today's step was replayed with {:+.1f} % left unexplained",
                                   100 * (replay->residual() / replay->measured)));

@@ -10,9 +10,14 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  for (const std::string& column : {std::string(), std::string(text.substr(0, text.find(',')))}) {
+  const std::string first(text.substr(0, text.find_first_of(",:= \n")));
+  ddpsim::parse_step_time_unit(text.substr(0, 64));
+  for (const ddpsim::StepTimesAsked& asked :
+       {ddpsim::StepTimesAsked(), ddpsim::StepTimesAsked{.key = first},
+        ddpsim::StepTimesAsked{
+            .key = first, .unit = ddpsim::StepTimeUnit(), .samples_per_gpu = 8, .gpus = 4}}) {
     try {
-      const ddpsim::MeasuredSteps times = ddpsim::parse_step_times(text, "fuzz", column);
+      const ddpsim::MeasuredSteps times = ddpsim::parse_step_times(text, "fuzz", asked);
       if (times.steps.empty() || times.source.empty()) std::abort();
       for (const ddpsim::Duration step : times.steps)
         if (step <= ddpsim::Duration()) std::abort();

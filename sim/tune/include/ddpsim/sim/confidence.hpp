@@ -88,13 +88,13 @@ struct MeasuredSpread {
   std::size_t steps = 0;
   Duration low;
   Duration high;
-  std::string source = {};  ///< where they were read, for people
 };
 
 /// What a job's steps took without a profiler.
 struct MeasuredStep {
   Duration median;
   std::optional<MeasuredSpread> spread = {};  ///< absent where one figure was given
+  std::string source = {};                    ///< of a file: which of its values, for people
 };
 
 /// Today's step, replayed before anything is predicted.
@@ -102,6 +102,7 @@ struct Replay {
   Duration measured;
   Duration predicted;
   std::optional<MeasuredSpread> spread = {};  ///< of what was measured
+  std::string source = {};                    ///< of what was measured, for people
   Duration residual() const { return measured - predicted; }
   /// What it misses, whichever way.
   Duration missed() const { return std::max(residual(), -residual()); }

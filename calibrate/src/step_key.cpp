@@ -1,0 +1,263 @@
+#include "step_key.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "ddpsim/formats/csv.hpp"
+#include "ddpsim/formats/number.hpp"
+#include "step_time_name.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// Bytes in front of a number that may be its key.
+constexpr std::size_t kLongestKey = 256;
+
+bool is_key_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || static_cast<unsigned char>(c) >= 0x80;
+}
+
+bool is_key_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+bool is_key_char(char c) {
+  return is_key_letter(c) || is_key_digit(c) ||
+         std::string_view("_/.-%@#").find(c) != std::string_view::npos;
+}
+
+bool is_quote(char c) {
+  return c == '"' || c == '\'';
+}
+
+constexpr std::array<std::string_view, 8> kLevels = {"info",  "debug",    "warning", "warn",
+                                                     "error", "critical", "notice",  "trace"};
+
+/// Between a key and what stands before it: a number, "-", a level of logging, "rank3", the end of a sentence.
+bool parts_keys(std::string_view word) {
+  if (is_key_digit(word.front()) || word.back() == '.') return true;
+  const bool signs = std::none_of(word.begin(), word.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_key_digit(c) || c == '\xC2' ||
+           c == '\xCE';
+  });
+  if (signs) return true;
+  const std::string small = in_small_letters(word);
+  if (std::find(kLevels.begin(), kLevels.end(), small) != kLevels.end()) return true;
+  return small.starts_with("rank") && small.size() > 4 &&
+         std::all_of(small.begin() + 4, small.end(), is_key_digit);
+}
+
+/// Where a phrase ends in "(ms)" or "[s]": the place of its bracket; npos: it ends in another bracket.
+std::size_t unit_bracket(std::string_view text) {
+  const char close = text.back();
+  const std::size_t open = text.find_last_of(close == ')' ? '(' : '[');
+  if (open == std::string_view::npos || text.size() - open > 24) return std::string_view::npos;
+  const std::string_view inside = trimmed(text.substr(open + 1, text.size() - open - 2));
+  const bool letters = !inside.empty() && std::all_of(inside.begin(), inside.end(), [](char c) {
+    return is_key_letter(c) || c == '/' || c == ' ';
+  });
+  return letters ? open : std::string_view::npos;
+}
+
+/// The phrase that ends `text`: words with one blank between, up to punctuation, a tab, two blanks, or a word that parts keys.
+std::string_view phrase_at_end(std::string_view text) {
+  std::size_t end = text.size();
+  if (!text.empty() && (text.back() == ')' || text.back() == ']')) {
+    end = unit_bracket(text);
+    if (end == std::string_view::npos) return {};
+    while (end > 0 && text[end - 1] == ' ') --end;
+  }
+  std::size_t begin = end;
+  while (begin > 0) {
+    if (is_key_char(text[begin - 1])) {
+      --begin;
+      continue;
+    }
+    if (text[begin - 1] != ' ' || begin < 2 || !is_key_char(text[begin - 2])) break;
+    --begin;
+  }
+  // From behind, word by word, to the first that parts keys.
+  std::size_t from = end;
+  while (from > begin) {
+    std::size_t word = from;
+    while (word > begin && text[word - 1] != ' ') --word;
+    if (word == from) break;
+    if (parts_keys(text.substr(word, from - word))) {
+      begin = std::min(from + 1, end);
+      break;
+    }
+    from = word > begin ? word - 1 : begin;
+  }
+  return begin >= end ? std::string_view() : text.substr(begin);
+}
+
+std::string_view quoted_at_end(std::string_view text) {
+  const std::string_view inside = text.substr(0, text.size() - 1);
+  const std::size_t open = inside.find_last_of(text.back());
+  return open == std::string_view::npos ? std::string_view() : inside.substr(open + 1);
+}
+
+/// Words as people put them into headings: letters, digits and "_".
+template <typename Take>
+void each_word(std::string_view text, Take take) {
+  const auto in_word = [](char c) { return is_key_letter(c) || is_key_digit(c) || c == '_'; };
+  for (std::size_t i = 0; i < text.size();) {
+    if (!in_word(text[i])) {
+      ++i;
+      continue;
+    }
+    const std::size_t begin = i;
+    while (i < text.size() && in_word(text[i])) ++i;
+    if (!take(begin, i)) return;
+  }
+}
+
+constexpr std::array<std::string_view, 14> kMetrics = {
+    "loss", "losses", "acc",   "accuracy", "ppl", "perplexity", "score",
+    "top1", "top5",   "error", "bleu",     "f1",  "metric",     "auc"};
+
+bool is_metric(std::string_view word) {
+  return std::find(kMetrics.begin(), kMetrics.end(), word) != kMetrics.end();
+}
+
+constexpr std::array<std::string_view, 12> kTrainingHeadings = {
+    "epoch", "train",     "training",   "step",  "steps",    "iter",
+    "iters", "iteration", "iterations", "batch", "progress", "it"};
+
+/// Of a whole epoch's bar "Epoch 3: 50%|" counts steps; "Epochs: 30%|" counts epochs.
+bool is_training_heading(std::string_view heading, bool has_number) {
+  bool known = true;
+  each_word(heading, [&](std::size_t begin, std::size_t end) {
+    const std::string word = in_small_letters(heading.substr(begin, end - begin));
+    if (word == "epoch" && !has_number) known = false;
+    known = known && (std::find(kTrainingHeadings.begin(), kTrainingHeadings.end(), word) !=
+                          kTrainingHeadings.end() ||
+                      is_gpu_word(word) || parts_keys(word));
+    return known;
+  });
+  return known;
+}
+
+}  // namespace
+
+KeyBefore key_before(std::string_view line, std::size_t number_at) {
+  KeyBefore key;
+  std::size_t end = number_at;
+  const auto skip_blanks = [&] {
+    while (end > 0 && (line[end - 1] == ' ' || line[end - 1] == '\t')) --end;
+  };
+  if (end > 0 && is_quote(line[end - 1])) --end;  // the value is quoted
+  const std::size_t value_at = end;
+  skip_blanks();
+  if (end == 0) return key;
+  if (line[end - 1] == ':' || line[end - 1] == '=') {
+    key.separated = true;
+    --end;
+    skip_blanks();
+    if (end == 0) return key;
+  } else if (end == value_at) {
+    return key;
+  }
+  const std::size_t from = end > kLongestKey ? end - kLongestKey : 0;
+  const std::string_view before = line.substr(from, end - from);
+  key.quoted = is_quote(before.back());
+  if (key.quoted && !key.separated) return key;
+  key.text = key.quoted ? quoted_at_end(before) : phrase_at_end(before);
+  if (key.text.empty()) return key;
+  key.begin = static_cast<std::size_t>(key.text.data() - line.data());
+  return key;
+}
+
+bool is_of_evaluation(std::string_view before) {
+  bool found = false;
+  bool metric_seen = false;
+  each_word(before, [&](std::size_t begin, std::size_t end) {
+    const std::string word = in_small_letters(before.substr(begin, end - begin));
+    if (is_metric(word)) metric_seen = true;
+    if (metric_seen) return false;
+    // A file, a folder or a module: "test.py:12", "/data/val/run".
+    const auto joins = [](char c) { return c == '.' || c == '/' || c == '\\' || c == '-'; };
+    const bool part =
+        (begin > 0 && joins(before[begin - 1])) ||
+        (end + 1 < before.size() && joins(before[end]) && is_key_letter(before[end + 1]));
+    if (part || !is_evaluation_word(word)) return true;
+    std::size_t next = end;
+    while (next < before.size() && before[next] == ' ') ++next;
+    std::size_t next_end = next;
+    while (next_end < before.size() &&
+           (is_key_letter(before[next_end]) || is_key_digit(before[next_end])))
+      ++next_end;
+    found = !is_metric(in_small_letters(before.substr(next, next_end - next)));
+    return !found;
+  });
+  return found;
+}
+
+bool counts_steps(std::string_view line) {
+  line = line.substr(0, 1024);
+  // "10 | loss 7.8"
+  const std::string_view start = trimmed(line);
+  const std::size_t digits = std::min(start.find_first_not_of("0123456789"), start.size());
+  if (digits > 0 && trimmed(start.substr(digits)).starts_with('|')) return true;
+  bool counts = false;
+  std::string last;
+  for (std::size_t i = 0; i < line.size() && !counts;) {
+    if (is_key_letter(line[i])) {
+      const std::size_t begin = i;
+      while (i < line.size() && is_key_letter(line[i])) ++i;
+      last = in_small_letters(line.substr(begin, i - begin));
+      continue;
+    }
+    if (is_key_digit(line[i])) {
+      std::size_t end = i;
+      while (end < line.size() && is_key_digit(line[end])) ++end;
+      std::size_t slash = end;
+      while (slash < line.size() && line[slash] == ' ') ++slash;
+      const bool whole = end == line.size() || line[end] != '.' || end + 1 == line.size() ||
+                         !is_key_digit(line[end + 1]);
+      const bool fraction = slash + 1 < line.size() && line[slash] == '/' &&
+                            (is_key_digit(line[slash + 1]) || line[slash + 1] == ' ');
+      std::size_t open = i;
+      while (open > 0 && line[open - 1] == ' ') --open;
+      const bool bracket = open > 0 && line[open - 1] == '[';
+      // "Epoch [3/10]" counts epochs, "Epoch [3][10/500]" steps in one.
+      counts = whole && (is_step_word(last) || (bracket && fraction && last != "epoch"));
+      if (last == "epoch") last.clear();
+      if (!is_step_word(last)) last.clear();
+      i = end;
+      continue;
+    }
+    if (std::string_view(" :=#[(\t_/").find(line[i]) == std::string_view::npos) last.clear();
+    ++i;
+  }
+  return counts;
+}
+
+std::optional<ProgressBar> progress_bar(std::string_view line) {
+  ProgressBar bar;
+  std::size_t end = line.find("%|");
+  const bool percent = end != std::string_view::npos;
+  if (!percent) end = line.find("\xE2\x94\x81");  // Rich and Keras 3 draw it of ━
+  if (end == std::string_view::npos) return std::nullopt;
+  std::string_view heading = line.substr(0, end);
+  if (percent) heading = heading.substr(0, heading.find_last_not_of("0123456789.") + 1);
+  const bool numbered = heading.find_first_of("0123456789") != std::string_view::npos;
+  heading = trimmed(heading.substr(0, heading.find_last_not_of("0123456789 :/[]") + 1));
+  bar.heading = heading;
+  bar.of_training = is_training_heading(heading, numbered);
+  const std::string_view behind = line.substr(end);
+  for (std::size_t slash = behind.find('/'); slash != std::string_view::npos;
+       slash = behind.find('/', slash + 1)) {
+    if (!is_key_digit(behind[slash - 1])) continue;
+    const std::size_t last =
+        std::min(behind.find_first_not_of("0123456789", slash + 1), behind.size());
+    bar.total = behind.substr(slash + 1, last - slash - 1);
+    const std::size_t first = behind.find_last_not_of("0123456789", slash - 1) + 1;
+    bar.done = parse_number<double>(behind.substr(first, slash - first)).value_or(0);
+    break;
+  }
+  return bar;
+}
+
+}  // namespace ddpsim

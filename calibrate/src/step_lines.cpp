@@ -1,0 +1,330 @@
+#include "step_lines.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+
+#include "ddpsim/formats/csv.hpp"
+#include "ddpsim/formats/quote.hpp"
+#include "step_document.hpp"
+#include "step_key.hpp"
+
+namespace ddpsim {
+namespace {
+
+using Of = StepTimeName::Of;
+using Suffix = StepValue::Suffix;
+
+/// In front of a line that may be an evaluation's, a bar's, a step's: what is behind is not looked at.
+constexpr std::size_t kLongestHeading = 1024;
+
+bool is_ascii_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+bool has_part(std::string_view line, std::string_view part) {
+  return line.find(part) != std::string_view::npos;
+}
+
+/// Whether `name` stands in a line as a word of its own.
+bool has_key(std::string_view line, std::string_view name) {
+  line = line.substr(0, 4 * kLongestHeading);
+  for (std::size_t at = line.find(name); at != std::string_view::npos;
+       at = line.find(name, at + 1)) {
+    const bool begins = at == 0 || !is_ascii_word(line[at - 1]);
+    const std::size_t end = at + name.size();
+    if (begins && end < line.size() && !is_ascii_word(line[end])) return true;
+  }
+  return false;
+}
+
+/// detectron2, mmengine, maskrcnn-benchmark, torchvision: "eta: 1:02:03 … time: 0.1057  data_time: 0.0338". Both are in
+/// seconds there.
+std::string convention_of(std::string_view line) {
+  if (!has_key(line, "eta")) return "";
+  if (has_key(line, "data_time")) return "in seconds, as detectron2 and mmengine write it";
+  if (has_key(line, "data")) return "in seconds, as maskrcnn-benchmark and torchvision write it";
+  return "";
+}
+
+/// Words that leave a rate what it is: "Throughput: 4 it/s", "took 35 ms/step".
+bool leaves_rate(std::string_view phrase) {
+  const std::vector<std::string> words = words_in_name(phrase);
+  return std::all_of(words.begin(), words.end(), [](const std::string& word) {
+    static constexpr std::array<std::string_view, 8> kPlain = {"at",  "took",    "of",    "total",
+                                                               "run", "current", "steps", "ran"};
+    return std::find(kPlain.begin(), kPlain.end(), word) != kPlain.end() ||
+           step_time_name(word).of != Of::other ||
+           step_time_name("step " + word + " time").of == Of::step_time;
+  });
+}
+
+class LineReader {
+ public:
+  LineReader(std::string_view line, std::uint32_t number, bool last_open, DecimalMark& mark,
+             StepReadings& found)
+      : line_(line), number_(number), last_open_(last_open), mark_(mark), found_(found) {}
+
+  void run() {
+    std::size_t i = first_digit(0);
+    while (i != std::string_view::npos && !found_.too_many) i = first_digit(take_at(i));
+  }
+
+ private:
+  /// Where the next number begins that is no part of a word.
+  std::size_t first_digit(std::size_t from) const {
+    std::size_t i = line_.find_first_of("0123456789", from);
+    while (i != std::string_view::npos && i > 0 && is_ascii_word(line_[i - 1])) {
+      i = std::min(line_.find_first_not_of("0123456789", i), line_.size());
+      i = line_.find_first_of("0123456789", i);
+    }
+    return i;
+  }
+
+  bool evaluates() {
+    if (!evaluates_) {
+      evaluates_ = is_of_evaluation(line_.substr(0, std::min(at_, kLongestHeading)));
+      if (*evaluates_) ++found_.evaluations;
+    }
+    return *evaluates_;
+  }
+
+  bool counts() {
+    if (!counts_) counts_ = counts_steps(line_);
+    return *counts_;
+  }
+
+  /// Reads the number at `i`; returns where to look on.
+  std::size_t take_at(std::size_t i) {
+    at_ = i;
+    std::size_t begin = i;
+    if (begin > 0 && line_[begin - 1] == '.') --begin;
+    if (begin > 0 && line_[begin - 1] == '-' && (begin < 2 || !is_ascii_word(line_[begin - 2])))
+      --begin;
+    const KeyBefore key = key_before(line_, begin);
+    std::string_view rest = line_.substr(begin);
+    const std::size_t before = rest.size();
+    const bool may_be = !key.text.empty() || may_stand_alone(begin);
+    const std::optional<StepValue> value = may_be ? take_step_value(rest, mark_) : std::nullopt;
+    if (!value)
+      return std::max(i + 1, std::min(line_.find_first_not_of("0123456789.", i), line_.size()));
+    const std::size_t end = begin + (before - rest.size());
+    take(key, *value, line_.substr(begin, end - begin), rest);
+    return std::max(end, i + 1);
+  }
+
+  /// Numbers without a key that a unit may make a rate, or a time in a cell of its own.
+  bool may_stand_alone(std::size_t begin) const {
+    const std::size_t letters = line_.find_first_not_of("0123456789.,", begin);
+    return letters != std::string_view::npos && line_[letters] != ']' && line_[letters] != '/';
+  }
+
+  void take(const KeyBefore& key, const StepValue& value, std::string_view shown,
+            std::string_view rest) {
+    // A number that the end of the file cuts off may be another.
+    if (last_open_ && rest.find_first_not_of(" ,.") == std::string_view::npos &&
+        value.suffix == Suffix::none) {
+      if (step_time_name(key.text).of != Of::other || found_.is_asked(key.text))
+        found_.cut_off = true;
+      return;
+    }
+    const bool rate = value.suffix == Suffix::time_per_step ||
+                      value.suffix == Suffix::steps_per_time ||
+                      value.suffix == Suffix::items_per_time;
+    StepTimeName meaning = step_time_name(key.text);
+    // fairseq: updates per second, beside words per second and per batch
+    const bool updates = key.text == "ups" && (has_key(line_, "wps") || has_key(line_, "wpb"));
+    if (updates) meaning = {.of = Of::step_time, .unit_s = 1.0, .rate = true};
+    if (meaning.near) found_.note_near(key.text);
+    if (found_.is_asked(key.text)) {
+      add(key.text, meaning, value, shown);
+      return;
+    }
+    if (key.quoted && !at_top_of_braces(key.begin)) return;
+    if (rate && meaning.of != Of::step_time) return take_rate(key, meaning, value, shown);
+    switch (meaning.of) {
+      case Of::step_time:
+        add(key.text, meaning, value, shown);
+        return;
+      case Of::step_word:
+        // "step_avg: 141.83ms" is a time, "step: 5062/5100" a count.
+        if (key.separated && value.suffix == Suffix::time && value.problem.empty())
+          add(key.text, meaning, value, shown);
+        return;
+      case Of::bare_time:
+        if (counts() && !is_unit_of_number(key)) add(key.text, meaning, value, shown);
+        return;
+      case Of::items:
+        if (key.separated || value.problem.empty()) add(key.text, meaning, value, shown);
+        return;
+      case Of::other:
+        if (value.suffix == Suffix::time) take_alone(key, value, shown, rest);
+        return;
+    }
+  }
+
+  /// "12.5 ms:30": the word is the unit of the number before it, and no key.
+  bool is_unit_of_number(const KeyBefore& key) const {
+    const std::string_view before = trimmed(line_.substr(0, key.begin));
+    return unit_in_seconds(in_small_letters(key.text)) && !before.empty() && before.back() >= '0' &&
+           before.back() <= '9';
+  }
+
+  void take_rate(const KeyBefore& key, const StepTimeName& meaning, const StepValue& value,
+                 std::string_view shown) {
+    if (!value.problem.empty()) return;
+    const bool items = value.suffix == Suffix::items_per_time;
+    std::string name = value.suffix_text;
+    StepTimeName of;  // the unit stands behind each number
+    if (items) {
+      of.of = Of::items;
+      of.unit_s = value.unit_s;
+      of.tokens = value.tokens;
+      of.scope = value.scope != StepTimeName::Scope::unknown ? value.scope : meaning.scope;
+      if (!key.text.empty()) {
+        if (!leaves_rate(key.text) && meaning.of != Of::items) return;
+        name = key.text;
+        of.mean = meaning.mean;
+        of.running = meaning.running;
+        const std::vector<std::string> words = words_in_name(key.text);
+        if (of.scope == StepTimeName::Scope::unknown &&
+            std::ranges::find(words, "total") != words.end())
+          of.scope = StepTimeName::Scope::all_gpus;
+      }
+      add(name, of, value, shown);
+      return;
+    }
+    if (!key.text.empty() && !leaves_rate(key.text)) {
+      const std::string other = std::string(key.text) + ' ' + name;
+      of.of = Of::step_time;
+      if (found_.is_asked(other))
+        add(other, of, value, shown);
+      else
+        found_.note_near(other);
+      return;
+    }
+    if (!bar_looked_) bar_ = progress_bar(line_);
+    bar_looked_ = true;
+    if (bar_ && !bar_->of_training) {
+      name = fmt::format("{} {}", bar_->heading.substr(0, 60), name);
+      if (!found_.is_asked(name)) {
+        found_.note_near(name);
+        return;
+      }
+    } else if (bar_ && bar_->heading.empty() && !bar_->total.empty()) {
+      const std::string own = fmt::format("{} of {}", name, bar_->total);
+      if (!found_.is_asked(name)) name = own;
+    }
+    of.of = Of::step_time;
+    if (StepKey* one = add(name, of, value, shown)) {
+      if (bar_) found_.note_bar(*one, bar_->done);
+      one->of_run =
+          has_part(in_small_letters(line_.substr(0, kLongestHeading)), "total time") ||
+          has_part(in_small_letters(line_.substr(0, kLongestHeading)), "overall training");
+    }
+  }
+
+  /// "| 352.10 ms |" of a line that counts steps; "(took 35.1 ms)".
+  void take_alone(const KeyBefore& key, const StepValue& value, std::string_view shown,
+                  std::string_view rest) {
+    if (!value.problem.empty()) return;
+    const auto before =
+        trimmed(line_.substr(0, static_cast<std::size_t>(shown.data() - line_.data())));
+    rest = trimmed(rest);
+    const std::string phrase = in_small_letters(key.text);
+    const bool took = phrase == "took" || phrase.ends_with(" took");
+    const bool cell =
+        key.text.empty() &&
+        (before.ends_with('|') || before.ends_with("| (") || before.ends_with("|(")) &&
+        (rest.empty() || rest.front() == '|' || rest.front() == ')');
+    if (!(took || cell) || !counts()) return;
+    StepTimeName of;
+    of.of = Of::bare_time;
+    add(took ? "took" : "time in a cell of its own", of, value, shown);
+  }
+
+  StepKey* add(std::string_view name, const StepTimeName& meaning, const StepValue& value,
+               std::string_view shown) {
+    StepKey* key = found_.key(name, meaning, found_.is_asked(name));
+    if (key == nullptr) return key;
+    if (evaluates()) {
+      ++key->of_evaluation;
+      return key;
+    }
+    // Of a last line that is cut off nothing can be said.
+    if (last_open_ && !value.problem.empty()) {
+      found_.cut_off = true;
+      return key;
+    }
+    StepTimeName::Of of = meaning.of;
+    const bool unstated = value.suffix == Suffix::none && !meaning.unit_s;
+    if (unstated && of == Of::bare_time && key->convention.empty()) {
+      key->convention = convention_of(line_);
+      if (!key->convention.empty()) key->meaning.unit_s = 1.0;
+    }
+    if (name == "ups" && meaning.rate) key->convention = "updates a second, as fairseq writes it";
+    found_.add(*key, value, number_, shown);
+    return key;
+  }
+
+  /// Inside one pair of braces a quoted key is its line's; deeper, nobody knows what it is of.
+  bool at_top_of_braces(std::size_t at) const {
+    int depth = 0;
+    for (const char c : line_.substr(0, std::min(at, kLongestHeading)))
+      depth += c == '{' ? 1 : c == '}' ? -1 : 0;
+    return depth == 1 && at < kLongestHeading;
+  }
+
+  std::string_view line_;
+  std::uint32_t number_;
+  bool last_open_;
+  DecimalMark& mark_;
+  StepReadings& found_;
+  std::size_t at_ = 0;
+  std::optional<bool> evaluates_, counts_;
+  std::optional<ProgressBar> bar_;
+  bool bar_looked_ = false;
+};
+
+/// A line's own object, if it has one that can be read: what stands around it is its heading.
+bool take_object(std::string_view line, std::uint32_t number, DecimalMark& mark,
+                 StepReadings& found) {
+  const std::size_t open = line.find('{');
+  const std::size_t close = line.rfind('}');
+  if (open == std::string_view::npos || close == std::string_view::npos || close < open)
+    return false;
+  const std::size_t key = line.find_first_not_of(" \t", open + 1);
+  if (key == std::string_view::npos || (line[key] != '"' && line[key] != '\'')) return false;
+  const std::string_view before = line.substr(0, open);
+  if (is_of_evaluation(before.substr(0, kLongestHeading))) {
+    ++found.evaluations;
+    return true;
+  }
+  if (!read_step_object(line.substr(open, close + 1 - open), number, mark, found)) return false;
+  LineReader(before, number, false, mark, found).run();
+  LineReader(line.substr(close + 1), number, false, mark, found).run();
+  return true;
+}
+
+}  // namespace
+
+void read_step_lines(std::string_view text, StepReadings& found) {
+  DecimalMark mark(text);
+  for (std::uint32_t number = 1; !text.empty() && !found.too_many; ++number) {
+    const bool ended = text.find('\n') != std::string_view::npos;
+    std::string_view line = take_line(text);
+    while (!line.empty() && !found.too_many) {
+      const std::size_t end = line.find('\r');
+      const std::string_view part = line.substr(0, end);
+      const bool open = !ended && end == std::string_view::npos;
+      if (!take_object(part, number, mark, found))
+        LineReader(part, number, open, mark, found).run();
+      line.remove_prefix(end == std::string_view::npos ? line.size() : end + 1);
+    }
+  }
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,248 @@
+#include "step_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <utility>
+
+#include "ddpsim/formats/csv.hpp"
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/quote.hpp"
+
+namespace ddpsim {
+namespace {
+
+using Of = StepTimeName::Of;
+
+/// Cells between `separator`, trimmed, without the quotes around them; the separator may stand within quotes.
+std::vector<std::string_view> table_cells(std::string_view line, char separator) {
+  if (separator == ',' && line.find('"') == std::string_view::npos) return cells_of(line);
+  std::vector<std::string_view> cells;
+  for (bool more = true; more && cells.size() < kMostCells;) {
+    const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
+    std::size_t end = line.find(separator);
+    if (begin < line.size() && line[begin] == '"') {
+      const std::size_t close = line.find('"', begin + 1);
+      if (close != std::string_view::npos) end = line.find(separator, close);
+    }
+    more = end != std::string_view::npos;
+    std::string_view cell = trimmed(line.substr(0, end));
+    if (cell.size() >= 2 && cell.front() == '"' && cell.back() == '"')
+      cell = trimmed(cell.substr(1, cell.size() - 2));
+    cells.push_back(cell);
+    line.remove_prefix(more ? end + 1 : line.size());
+  }
+  return cells;
+}
+
+/// Of what stands outside quotes in a header, tabs before semicolons before commas.
+char separator_of(std::string_view header) {
+  bool quoted = false;
+  std::array<bool, 2> seen{};
+  for (const char c : header) {
+    if (c == '"') quoted = !quoted;
+    if (quoted) continue;
+    seen[0] = seen[0] || c == '\t';
+    seen[1] = seen[1] || c == ';';
+  }
+  return seen[0] ? '\t' : seen[1] ? ';' : ',';
+}
+
+/// The next line that is neither empty nor a comment, and how many lines were taken.
+std::string_view next_row(std::string_view& text, std::size_t& number) {
+  while (!text.empty()) {
+    ++number;
+    const std::string_view line = trimmed(take_line(text));
+    if (!line.empty() && !line.starts_with('#')) return line;
+  }
+  return {};
+}
+
+/// W&B's export names a column "RUN - KEY", with its least and most beside it in "RUN - KEY__MIN" and "…__MAX".
+std::string_view name_of_column(std::string_view column, const std::vector<std::string_view>& all) {
+  const std::string least = std::string(column) + "__MIN";
+  if (std::ranges::find(all, least) == all.end()) return column;
+  const std::size_t dash = column.rfind(" - ");
+  return dash == std::string_view::npos ? column : column.substr(dash + 3);
+}
+
+bool is_split(std::string_view name) {
+  static constexpr std::array<std::string_view, 5> kSplits = {"mode", "split", "phase", "stage",
+                                                              "subset"};
+  return std::find(kSplits.begin(), kSplits.end(), in_small_letters(name)) != kSplits.end();
+}
+
+bool counts_its_rows(const std::vector<std::string_view>& names) {
+  return std::ranges::any_of(names, [](std::string_view name) {
+    const std::vector<std::string> words = words_in_name(name);
+    return std::ranges::all_of(
+               words,
+               [](const std::string& word) { return is_step_word(word) || word == "global"; }) &&
+           !words.empty();
+  });
+}
+
+class TableReader {
+ public:
+  TableReader(std::string_view text, const std::string& file, StepReadings& found)
+      : text_(text), rest_(text), file_(file), found_(found) {}
+
+  void read(std::vector<std::string>& columns) {
+    const std::string_view header = next_row(rest_, number_);
+    separator_ = separator_of(header);
+    names_ = table_cells(header, separator_);
+    if (std::ranges::find(names_, "bucket_cap_mb") != names_.end())
+      fail("its rows are steps under several caps (bucket_cap_mb)",
+           "Give the steps of one setting; `ddpsim validate` reads tables of caps");
+    for (const std::string_view name : names_) columns.emplace_back(name);
+    choose();
+    if (!chosen_.empty()) read_rows();
+  }
+
+ private:
+  struct Column {
+    std::size_t at;
+    StepTimeName meaning;
+    bool asked;
+  };
+
+  [[noreturn]] void fail(std::string message, std::string hint) const {
+    throw InputError({file_, fmt::format("line {}", number_), std::move(message), std::move(hint)});
+  }
+
+  void choose() {
+    const bool counts = counts_its_rows(names_);
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      const std::string_view name = name_of_column(names_[i], names_);
+      const bool asked = found_.is_asked(names_[i]) || found_.is_asked(name);
+      const StepTimeName meaning = step_time_name(name);
+      if (meaning.near) found_.note_near(names_[i]);
+      const bool may_be = meaning.of == Of::step_time || meaning.of == Of::items ||
+                          (meaning.of == Of::step_word && !is_count(name)) ||
+                          (meaning.of == Of::bare_time && counts);
+      if (asked || may_be) chosen_.push_back({i, meaning, asked});
+      if (asked || may_be) found_.key(names_[i], meaning, asked);
+      if (is_split(name)) split_ = i;
+      if (is_run_setting(name)) settings_.push_back(i);
+    }
+    if (chosen_.size() > kMostStepKeys) found_.too_many = true;
+  }
+
+  /// "step" counts; "step_avg" may be a time.
+  static bool is_count(std::string_view name) { return !step_time_name(name).mean; }
+
+  void read_rows() {
+    while (!rest_.empty() && !found_.too_many) {
+      const std::string_view line = next_row(rest_, number_);
+      if (line.empty()) return;
+      // Without its end the last line may be a part of what it was.
+      const bool open = rest_.empty() && !text_.ends_with('\n');
+      const std::vector<std::string_view> cells = table_cells(line, separator_);
+      if (cells.size() > names_.size())
+        fail(fmt::format("{} cells under {} names", cells.size(), names_.size()),
+             separator_ == ',' ? "Expected a table with commas between cells, and none within: "
+                                 "quote a cell that has one"
+                               : "Expected as many cells as there are names");
+      if (split_ && *split_ < cells.size() &&
+          is_evaluation_word(in_small_letters(cells[*split_]))) {
+        ++found_.evaluations;
+        continue;
+      }
+      for (const std::size_t setting : settings_)
+        if (setting < cells.size() && !cells[setting].empty())
+          found_.note_setting(names_[setting], cells[setting]);
+      for (const Column& column : chosen_) {
+        const bool cut = open && column.at + 1 >= cells.size();
+        take(column, column.at < cells.size() ? cells[column.at] : std::string_view(), cut);
+      }
+    }
+  }
+
+  void take(const Column& column, std::string_view cell, bool cut) {
+    StepKey* key = found_.key(names_[column.at], column.meaning, column.asked);
+    if (key == nullptr) return;
+    const auto line = static_cast<std::uint32_t>(number_);
+    const std::string small = in_small_letters(cell.substr(0, 4));
+    if (cell.empty() || small == "nan" || small == "none" || small == "n/a" || small == "null") {
+      ++key->without_number;
+      return;
+    }
+    std::optional<StepValue> value = parse_step_value(cell, mark_of(column));
+    if (cut && (!value || value->suffix == StepValue::Suffix::none || !value->problem.empty())) {
+      found_.cut_off = true;
+      return;
+    }
+    if (!value) value.emplace().problem = in_quotes(cell) + " is no time";
+    found_.add(*key, *value, line, cell);
+  }
+
+  /// Decimals are told by this column's own cells: commas part them elsewhere.
+  DecimalMark& mark_of(const Column& column) {
+    if (marks_.empty()) marks_.resize(chosen_.size());
+    const auto k = static_cast<std::size_t>(&column - chosen_.data());
+    if (!marks_[k]) {
+      std::string& own = texts_.emplace_back();
+      std::string_view rest = text_;
+      std::size_t ignored = 0;
+      next_row(rest, ignored);
+      constexpr std::size_t kEnough = std::size_t{1} << 20;
+      while (!rest.empty() && own.size() < kEnough) {
+        const std::vector<std::string_view> cells =
+            table_cells(next_row(rest, ignored), separator_);
+        if (column.at < cells.size()) (own += cells[column.at].substr(0, 64)) += '\n';
+      }
+      marks_[k].emplace(own);
+    }
+    return *marks_[k];
+  }
+
+  std::string_view text_;
+  std::string_view rest_;
+  const std::string& file_;
+  StepReadings& found_;
+  std::size_t number_ = 0;
+  char separator_ = ',';
+  std::vector<std::string_view> names_;
+  std::vector<Column> chosen_;
+  std::optional<std::size_t> split_;
+  std::vector<std::size_t> settings_;
+  std::vector<std::optional<DecimalMark>> marks_;
+  std::deque<std::string> texts_;
+};
+
+}  // namespace
+
+bool is_step_table(std::string_view text, const std::string& asked) {
+  std::size_t ignored = 0;
+  const std::string_view header = next_row(text, ignored);
+  const std::string_view row = next_row(text, ignored);
+  const char separator = separator_of(header);
+  const std::vector<std::string_view> names = table_cells(header, separator);
+  const std::string small = in_small_letters(asked);
+  const bool plain =
+      header.find_first_of(":={}[]") == std::string_view::npos &&
+      (header.find('"') == std::string_view::npos || header.starts_with('"') || names.size() > 1);
+  const std::vector<std::string_view> cells = table_cells(row, separator);
+  // "iter 10, loss 3.2" over "iter 20, loss 3.1": lines of a log.
+  const std::string_view first = names.front().substr(0, names.front().find(' '));
+  const bool alike = first.size() < names.front().size() &&
+                     cells.front().starts_with(names.front().substr(0, first.size() + 1));
+  const bool even = names.size() > 1 && plain && !alike && cells.size() == names.size();
+  if (even) return true;
+  return std::ranges::any_of(names, [&](std::string_view name) {
+    const StepTimeName meaning = step_time_name(name);
+    if (!asked.empty() && in_small_letters(name) == small) return true;
+    return meaning.of == Of::step_time || (names.size() == 1 && meaning.of == Of::items && plain);
+  });
+}
+
+void read_step_table(std::string_view text, const std::string& file, StepReadings& found,
+                     std::vector<std::string>& columns) {
+  TableReader(text, file, found).read(columns);
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,29 @@
+// What is typed where a step time is taken: --measured-step, OLD and NEW of `diff`.
+//
+//   104ms   9.6it/s   FILE   FILE:KEY   FILE:KEY=UNIT
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "ddpsim/calibrate/step_times.hpp"
+#include "ddpsim/sim/units.hpp"
+
+namespace ddpsim {
+
+/// A file of step times, and which of its numbers are asked for.
+struct StepFile {
+  std::string name;
+  StepTimesAsked asked;
+};
+
+struct StepArgument {
+  std::optional<Duration> time;  ///< a time or a rate
+  std::optional<StepFile> file;
+  std::string problem;  ///< why it is neither
+};
+
+/// Throws InputError where there is such a file, and what follows its name is no unit.
+StepArgument parse_step_argument(const std::string& text);
+
+}  // namespace ddpsim
