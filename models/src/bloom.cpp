@@ -36,12 +36,9 @@ Model build_model(const std::string& name, const BloomShape& shape, std::int64_t
   for (std::int64_t layer = 0; layer < shape.layers; ++layer)
     block(model, "transformer.h." + std::to_string(layer) + ".", shape);
   model.layer_norm("transformer.ln_f");
-  if (shape.tied)
-    model.tied_linear(words);
-  else
-    model.linear("lm_head", shape.vocabulary, false);
-  model.cross_entropy("loss");
-  return std::move(model).finish();
+  return finish_decoder(std::move(model), shape.head,
+                        {.words = words, .vocabulary = shape.vocabulary, .tied = shape.tied},
+                        "transformer.");
 }
 
 }  // namespace ddpsim

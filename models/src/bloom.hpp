@@ -9,6 +9,7 @@
 #include <string>
 
 #include "ddpsim/models/catalogue.hpp"
+#include "model_head.hpp"
 
 namespace ddpsim {
 
@@ -18,6 +19,7 @@ struct BloomShape {
   std::int64_t heads = 0;
   std::int64_t vocabulary = 0;
   bool tied = true;
+  DecoderHead head;
 };
 
 /// `tokens`: tokens of a sequence.

@@ -71,12 +71,9 @@ Model build_model(const std::string& name, const FalconShape& shape, std::int64_
     for (int copy = 0; copy < 2; ++copy)  // rotary_emb.inv_freq, original_inv_freq
       model.buffer(Dtype::float32, shape.hidden / shape.heads / 2);
   if (shape.rotary) model.buffers_as_in("transformers 5");
-  if (shape.tied)
-    model.tied_linear(words);
-  else
-    model.linear("lm_head", shape.vocabulary, false);
-  model.cross_entropy("loss");
-  return std::move(model).finish();
+  return finish_decoder(std::move(model), shape.head,
+                        {.words = words, .vocabulary = shape.vocabulary, .tied = shape.tied},
+                        "transformer.");
 }
 
 }  // namespace ddpsim

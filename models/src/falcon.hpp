@@ -9,6 +9,7 @@
 #include <string>
 
 #include "ddpsim/models/catalogue.hpp"
+#include "model_head.hpp"
 
 namespace ddpsim {
 
@@ -24,6 +25,7 @@ struct FalconShape {
   bool rotary = true;      ///< else biases by distance
   bool bias = false;
   bool tied = true;
+  DecoderHead head;
 };
 
 /// `tokens`: tokens of a sequence.

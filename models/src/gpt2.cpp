@@ -50,15 +50,12 @@ Model build_model(const std::string& name, const Gpt2Shape& shape, std::int64_t 
   for (std::int64_t layer = 0; layer < shape.layers; ++layer)
     block(model, "transformer.h." + std::to_string(layer) + ".", shape);
   model.layer_norm("transformer.ln_f");
-  if (shape.tied)
-    model.tied_linear(tokens);
-  else
-    model.linear("lm_head", shape.vocabulary, false);
-  model.cross_entropy("loss");
   if (shape.mask_buffers)
     model.buffers_as_in(
         "transformers 4.12 to 4.57, a causal mask of 1 MiB in each layer (2.1: 4 MiB; 5.23: none)");
-  return std::move(model).finish();
+  return finish_decoder(std::move(model), shape.head,
+                        {.words = tokens, .vocabulary = shape.vocabulary, .tied = shape.tied},
+                        "transformer.");
 }
 
 }  // namespace ddpsim

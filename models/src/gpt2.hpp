@@ -10,6 +10,7 @@
 #include <string>
 
 #include "ddpsim/models/catalogue.hpp"
+#include "model_head.hpp"
 
 namespace ddpsim {
 
@@ -25,6 +26,7 @@ struct Gpt2Shape {
   bool tied = true;
   bool dropout = true;
   bool mask_buffers = true;  ///< as before transformers 5
+  DecoderHead head;
 };
 
 /// `tokens`: tokens of a sequence.

@@ -45,12 +45,9 @@ Model build_model(const std::string& name, const GptNeoxShape& shape, std::int64
   for (int copy = 0; copy < 2; ++copy)  // rotary_emb.inv_freq, original_inv_freq
     model.buffer(Dtype::float32, shape.rotated / 2);
   model.buffers_as_in("transformers 5");
-  if (shape.tied)
-    model.tied_linear(words);
-  else
-    model.linear("lm_head", shape.vocabulary, false);
-  model.cross_entropy("loss");
-  return std::move(model).finish();
+  return finish_decoder(std::move(model), shape.head,
+                        {.words = words, .vocabulary = shape.vocabulary, .tied = shape.tied},
+                        "gpt_neox.");
 }
 
 }  // namespace ddpsim

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "ddpsim/models/catalogue.hpp"
+#include "model_head.hpp"
 
 namespace ddpsim {
 
@@ -22,6 +23,7 @@ struct GptNeoxShape {
   bool parallel = true;      ///< attention and feed-forward beside each other
   bool attention_bias = true;
   bool tied = false;
+  DecoderHead head;
 };
 
 /// `tokens`: tokens of a sequence.

@@ -48,9 +48,8 @@ Model build_model(const std::string& name, const GptjShape& shape, std::int64_t 
                shape.positions * shape.rotated);  // attn.embed_positions, one for all
   model.buffers_as_in("transformers 5");
   model.layer_norm("transformer.ln_f");
-  model.linear("lm_head", shape.vocabulary);
-  model.cross_entropy("loss");
-  return std::move(model).finish();
+  return finish_decoder(std::move(model), shape.head,
+                        {.vocabulary = shape.vocabulary, .bias = true}, "transformer.");
 }
 
 }  // namespace ddpsim

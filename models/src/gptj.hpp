@@ -8,6 +8,7 @@
 #include <string>
 
 #include "ddpsim/models/catalogue.hpp"
+#include "model_head.hpp"
 
 namespace ddpsim {
 
@@ -19,6 +20,7 @@ struct GptjShape {
   std::int64_t vocabulary = 0;
   std::int64_t positions = 0;
   std::int64_t rotated = 0;  ///< features of each head
+  DecoderHead head;
 };
 
 /// `tokens`: tokens of a sequence.

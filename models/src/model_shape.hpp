@@ -6,16 +6,16 @@
 #include <variant>
 
 #include "alexnet.hpp"
-#include "bert.hpp"
 #include "bloom.hpp"
 #include "ddpsim/models/catalogue.hpp"
+#include "decoder.hpp"
 #include "densenet.hpp"
+#include "encoder.hpp"
 #include "falcon.hpp"
 #include "gpt2.hpp"
 #include "gpt_neox.hpp"
 #include "gptj.hpp"
 #include "inception.hpp"
-#include "llama.hpp"
 #include "mpt.hpp"
 #include "opt.hpp"
 #include "resnet.hpp"

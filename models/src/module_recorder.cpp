@@ -36,6 +36,42 @@ void ModuleRecorder::define_parameter(const std::string& name) {
   model_.parameters.emplace_back().name = name;
 }
 
+void ModuleRecorder::define_in_order(std::size_t first, const std::string& prefix,
+                                     std::string_view order) {
+  std::vector<std::string> modules;
+  while (!order.empty()) {
+    const std::size_t end = std::min(order.find(' '), order.size());
+    if (end > 0) modules.push_back(prefix + std::string(order.substr(0, end)));
+    order.remove_prefix(std::min(end + 1, order.size()));
+  }
+  const auto place = [&](const std::string& name) {
+    const auto module = std::ranges::find_if(modules, [&](const std::string& path) {
+      return name == path || (name.starts_with(path) && name[path.size()] == '.');
+    });
+    DDPSIM_ASSERT(module != modules.end(), "a parameter has no place in the order of definition",
+                  model_.parameters.size());
+    return module - modules.begin();
+  };
+  struct Placed {
+    std::ptrdiff_t place;
+    std::size_t was;
+  };
+  std::vector<Placed> sorted;
+  for (std::size_t p = first; p < model_.parameters.size(); ++p)
+    sorted.push_back({place(model_.parameters[p].name), p});
+  std::ranges::stable_sort(sorted, {}, &Placed::place);
+  std::vector<Parameter> parameters;
+  std::vector<std::size_t> now(sorted.size());
+  for (std::size_t k = 0; k < sorted.size(); ++k) {
+    parameters.push_back(std::move(model_.parameters[sorted[k].was]));
+    now[sorted[k].was - first] = first + k;
+  }
+  std::ranges::move(parameters, model_.parameters.begin() + static_cast<std::ptrdiff_t>(first));
+  for (Layer& layer : model_.layers)
+    for (std::size_t& p : layer.parameters)
+      if (p >= first) p = now[p - first];
+}
+
 void ModuleRecorder::begin_block() {
   model_.blocks.push_back({.first = model_.layers.size(), .last = model_.layers.size()});
 }
@@ -45,10 +81,11 @@ void ModuleRecorder::end_block() {
 }
 
 void ModuleRecorder::conv2d(const std::string& name, const Convolution& convolution) {
-  const auto& [out, kernel, stride, padding, groups, bias] = convolution;
+  const auto& [out, kernel, stride, padding, groups, bias, one_dimension] = convolution;
   const std::int64_t in = activation_.channels / groups;
-  std::vector<std::size_t> order = {
-      define(name + ".weight", {out, in, kernel.height, kernel.width})};
+  std::vector<std::int64_t> shape = {out, in, kernel.height};
+  if (!one_dimension) shape.push_back(kernel.width);
+  std::vector<std::size_t> order = {define(name + ".weight", std::move(shape))};
   if (bias) order.push_back(define(name + ".bias", {out}));
   Product product{.groups = groups,
                   .in = in,
@@ -84,8 +121,14 @@ void ModuleRecorder::batch_norm(const std::string& name) {
 }
 
 void ModuleRecorder::layer_norm(const std::string& name, bool bias) {
-  std::vector<std::size_t> order = {define(name + ".weight", {activation_.channels})};
-  if (bias) order.push_back(define(name + ".bias", {activation_.channels}));
+  layer_norm(name, bias, {activation_.channels});
+}
+
+void ModuleRecorder::layer_norm(const std::string& name, bool bias,
+                                const std::vector<std::int64_t>& shape) {
+  std::vector<std::size_t> order;
+  if (!shape.empty()) order.push_back(define(name + ".weight", shape));
+  if (bias) order.push_back(define(name + ".bias", shape));
   Layer& layer = ran(name, LayerKind::normalization, std::move(order));
   layer.forward_elements = 2 * activation_.elements();   // a row stays on chip
   layer.backward_elements = 5 * activation_.elements();  // x and dy for dx, again for the weights
@@ -93,8 +136,13 @@ void ModuleRecorder::layer_norm(const std::string& name, bool bias) {
 }
 
 void ModuleRecorder::rms_norm(const std::string& name) {
-  const std::size_t weight = define(name + ".weight", {activation_.channels});
-  Layer& layer = ran(name, LayerKind::normalization, {weight});
+  rms_norm(name, {activation_.channels});
+}
+
+void ModuleRecorder::rms_norm(const std::string& name, const std::vector<std::int64_t>& shape) {
+  std::vector<std::size_t> order;
+  if (!shape.empty()) order.push_back(define(name + ".weight", shape));
+  Layer& layer = ran(name, LayerKind::normalization, std::move(order));
   // In passes of four bytes. Forward: cast 1.5, square 2, mean 1, product 2, cast 1.5, weight 1. Backward: weight's two
   // gradients 3, cast 1.5, product's two gradients and a sum 6, square's 3, sum of both 3, cast 0.5.
   layer.forward_elements = 9 * activation_.elements();
@@ -109,14 +157,58 @@ void ModuleRecorder::linear(const std::string& name, std::int64_t out, bool bias
   addmm(name, {out, activation_.channels}, out, bias);
 }
 
+void ModuleRecorder::linear_again(const std::string& name, std::int64_t out, bool bias) {
+  const bool before = std::exchange(shares_, true);
+  linear(name, out, bias);
+  shares_ = before;
+}
+
+void ModuleRecorder::with_parameter(const std::string& name, std::vector<std::int64_t> shape) {
+  const bool before = std::exchange(shares_, true);
+  const std::size_t parameter = define(name, std::move(shape));
+  shares_ = before;
+  model_.layers.back().parameters.push_back(parameter);
+  model_.layers.back().weights += elements_of(model_.parameters[parameter]);
+}
+
+void ModuleRecorder::finish_weight_last() {
+  std::vector<std::size_t>& order = model_.layers.back().parameters;
+  std::ranges::rotate(order, order.begin() + (order.empty() ? 0 : 1));
+}
+
+void ModuleRecorder::experts(const std::string& weight, std::int64_t count, std::int64_t out,
+                             bool input_first) {
+  const std::int64_t in = activation_.channels;
+  std::vector<std::int64_t> shape = {count, out, in};
+  if (input_first) std::swap(shape[1], shape[2]);
+  const std::size_t parameter = define(weight, std::move(shape));
+  const Product product = product_to(out);
+  activation_.channels = out;
+  Layer& layer = ran(weight, LayerKind::linear, {parameter});
+  layer.product = product;
+  layer.backward_kernels = 2;
+}
+
 void ModuleRecorder::conv1d_addmm(const std::string& name, std::int64_t out) {
   addmm(name, {activation_.channels, out}, out, true);
 }
 
 void ModuleRecorder::addmm(const std::string& name, std::vector<std::int64_t> weight_shape,
                            std::int64_t out, bool bias) {
-  std::vector<std::size_t> order = {define(name + ".weight", std::move(weight_shape))};
-  if (bias) order.insert(order.begin(), define(name + ".bias", {out}));
+  product_by(name, define(name + ".weight", std::move(weight_shape)),
+             bias ? std::optional(define(name + ".bias", {out})) : std::nullopt, out);
+}
+
+void ModuleRecorder::linear_of(const std::string& weight, const std::string& bias,
+                               std::int64_t out) {
+  const std::size_t first = define(weight, {out, activation_.channels});
+  product_by(weight, first, define(bias, {out}), out);
+}
+
+void ModuleRecorder::product_by(const std::string& name, std::size_t weight,
+                                std::optional<std::size_t> bias, std::int64_t out) {
+  std::vector<std::size_t> order = {weight};
+  if (bias) order.insert(order.begin(), *bias);
   const Product product = product_to(out);
   activation_.channels = out;
   Layer& layer = ran(name, LayerKind::linear, std::move(order));
@@ -130,6 +222,11 @@ void ModuleRecorder::addmm(const std::string& name, std::vector<std::int64_t> we
 std::size_t ModuleRecorder::embedding(const std::string& name, std::int64_t rows,
                                       std::int64_t features) {
   return define(name + ".weight", {rows, features});
+}
+
+std::size_t ModuleRecorder::table(const std::string& name, std::int64_t rows,
+                                  std::int64_t features) {
+  return define(name, {rows, features});
 }
 
 void ModuleRecorder::look_up(std::size_t embedding) {
@@ -228,11 +325,7 @@ void ModuleRecorder::eager_attention(const std::string& name, const AttentionHea
     elementwise(name + ".repeat", {.forward = 2, .backward = 2, .kernels = 2});
     model_.layers.back().kept -= 2 * key_heads * head * keys;  // nobody reads the originals again
   }
-  Product scores{.groups = heads, .in = head, .out = keys, .positions_in = queries};
-  scores.out_height = queries;
-  activation_ = {.channels = heads * keys, .height = queries};
-  ran(name + ".scores", LayerKind::attention, {}).product = scores;
-  free_output();
+  score(name + ".scores", heads, head, keys);
   // Scale and mask, then softmax, then dropout.
   elementwise(name + ".scale", {.forward = 4, .backward = 2, .kernels = 2, .kept = 0});
   elementwise(name + ".softmax", {.forward = 2, .backward = 3, .single_precision = true});
@@ -244,6 +337,16 @@ void ModuleRecorder::eager_attention(const std::string& name, const AttentionHea
   free_output();
   elementwise(name + ".heads",
               {.forward = 8, .backward = 8, .kernels = 4});  // copies into and out of heads
+}
+
+void ModuleRecorder::score(const std::string& name, std::int64_t heads, std::int64_t features,
+                           std::int64_t keys) {
+  const std::int64_t queries = activation_.positions();
+  Product scores{.groups = heads, .in = features, .out = keys, .positions_in = queries};
+  scores.out_height = queries;
+  activation_ = {.channels = heads * keys, .height = queries};
+  ran(name, LayerKind::attention, {}).product = scores;
+  free_output();
 }
 
 void ModuleRecorder::rotate_positions(const std::string& name, std::int64_t features,
@@ -359,6 +462,11 @@ std::size_t ModuleRecorder::define(std::string name, std::vector<std::int64_t> s
     model_.parameters[index].shape = std::move(shape);
     ahead_.erase(ahead);
     return index;
+  }
+  if (shares_) {
+    const auto known = std::ranges::find(model_.parameters, name, &Parameter::name);
+    if (known != model_.parameters.end())
+      return static_cast<std::size_t>(known - model_.parameters.begin());
   }
   Parameter parameter;
   parameter.name = std::move(name);

@@ -20,7 +20,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ddpsim/models/catalogue.hpp"
@@ -46,6 +49,7 @@ struct Convolution {
   Kernel padding = {0, 0};
   std::int64_t groups = 1;
   bool bias = false;
+  bool one_dimension = false;  ///< Conv1d: the weight has no width
 };
 
 /// Of one attention: query heads over `keys` positions.
@@ -71,6 +75,17 @@ class ModuleRecorder {
   /// The module's weight, and its bias if it has one, come here in the definition order, whenever it runs.
   void define_module(const std::string& name, bool bias);
   void define_parameter(const std::string& name);  ///< one of them by itself
+  std::size_t defined() const { return model_.parameters.size(); }
+  /// Puts the parameters from the `first` on into the order in which their modules are defined: `order` names modules or
+  /// parameters below `prefix`, separated by blanks. One that is not there is skipped.
+  void define_in_order(std::size_t first, const std::string& prefix, std::string_view order);
+  void rename_parameter(std::size_t parameter, std::string name) {
+    model_.parameters[parameter].name = std::move(name);
+  }
+  /// It does not train: requires_grad is False.
+  void freeze_parameter(std::size_t parameter) { model_.parameters[parameter].frozen = true; }
+  /// From here on a module whose name has run before uses the same parameters again.
+  void share_parameters() { shares_ = true; }
   /// What runs between the two is one block: activation checkpointing may run it again.
   void begin_block();
   void end_block();
@@ -85,13 +100,29 @@ class ModuleRecorder {
   /// Affine, with running statistics (buffers).
   void batch_norm(const std::string& name);
   void layer_norm(const std::string& name, bool bias = true);
+  /// Its weight has that shape where it spans less than the activation's features, or has none (empty).
+  void layer_norm(const std::string& name, bool bias, const std::vector<std::int64_t>& shape);
   /// As transformers writes it out: to fp32, square, mean, reciprocal root, two products, back.
   void rms_norm(const std::string& name);
+  void rms_norm(const std::string& name, const std::vector<std::int64_t>& shape);
   void linear(const std::string& name, std::int64_t out, bool bias = true);
+  /// The same by parameters of these names.
+  void linear_of(const std::string& weight, const std::string& bias, std::int64_t out);
+  /// The same by the parameters of a module that may have run before.
+  void linear_again(const std::string& name, std::int64_t out, bool bias);
+  /// The last module reads this parameter, too: a scale, a learned position, an expert's bias.
+  void with_parameter(const std::string& name, std::vector<std::int64_t> shape);
+  /// Of the last module the first gradient is written last: one more function stands between it and the parameter.
+  void finish_weight_last();
+  /// One product for each of `count` experts, over the positions that were sent to it: one grouped kernel. The weight is
+  /// [count, out, in], or [count, in, out].
+  void experts(const std::string& weight, std::int64_t count, std::int64_t out, bool input_first);
   /// A Linear that stores its weight as [in, out].
   void conv1d_addmm(const std::string& name, std::int64_t out);
   /// Defines a weight that look_up and tied_linear run.
   std::size_t embedding(const std::string& name, std::int64_t rows, std::int64_t features);
+  /// The same for a table that is a parameter and no module.
+  std::size_t table(const std::string& name, std::int64_t rows, std::int64_t features);
   /// One row per position of the activation.
   void look_up(std::size_t embedding);
   /// A row for each of `pairs` of query and key, once for all samples; backward sums those of every sample.
@@ -107,6 +138,8 @@ class ModuleRecorder {
   void attention(const std::string& name, std::int64_t heads, std::int64_t keys);
   /// The same, or one fused kernel, as the recorder was made for. Given the queries, gives as much.
   void attention(const std::string& name, const AttentionHeads& shape);
+  /// A product with `keys` other rows in each of `heads` heads; leaves the scores.
+  void score(const std::string& name, std::int64_t heads, std::int64_t features, std::int64_t keys);
   /// Turns `features` of queries and keys by their positions, written out in ten kernels; of `whole`, where the rest of
   /// each head is joined to it again. What it gives is kept, of what it was given by the last module nothing.
   void rotate_positions(const std::string& name, std::int64_t features, std::int64_t whole);
@@ -176,11 +209,14 @@ class ModuleRecorder {
   Product product_to(std::int64_t out) const;
   void addmm(const std::string& name, std::vector<std::int64_t> weight_shape, std::int64_t out,
              bool bias);
+  void product_by(const std::string& name, std::size_t weight, std::optional<std::size_t> bias,
+                  std::int64_t out);
   void eager_attention(const std::string& name, const AttentionHeads& shape);
 
   Model model_;
   AttentionKernel attention_;
   std::vector<std::size_t> ahead_;  ///< parameters of modules defined that have not run
+  bool shares_ = false;
   Activation activation_;
   std::int64_t given_ = 0;  ///< elements of the activation that the next module is given
 };

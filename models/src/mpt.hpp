@@ -9,6 +9,7 @@
 #include <string>
 
 #include "ddpsim/models/catalogue.hpp"
+#include "model_head.hpp"
 
 namespace ddpsim {
 
@@ -19,6 +20,7 @@ struct MptShape {
   std::int64_t feed_forward = 0;
   std::int64_t vocabulary = 0;
   bool tied = true;
+  DecoderHead head;
 };
 
 /// `tokens`: tokens of a sequence.

@@ -73,12 +73,9 @@ Model build_model(const std::string& name, const OptShape& shape, std::int64_t t
     layer(model, decoder + "layers." + std::to_string(k) + ".", shape);
   if (final_norm) model.layer_norm(decoder + "final_layer_norm");
   if (narrow) model.linear(decoder + "project_out", shape.embedded, false);
-  if (shape.tied)
-    model.tied_linear(words);
-  else
-    model.linear("lm_head", shape.vocabulary, false);
-  model.cross_entropy("loss");
-  return std::move(model).finish();
+  return finish_decoder(std::move(model), shape.head,
+                        {.words = words, .vocabulary = shape.vocabulary, .tied = shape.tied},
+                        "model.");
 }
 
 }  // namespace ddpsim

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "ddpsim/models/catalogue.hpp"
+#include "model_head.hpp"
 
 namespace ddpsim {
 
@@ -25,6 +26,7 @@ struct OptShape {
   bool bias = true;
   bool tied = true;
   bool dropout = true;
+  DecoderHead head;
 };
 
 /// `tokens`: tokens of a sequence.

@@ -116,9 +116,11 @@ Model build_model(const std::string& name, const T5Shape& shape, std::int64_t to
   };
   embed("encoder");
   stack(model, "encoder", shape, std::nullopt);
+  if (shape.head == T5Head::encoder) return std::move(model).finish();
   const Activation memory = model.activation();
   embed("decoder");
   stack(model, "decoder", shape, memory);
+  if (shape.head == T5Head::none) return std::move(model).finish();
   model.tied_linear(words);
   model.cross_entropy("loss");
   return std::move(model).finish();

@@ -13,6 +13,12 @@
 
 namespace ddpsim {
 
+enum class T5Head {
+  words,    ///< T5ForConditionalGeneration
+  none,     ///< T5Model
+  encoder,  ///< T5EncoderModel: no decoder
+};
+
 struct T5Shape {
   std::int64_t layers = 0;  ///< of the encoder
   std::int64_t decoder_layers = 0;
@@ -24,6 +30,7 @@ struct T5Shape {
   std::int64_t distances = 32;  ///< rows of the bias
   bool gated = false;
   bool dropout = true;
+  T5Head head = T5Head::words;
 };
 
 /// `tokens`: of the source, and as many of the target.

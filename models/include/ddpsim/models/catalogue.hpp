@@ -54,6 +54,8 @@ struct ModelDescription {
   AttentionKernel attention = AttentionKernel::eager;  ///< where nobody says
   std::string source;                ///< of its dimensions; empty: the architecture's paper
   std::vector<std::string> assumed;  ///< what the source leaves out: "vocab=32000"
+  std::vector<std::string> ignored;  ///< what it says and nothing here reads: "sliding_window"
+  std::vector<std::string> notes;    ///< what its reader should know
   std::function<Model(std::int64_t size, AttentionKernel attention)> build;
 };
 

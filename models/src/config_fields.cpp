@@ -1,0 +1,314 @@
+#include "config_fields.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "ddpsim/formats/quote.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// Fields about files, tokens, text generation and training: no module of any class reads them. An output layer that may be tied
+/// is asked about where there is one.
+constexpr std::array<std::string_view, 65> kBookkeeping = {"_name_or_path",
+                                                           "transformers_version",
+                                                           "torch_dtype",
+                                                           "dtype",
+                                                           "use_cache",
+                                                           "auto_map",
+                                                           "task_specific_params",
+                                                           "finetuning_task",
+                                                           "tokenizer_class",
+                                                           "prefix",
+                                                           "id2label",
+                                                           "label2id",
+                                                           "num_labels",
+                                                           "problem_type",
+                                                           "return_dict",
+                                                           "return_dict_in_generate",
+                                                           "model_max_length",
+                                                           "gradient_checkpointing",
+                                                           "unsloth_version",
+                                                           "unsloth_fixed",
+                                                           "use_bfloat16",
+                                                           "torchscript",
+                                                           "max_length",
+                                                           "min_length",
+                                                           "num_beams",
+                                                           "num_beam_groups",
+                                                           "do_sample",
+                                                           "early_stopping",
+                                                           "length_penalty",
+                                                           "no_repeat_ngram_size",
+                                                           "temperature",
+                                                           "top_k",
+                                                           "top_p",
+                                                           "typical_p",
+                                                           "repetition_penalty",
+                                                           "diversity_penalty",
+                                                           "bad_words_ids",
+                                                           "num_return_sequences",
+                                                           "chunk_size_feed_forward",
+                                                           "is_encoder_decoder",
+                                                           "output_scores",
+                                                           "output_attentions",
+                                                           "output_hidden_states",
+                                                           "output_past",
+                                                           "remove_invalid_values",
+                                                           "model_type",
+                                                           "architectures",
+                                                           "begin_suppress_tokens",
+                                                           "suppress_tokens",
+                                                           "generation_config",
+                                                           "attn_implementation",
+                                                           "_attn_implementation",
+                                                           "exponential_decay_length_penalty",
+                                                           "encoder_no_repeat_ngram_size",
+                                                           "cross_attention_hidden_size",
+                                                           "tf_legacy_loss",
+                                                           "language",
+                                                           "directionality",
+                                                           "is_decoder",
+                                                           "tie_word_embeddings",
+                                                           "sep_token_id",
+                                                           "vocab_file",
+                                                           "pad_to_multiple_of",
+                                                           "_experts_implementation",
+                                                           "gradient_checkpointing_kwargs"};
+
+/// Parts of names that only bookkeeping has.
+bool is_bookkeeping(std::string_view key) {
+  for (const std::string_view end :
+       {"_token_id", "_token_ids", "_token_index", "_eps", "_epsilon", "_token"})
+    if (key.ends_with(end)) return true;
+  for (const std::string_view begin : {"initializer_", "forced_", "init_", "summary_"})
+    if (key.starts_with(begin)) return true;
+  return std::ranges::find(kBookkeeping, key) != kBookkeeping.end();
+}
+
+/// Words of which dimensions are named.
+constexpr std::array<std::string_view, 38> kDimensionWords = {
+    "layers",  "layer",  "heads",    "head",    "hidden",     "size",      "sizes",  "dim",
+    "dims",    "rank",   "experts",  "expert",  "vocab",      "channels",  "bias",   "kernel",
+    "embed",   "inner",  "ffn",      "width",   "depth",      "depths",    "groups", "buckets",
+    "modules", "blocks", "mlp",      "adapter", "embeddings", "embedding", "norm",   "positions",
+    "pooler",  "proj",   "register", "conv",    "stride",     "prune"};
+
+/// Named as a dimension is, and says something.
+bool could_change_parameters(std::string_view key, const Cursor& value) {
+  bool named = key.starts_with("num_") || key.starts_with("n_");
+  for (std::size_t begin = 0; begin <= key.size() && !named;) {
+    const std::size_t end = std::min(key.find('_', begin), key.size());
+    named =
+        std::ranges::find(kDimensionWords, key.substr(begin, end - begin)) != kDimensionWords.end();
+    begin = end + 1;
+  }
+  if (!named || value.is_string()) return false;
+  if (value.is_object()) return !value.free_object().items().empty();
+  if (value.is_array()) return !value.array().empty();
+  if (value.is_number()) return value.number(-1e300, 1e300) != 0;
+  return value.boolean();
+}
+
+/// A share, a rate or a factor: read by functions, not by modules.
+bool only_scales(std::string_view key) {
+  for (const std::string_view part :
+       {"dropout", "drop", "eps", "rate", "act", "activation", "coef", "prob", "theta", "scaling",
+        "scale", "multiplier", "softcapping", "noise", "window"})
+    for (std::size_t at = key.find(part); at != std::string_view::npos;
+         at = key.find(part, at + 1)) {
+      const bool begins = at == 0 || key[at - 1] == '_';
+      const bool ends = at + part.size() == key.size() || key[at + part.size()] == '_';
+      if (begins && ends) return true;
+    }
+  return key.ends_with("pdrop") || key.ends_with("layerdrop");
+}
+
+}  // namespace
+
+std::int64_t Config::number(std::string_view key, std::int64_t usual, std::int64_t most) {
+  if (const auto value = optional_number(key, most)) return *value;
+  assume(key, fmt::to_string(usual));
+  return usual;
+}
+
+std::int64_t Config::number(std::initializer_list<std::string_view> keys, std::int64_t usual,
+                            std::int64_t most) {
+  std::optional<std::int64_t> value;
+  for (const std::string_view key : keys)
+    if (const auto one = optional_number(key, most); one && !value) value = one;
+  if (value) return *value;
+  assume(*keys.begin(), fmt::to_string(usual));
+  return usual;
+}
+
+std::int64_t Config::count(std::string_view key, std::int64_t usual, std::int64_t most) {
+  if (const auto cursor = optional(key)) return cursor->integer(0, most);
+  assume(key, fmt::to_string(usual));
+  return usual;
+}
+
+std::optional<std::int64_t> Config::optional_number(std::string_view key, std::int64_t most) {
+  const auto cursor = optional(key);
+  if (!cursor) return std::nullopt;
+  return cursor->integer(1, most);
+}
+
+bool Config::flag(std::string_view key, bool usual) {
+  if (const auto cursor = optional(key)) return cursor->boolean();
+  assume(key, usual ? "true" : "false");
+  return usual;
+}
+
+double Config::share(std::string_view key, double usual) {
+  if (const auto cursor = optional(key)) return cursor->number(0, 1);
+  assume(key, fmt::format("{:g}", usual));
+  return usual;
+}
+
+std::optional<std::string> Config::word(std::string_view key) {
+  const auto cursor = optional(key);
+  if (!cursor) return std::nullopt;
+  return cursor->string();
+}
+
+std::string Config::word(std::string_view key, std::string_view usual) {
+  if (const auto value = word(key)) return *value;
+  assume(key, usual);
+  return std::string(usual);
+}
+
+std::optional<std::vector<std::int64_t>> Config::numbers(std::string_view key, std::int64_t most) {
+  const auto cursor = optional(key);
+  if (!cursor) return std::nullopt;
+  std::vector<std::int64_t> values;
+  for (const Cursor& one : cursor->array()) values.push_back(one.integer(0, most));
+  return values;
+}
+
+std::optional<std::vector<std::string>> Config::words(std::string_view key) {
+  const auto cursor = optional(key);
+  if (!cursor) return std::nullopt;
+  std::vector<std::string> values;
+  for (const Cursor& one : cursor->array()) values.push_back(one.string());
+  return values;
+}
+
+std::optional<Cursor> Config::optional(std::string_view key) {
+  asked_.emplace(key);
+  return root_.optional(key);
+}
+
+bool Config::says_null(std::string_view key) {
+  asked_.emplace(key);
+  return std::ranges::any_of(
+      root_.items(), [&](const auto& item) { return item.first == key && item.second.is_null(); });
+}
+
+std::int64_t Config::rotated_features(std::int64_t head, std::string_view older_key, double usual) {
+  double part = usual;
+  const auto older = optional(older_key);
+  if (const auto given = optional("rope_parameters");
+      given && given->is_object() && given->free_object().has("partial_rotary_factor"))
+    part = given->free_object().required("partial_rotary_factor").number(0, 1);
+  else if (older)
+    part = older->number(0, 1);
+  else
+    assume(older_key, fmt::format("{:g}", usual));
+  return static_cast<std::int64_t>(static_cast<double>(head) * part);
+}
+
+void Config::assume(std::string_view key, std::string_view value) {
+  assumed_.push_back(fmt::format("{}={}", key, value));
+}
+
+void Config::refuse(std::string_view key, std::string message, std::string hint) const {
+  (root_.optional(key) ? *root_.optional(key) : root_.cursor())
+      .fail(std::move(message), std::move(hint));
+}
+
+void Config::require_multiple(std::string_view key, std::int64_t whole, std::string_view of,
+                              std::int64_t parts) const {
+  if (whole % parts != 0)
+    refuse(key, fmt::format("{} {} is not a multiple of {} {}", key, whole, of, parts));
+}
+
+void Config::require_flag(std::string_view key, bool value, std::string_view why) {
+  const auto cursor = optional(key);
+  if (cursor && cursor->boolean() != value)
+    cursor->fail(std::string(why),
+                 fmt::format("Record the job instead, or set {} to {}", key, value));
+}
+
+void Config::require_tied_words() {
+  require_flag("tie_word_embeddings", true,
+               "an output layer with a weight of its own is not built for this type");
+}
+
+std::int64_t Config::labels(std::int64_t usual) {
+  constexpr std::int64_t kMostLabels = 1'000'000;
+  const auto number = optional_number("num_labels", kMostLabels);
+  const auto names = optional("id2label");
+  if (!names) {
+    if (number) return *number;
+    assume("num_labels", fmt::to_string(usual));
+    return usual;
+  }
+  const auto named = static_cast<std::int64_t>(names->free_object().items().size());
+  if (number && *number != named)
+    refuse("num_labels",
+           fmt::format("num_labels is {}, and id2label names {} classes", *number, named),
+           "Keep one of them");
+  if (named == 0) names->fail("id2label names no class", "Take it out, or name the classes");
+  return named;
+}
+
+std::string Config::architecture(std::string_view usual,
+                                 std::initializer_list<std::string_view> known) {
+  const auto names = optional("architectures");
+  if (!names || names->array().empty()) {
+    assume("architectures", fmt::format("{}{}", classes_, usual));
+    return std::string(usual);
+  }
+  const Cursor first = names->array().front();
+  const std::string name = first.string();
+  if (name.starts_with(classes_)) {
+    const std::string_view head = std::string_view(name).substr(classes_.size());
+    if (std::ranges::find(known, head) != known.end()) return std::string(head);
+  }
+  std::vector<std::string> classes;
+  for (const std::string_view head : known) classes.push_back(fmt::format("{}{}", classes_, head));
+  first.fail(
+      fmt::format("the class {} is not known here: its head would be a guess", in_quotes(name)),
+      fmt::format("Write the class whose parameters your model has, one of {}; or record the job",
+                  fmt::join(classes, ", ")));
+}
+
+DecoderHead Config::decoder_head(std::string_view module) {
+  const std::string name =
+      architecture("ForCausalLM", {"ForCausalLM", "LMHeadModel", "ForSequenceClassification",
+                                   "ForTokenClassification", "ForQuestionAnswering", "Model"});
+  if (name == "ForCausalLM" || name == "LMHeadModel") return {};
+  if (name == "Model") return {.kind = HeadKind::none};
+  if (name == "ForQuestionAnswering") return {.kind = HeadKind::span};
+  if (name == "ForSequenceClassification")
+    return {.kind = HeadKind::sequence, .labels = labels(), .module = "score"};
+  return {.kind = HeadKind::tokens, .labels = labels(), .module = std::string(module)};
+}
+
+std::vector<std::string> Config::ignored() const {
+  std::vector<std::string> names;
+  for (const auto& [key, value] : root_.items()) {
+    if (asked_.contains(key) || is_bookkeeping(key) || value.is_null()) continue;
+    if (!only_scales(key) && could_change_parameters(key, value))
+      value.fail(
+          fmt::format("{} may change the parameters, and what it means is not known here", key),
+          "If your model's class ignores it, take it out; otherwise record the job");
+    names.push_back(key);
+  }
+  return names;
+}
+
+}  // namespace ddpsim

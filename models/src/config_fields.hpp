@@ -1,0 +1,118 @@
+// A config.json while it is read: what it says, what its class in transformers takes where it says nothing, and what of it
+// nobody asked for. A field that could change a model's parameters and that no reader asked for is an error.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ddpsim/formats/decoder.hpp"
+#include "ddpsim/models/catalogue.hpp"
+#include "model_dimensions.hpp"
+#include "model_head.hpp"
+#include "model_shape.hpp"
+
+namespace ddpsim {
+
+inline constexpr std::int64_t kUsualTokens = 2048;
+
+class Config {
+ public:
+  /// `classes`: how the names of this type's classes begin ("Llama").
+  Config(Object root, std::string_view classes) : root_(std::move(root)), classes_(classes) {}
+
+  std::int64_t number(std::string_view key, std::int64_t usual, std::int64_t most);
+  /// The first of the names it goes by.
+  std::int64_t number(std::initializer_list<std::string_view> keys, std::int64_t usual,
+                      std::int64_t most);
+  /// From 0 on.
+  std::int64_t count(std::string_view key, std::int64_t usual, std::int64_t most);
+  std::optional<std::int64_t> optional_number(std::string_view key, std::int64_t most);
+  bool flag(std::string_view key, bool usual);
+  double share(std::string_view key, double usual);
+  std::optional<std::string> word(std::string_view key);
+  std::string word(std::string_view key, std::string_view usual);
+  std::optional<std::vector<std::int64_t>> numbers(std::string_view key, std::int64_t most);
+  std::optional<std::vector<std::string>> words(std::string_view key);
+  std::optional<Cursor> optional(std::string_view key);
+  bool says_null(std::string_view key);
+  /// Of each head, the share that is rotated; older files name it apart.
+  std::int64_t rotated_features(std::int64_t head, std::string_view older_key, double usual);
+  void assume(std::string_view key, std::string_view value);
+  void assume_text(std::string text) { assumed_.push_back(std::move(text)); }
+  void note(std::string text) { notes_.push_back(std::move(text)); }
+  /// What the two fields say together cannot be.
+  [[noreturn]] void refuse(std::string_view key, std::string message, std::string hint = "") const;
+  void require_multiple(std::string_view key, std::int64_t whole, std::string_view of,
+                        std::int64_t parts) const;
+  /// The field, where it is there, must say that: another value makes another model, which is not built here.
+  void require_flag(std::string_view key, bool value, std::string_view why);
+
+  /// An output layer with a weight of its own is refused.
+  void require_tied_words();
+
+  /// How many classes: num_labels, or as many as id2label names.
+  std::int64_t labels(std::int64_t usual = 2);
+  /// What follows `classes` in "architectures": "ForCausalLM"; `usual` where that is not said.
+  std::string architecture(std::string_view usual, std::initializer_list<std::string_view> known);
+  /// The head of a decoder; `module`: of its token classes.
+  DecoderHead decoder_head(std::string_view module = "score");
+
+  const Object& root() const { return root_; }
+  std::vector<std::string> take_assumed() { return std::move(assumed_); }
+  std::vector<std::string> take_notes() { return std::move(notes_); }
+  /// Fields that nobody asked for. Throws InputError for one that could change the parameters.
+  std::vector<std::string> ignored() const;
+
+ private:
+  Object root_;
+  std::string_view classes_;
+  std::vector<std::string> assumed_;
+  std::vector<std::string> notes_;
+  std::set<std::string, std::less<>> asked_;
+};
+
+struct Described {
+  std::function<Model(const std::string& name, std::int64_t size, AttentionKernel attention)> build;
+  std::int64_t usual_size = kUsualTokens;
+  std::int64_t most_tokens = kMostTokens;  ///< fewer where positions are learned; 0: images
+  AttentionKernel attention = AttentionKernel::sdpa;
+};
+
+template <typename Shape>
+Described described_as(const Shape& shape, std::int64_t usual_size,
+                       std::int64_t most_tokens = kMostTokens,
+                       AttentionKernel attention = AttentionKernel::sdpa) {
+  return {
+      .build = [shape](const std::string& name, std::int64_t size,
+                       AttentionKernel kernel) { return build_model(name, shape, size, kernel); },
+      .usual_size = usual_size,
+      .most_tokens = most_tokens,
+      .attention = attention};
+}
+
+inline std::int64_t at_most_usual(std::int64_t tokens) {
+  return tokens < kUsualTokens ? tokens : kUsualTokens;
+}
+
+struct ConfigFamily {
+  std::string_view model_type;
+  std::string_view classes;  ///< how their names begin
+  Described (*read)(Config& config);
+};
+
+std::vector<ConfigFamily> decoder_families();
+std::vector<ConfigFamily> older_decoder_families();
+std::vector<ConfigFamily> encoder_families();
+std::vector<ConfigFamily> encoder_decoder_families();
+std::vector<ConfigFamily> vision_families();
+
+}  // namespace ddpsim

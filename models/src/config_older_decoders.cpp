@@ -1,0 +1,153 @@
+// Decoders of a structure of their own by their config.json: GPT-2, GPT-NeoX, OPT, BLOOM, MPT, GPT-J, Falcon.
+#include <fmt/format.h>
+
+#include "config_fields.hpp"
+
+namespace ddpsim {
+namespace {
+
+Described gpt2(Config& config) {
+  Gpt2Shape shape;
+  shape.hidden = config.number({"n_embd", "hidden_size"}, 768, kMostFeatures);
+  shape.layers = config.number({"n_layer", "num_hidden_layers"}, 12, kMostLayers);
+  shape.heads = config.number({"n_head", "num_attention_heads"}, 12, kMostHeads);
+  config.require_multiple("n_embd", shape.hidden, "n_head", shape.heads);
+  shape.feed_forward =
+      config.optional_number("n_inner", kMostFeedForward).value_or(4 * shape.hidden);
+  shape.vocabulary = config.number("vocab_size", 50257, kMostWords);
+  shape.positions = config.number({"n_positions", "max_position_embeddings"}, 1024, kMostTokens);
+  shape.tied = config.flag("tie_word_embeddings", true);
+  shape.dropout = config.share("resid_pdrop", 0.1) > 0;
+  shape.mask_buffers = false;
+  shape.head = config.decoder_head("classifier");
+  return described_as(shape, at_most_usual(shape.positions), shape.positions);
+}
+
+Described gpt_neox(Config& config) {
+  GptNeoxShape shape;
+  shape.hidden = config.number("hidden_size", 6144, kMostFeatures);
+  shape.layers = config.number("num_hidden_layers", 44, kMostLayers);
+  shape.heads = config.number("num_attention_heads", 64, kMostHeads);
+  config.require_multiple("hidden_size", shape.hidden, "num_attention_heads", shape.heads);
+  shape.feed_forward = config.number("intermediate_size", 24576, kMostFeedForward);
+  shape.vocabulary = config.number("vocab_size", 50432, kMostWords);
+  shape.rotated = config.rotated_features(shape.hidden / shape.heads, "rotary_pct", 0.25);
+  shape.parallel = config.flag("use_parallel_residual", true);
+  shape.attention_bias = config.flag("attention_bias", true);
+  shape.tied = config.flag("tie_word_embeddings", false);
+  shape.head = config.decoder_head("classifier");
+  return described_as(shape,
+                      at_most_usual(config.number("max_position_embeddings", 2048, kMostWords)));
+}
+
+Described opt(Config& config) {
+  OptShape shape;
+  shape.hidden = config.number("hidden_size", 768, kMostFeatures);
+  shape.layers = config.number("num_hidden_layers", 12, kMostLayers);
+  shape.heads = config.number("num_attention_heads", 12, kMostHeads);
+  config.require_multiple("hidden_size", shape.hidden, "num_attention_heads", shape.heads);
+  shape.feed_forward = config.number("ffn_dim", 3072, kMostFeedForward);
+  shape.vocabulary = config.number("vocab_size", 50272, kMostWords);
+  shape.positions = config.number("max_position_embeddings", 2048, kMostTokens);
+  shape.embedded =
+      config.optional_number("word_embed_proj_dim", kMostFeatures).value_or(shape.hidden);
+  shape.norm_first = config.flag("do_layer_norm_before", true);
+  const auto no_final = config.optional("_remove_final_layer_norm");
+  shape.final_norm = !(no_final && no_final->boolean());
+  shape.bias = config.flag("enable_bias", true);
+  config.require_flag("layer_norm_elementwise_affine", true,
+                      "norms without a weight are not built");
+  shape.tied = config.flag("tie_word_embeddings", true);
+  shape.dropout = config.share("dropout", 0.1) > 0;
+  shape.head = config.decoder_head();
+  return described_as(shape, at_most_usual(shape.positions), shape.positions);
+}
+
+Described bloom(Config& config) {
+  BloomShape shape;
+  shape.hidden = config.number({"hidden_size", "n_embed"}, 64, kMostFeatures);
+  shape.layers = config.number({"n_layer", "num_hidden_layers"}, 2, kMostLayers);
+  shape.heads = config.number({"n_head", "num_attention_heads"}, 8, kMostHeads);
+  config.require_multiple("hidden_size", shape.hidden, "n_head", shape.heads);
+  shape.vocabulary = config.number("vocab_size", 250880, kMostWords);
+  shape.tied = config.flag("tie_word_embeddings", true);
+  shape.head = config.decoder_head("classifier");
+  return described_as(shape, kUsualTokens, kMostTokens, AttentionKernel::eager);
+}
+
+Described mpt(Config& config) {
+  MptShape shape;
+  shape.hidden = config.number({"d_model", "hidden_size"}, 2048, kMostFeatures);
+  shape.layers = config.number({"n_layers", "num_hidden_layers"}, 24, kMostLayers);
+  shape.heads = config.number({"n_heads", "num_attention_heads"}, 16, kMostHeads);
+  config.require_multiple("d_model", shape.hidden, "n_heads", shape.heads);
+  shape.feed_forward = shape.hidden * config.number("expansion_ratio", 4, 64);
+  for (const char* key : {"no_bias", "norm_type", "attn_config", "learned_pos_emb", "emb_pdrop",
+                          "embedding_fraction"})
+    config.optional(key);
+  shape.vocabulary = config.number("vocab_size", 50368, kMostWords);
+  shape.tied = config.flag("tie_word_embeddings", true);
+  const std::int64_t tokens = config.number("max_seq_len", 2048, kMostWords);
+  shape.head = config.decoder_head("classifier");
+  return described_as(shape, at_most_usual(tokens), kMostTokens, AttentionKernel::eager);
+}
+
+Described gptj(Config& config) {
+  GptjShape shape;
+  shape.hidden = config.number({"n_embd", "hidden_size"}, 4096, kMostFeatures);
+  shape.layers = config.number({"n_layer", "num_hidden_layers"}, 28, kMostLayers);
+  shape.heads = config.number({"n_head", "num_attention_heads"}, 16, kMostHeads);
+  config.require_multiple("n_embd", shape.hidden, "n_head", shape.heads);
+  shape.feed_forward =
+      config.optional_number("n_inner", kMostFeedForward).value_or(4 * shape.hidden);
+  shape.vocabulary = config.number("vocab_size", 50400, kMostWords);
+  shape.positions = config.number({"n_positions", "max_position_embeddings"}, 2048, kMostTokens);
+  shape.rotated = config.number("rotary_dim", 64, kMostFeatures);
+  if (shape.rotated > shape.hidden / shape.heads)
+    config.refuse("rotary_dim", fmt::format("rotary_dim {} is wider than a head, {}", shape.rotated,
+                                            shape.hidden / shape.heads));
+  shape.head = config.decoder_head();
+  return described_as(shape, at_most_usual(shape.positions), shape.positions);
+}
+
+Described falcon(Config& config) {
+  FalconShape shape;
+  shape.hidden = config.number({"hidden_size", "n_embed"}, 4544, kMostFeatures);
+  shape.layers = config.number({"num_hidden_layers", "n_layer"}, 32, kMostLayers);
+  shape.heads = config.number({"num_attention_heads", "n_head"}, 71, kMostHeads);
+  config.require_multiple("hidden_size", shape.hidden, "num_attention_heads", shape.heads);
+  config.optional("num_kv_heads");
+  const bool newer = config.flag("new_decoder_architecture", false);
+  const bool one_key_head = config.flag("multi_query", true) && !newer;
+  shape.key_heads = shape.heads;
+  if (newer)
+    shape.key_heads = config.optional_number("num_kv_heads", kMostHeads).value_or(shape.heads);
+  else if (one_key_head)
+    shape.key_heads = 1;
+  config.require_multiple("num_attention_heads", shape.heads, "num_kv_heads", shape.key_heads);
+  shape.feed_forward =
+      config.optional_number("ffn_hidden_size", kMostFeedForward).value_or(4 * shape.hidden);
+  shape.vocabulary = config.number("vocab_size", 65024, kMostWords);
+  shape.parallel = newer || config.flag("parallel_attn", true);
+  const auto norms = config.optional_number("num_ln_in_parallel_attn", 2);
+  shape.two_norms = newer && norms.value_or(2) == 2;
+  shape.rotary = !config.flag("alibi", false);
+  shape.bias = config.flag("bias", false);
+  shape.tied = config.flag("tie_word_embeddings", true);
+  const std::int64_t tokens = config.number("max_position_embeddings", 2048, kMostWords);
+  shape.head = config.decoder_head("classifier");
+  // One key head for many: none of PyTorch's fused kernels takes that.
+  return described_as(shape, at_most_usual(tokens), kMostTokens,
+                      one_key_head ? AttentionKernel::eager : AttentionKernel::sdpa);
+}
+
+}  // namespace
+
+std::vector<ConfigFamily> older_decoder_families() {
+  return {{"gpt2", "GPT2", gpt2},      {"gpt_neox", "GPTNeoX", gpt_neox},
+          {"opt", "OPT", opt},         {"bloom", "Bloom", bloom},
+          {"mpt", "Mpt", mpt},         {"gptj", "GPTJ", gptj},
+          {"falcon", "Falcon", falcon}};
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,450 @@
+// Transformers over images by their config.json, and CLIP and SigLIP, whose config.json holds one of each tower.
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "config_fields.hpp"
+#include "convnext.hpp"
+#include "swin.hpp"
+#include "vision.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr std::int64_t kMostPixels = 65'536;
+
+struct VitDefaults {
+  std::int64_t hidden = 768;
+  std::int64_t layers = 12;
+  std::int64_t heads = 12;
+  std::int64_t feed_forward = 3072;
+  std::int64_t image = 224;
+  std::int64_t patch = 16;
+};
+
+struct ReadVision {
+  VisionShape shape;
+  std::int64_t image = 0;
+  std::int64_t patches = 0;
+  std::int64_t heads = 0;
+};
+
+/// A side; an image that is not square is not built.
+std::int64_t read_side(Config& config, std::string_view key, std::int64_t usual) {
+  const auto given = config.optional(key);
+  if (!given || !given->is_array()) return config.number(key, usual, kMostPixels);
+  const auto sides = *config.numbers(key, kMostPixels);
+  if (sides.size() != 2 || sides[0] != sides[1] || sides[0] < 1)
+    given->fail("an image or a patch that is not square is not built here",
+                "Record the job instead");
+  return sides[0];
+}
+
+AttentionModules vit_attention(std::int64_t hidden, std::int64_t heads, const std::string& module,
+                               const char* output, bool bias) {
+  return {.hidden = hidden,
+          .heads = heads,
+          .key_heads = heads,
+          .head_features = hidden / heads,
+          .query = {module + ".q_proj", bias},
+          .key = {module + ".k_proj", bias},
+          .value = {module + ".v_proj", bias},
+          .output = {module + "." + output, true}};
+}
+
+BlockModules vit_block(std::int64_t hidden, std::int64_t heads, std::int64_t feed_forward,
+                       bool bias) {
+  BlockModules block;
+  block.hidden = hidden;
+  block.attention = vit_attention(hidden, heads, "attention", "o_proj", bias);
+  block.around_attention.before = {.name = "layernorm_before", .bias = true};
+  block.feed_forward = {
+      .features = feed_forward, .gate = {}, .up = {"mlp.fc1", true}, .down = {"mlp.fc2", true}};
+  block.around_feed_forward.before = {.name = "layernorm_after", .bias = true};
+  block.defined =
+      "lambda_1 lambda_2 attention layernorm_before layernorm_after mlp "
+      "relative_position_bias";
+  return block;
+}
+
+ReadVision read_vision(Config& config, const std::string& base, const VitDefaults& usual) {
+  ReadVision read;
+  VisionShape& shape = read.shape;
+  shape.base = base;
+  shape.hidden = config.number("hidden_size", usual.hidden, kMostFeatures);
+  shape.layers = config.number("num_hidden_layers", usual.layers, kMostLayers);
+  read.heads = config.number("num_attention_heads", usual.heads, kMostHeads);
+  config.require_multiple("hidden_size", shape.hidden, "num_attention_heads", read.heads);
+  read.image = read_side(config, "image_size", usual.image);
+  shape.patch = read_side(config, "patch_size", usual.patch);
+  if (shape.patch > read.image)
+    config.refuse("patch_size", fmt::format("a patch of {} pixels is wider than an image of {}",
+                                            shape.patch, read.image));
+  shape.channels = config.number("num_channels", 3, kMostFeatures);
+  const std::int64_t side = read.image / shape.patch;
+  read.patches = side * side;
+  return read;
+}
+
+Described describe_vision(const ReadVision& read) {
+  return described_as(read.shape, read.image, 0);
+}
+
+std::int64_t read_feed_forward(Config& config, const VitDefaults& usual) {
+  return config.number("intermediate_size", usual.feed_forward, kMostFeedForward);
+}
+
+void skip_masking(Config& config) {
+  for (const char* key : {"encoder_stride", "pooler_output_size", "pooler_act", "out_features",
+                          "out_indices", "stage_names", "apply_layernorm", "reshape_hidden_states"})
+    config.optional(key);
+}
+
+LearnedToken class_token(std::int64_t hidden, const char* name = "embeddings.cls_token") {
+  return {.name = name, .shape = {1, 1, hidden}};
+}
+
+/// Class or classes behind a model; without any, the model itself at the root.
+void classify(Config& config, ReadVision& read, const std::string& head, std::int64_t features) {
+  if (head == "Model") {
+    read.shape.base.clear();
+    return;
+  }
+  read.shape.labels = config.labels();
+  read.shape.classifier_features = features;
+  read.shape.classifiers = {"classifier"};
+  if (head == "ForImageClassificationWithTeacher")
+    read.shape.classifiers = {"cls_classifier", "distillation_classifier"};
+}
+
+constexpr const char* kVitOrder =
+    "embeddings.cls_token embeddings.mask_token embeddings.position_embeddings "
+    "embeddings.register_tokens embeddings.distillation_token embeddings.patch_embeddings "
+    "shared_position_bias layers encoder layernorm pooler";
+
+Described read_vit(Config& config, const std::string& base, bool distilled) {
+  const VitDefaults usual;
+  ReadVision read = read_vision(config, base, usual);
+  VisionShape& shape = read.shape;
+  const bool bias = config.flag("qkv_bias", true);
+  shape.block = vit_block(shape.hidden, read.heads, read_feed_forward(config, usual), bias);
+  shape.tokens = {class_token(shape.hidden)};
+  if (distilled) shape.tokens.push_back(class_token(shape.hidden, "embeddings.distillation_token"));
+  shape.extra_tokens = distilled ? 2 : 1;
+  shape.positions = "embeddings.position_embeddings";
+  shape.position_rows = read.patches + shape.extra_tokens;
+  shape.last_norm = {.name = "layernorm", .bias = true};
+  shape.defined = kVitOrder;
+  skip_masking(config);
+  const std::string head =
+      distilled
+          ? config.architecture(
+                "ForImageClassification",
+                {"ForImageClassification", "ForImageClassificationWithTeacher", "Model"})
+          : config.architecture("ForImageClassification", {"ForImageClassification", "Model"});
+  if (head == "Model") shape.pooler = "pooler.dense";
+  classify(config, read, head, shape.hidden);
+  return describe_vision(read);
+}
+
+Described vit(Config& config) {
+  return read_vit(config, "vit.", false);
+}
+
+Described deit(Config& config) {
+  return read_vit(config, "deit.", true);
+}
+
+Described beit(Config& config) {
+  const VitDefaults usual;
+  ReadVision read = read_vision(config, "beit.", usual);
+  VisionShape& shape = read.shape;
+  shape.block = vit_block(shape.hidden, read.heads, read_feed_forward(config, usual), true);
+  shape.block.attention.key.bias = false;
+  const auto scale = config.optional("layer_scale_init_value");
+  if (!scale || scale->number(0, 1e9) > 0) {
+    shape.block.around_attention.scale = "lambda_1";
+    shape.block.around_feed_forward.scale = "lambda_2";
+  }
+  const std::int64_t side = read.image / shape.patch;
+  const std::int64_t distances = (2 * side - 1) * (2 * side - 1) + 3;
+  const bool own = config.flag("use_relative_position_bias", false);
+  const bool shared = config.flag("use_shared_relative_position_bias", false);
+  if (own) {
+    shape.block.attention.score_table = "relative_position_bias.relative_position_bias_table";
+    shape.block.attention.score_rows = distances;
+  }
+  if (shared) {
+    shape.shared_scores = "shared_position_bias.relative_position_bias_table";
+    shape.score_rows = distances;
+    shape.score_heads = read.heads;
+  }
+  shape.tokens = {class_token(shape.hidden)};
+  shape.extra_tokens = 1;
+  if (config.flag("use_mask_token", false))
+    shape.tokens.push_back(class_token(shape.hidden, "embeddings.mask_token"));
+  if (config.flag("use_absolute_position_embeddings", false)) {
+    shape.positions = "embeddings.position_embeddings";
+    shape.position_rows = read.patches + 1;
+  }
+  // With mean pooling the norm lies in the pooler, over the mean of the patches.
+  shape.pooled_norm = config.flag("use_mean_pooling", true);
+  shape.last_norm = {.name = shape.pooled_norm ? "pooler.layernorm" : "layernorm", .bias = true};
+  shape.defined = kVitOrder;
+  skip_masking(config);
+  // The head that segments has fields of its own, which others do not read.
+  for (const char* key :
+       {"vocab_size", "use_auxiliary_head", "auxiliary_loss_weight", "auxiliary_channels",
+        "auxiliary_num_convs", "auxiliary_concat_input", "add_fpn", "pool_scales",
+        "semantic_loss_ignore_index", "segmentation_indices", "out_feature_channels"})
+    config.optional(key);
+  const std::string head =
+      config.architecture("ForImageClassification", {"ForImageClassification", "Model"});
+  classify(config, read, head, shape.hidden);
+  return describe_vision(read);
+}
+
+Described read_dinov2(Config& config, const std::string& base, bool registers) {
+  VitDefaults usual;
+  usual.patch = registers ? 16 : 14;
+  ReadVision read = read_vision(config, base, usual);
+  VisionShape& shape = read.shape;
+  const std::int64_t ratio = config.number("mlp_ratio", 4, 1024);
+  const bool bias = config.flag("qkv_bias", true);
+  std::int64_t features = shape.hidden * ratio;
+  if (features > kMostFeedForward) config.refuse("mlp_ratio", "the feed-forward is too wide");
+  shape.block = vit_block(shape.hidden, read.heads, features, bias);
+  if (config.flag("use_swiglu_ffn", false)) {
+    features = (features * 2 / 3 + 7) / 8 * 8;
+    shape.block.feed_forward = {.features = features,
+                                .activation = ActivationFunction::silu,
+                                .gate = {},
+                                .up = {"mlp.weights_in", true},
+                                .down = {"mlp.weights_out", true},
+                                .gate_in_up = true};
+  }
+  shape.block.around_attention.before.name = "norm1";
+  shape.block.around_feed_forward.before.name = "norm2";
+  shape.block.around_attention.scale = "layer_scale1.lambda1";
+  shape.block.around_feed_forward.scale = "layer_scale2.lambda1";
+  shape.block.defined = "norm1 attention layer_scale1 norm2 mlp layer_scale2";
+  shape.blocks_module = "encoder.layer";
+  shape.tokens = {class_token(shape.hidden)};
+  shape.extra_tokens = 1;
+  if (config.flag("use_mask_token", true))
+    shape.tokens.push_back({.name = "embeddings.mask_token", .shape = {1, shape.hidden}});
+  if (registers) {
+    const std::int64_t count = config.number("num_register_tokens", 4, kMostTokens);
+    shape.tokens.push_back(
+        {.name = "embeddings.register_tokens", .shape = {1, count, shape.hidden}});
+    shape.extra_tokens += count;
+  }
+  shape.positions = "embeddings.position_embeddings";
+  shape.position_rows = read.patches + 1;
+  shape.last_norm = {.name = "layernorm", .bias = true};
+  shape.defined = kVitOrder;
+  skip_masking(config);
+  const std::string head =
+      config.architecture("ForImageClassification", {"ForImageClassification", "Model"});
+  classify(config, read, head, 2 * shape.hidden);
+  return describe_vision(read);
+}
+
+Described dinov2(Config& config) {
+  return read_dinov2(config, "dinov2.", false);
+}
+
+Described dinov2_with_registers(Config& config) {
+  return read_dinov2(config, "dinov2_with_registers.", true);
+}
+
+std::vector<std::int64_t> read_stages(Config& config, const char* key,
+                                      const std::vector<std::int64_t>& usual, std::int64_t most) {
+  const auto given = config.numbers(key, most);
+  if (!given) config.assume(key, fmt::format("[{}]", fmt::join(usual, ",")));
+  const std::vector<std::int64_t> stages = given.value_or(usual);
+  constexpr std::size_t kMostStages = 16;
+  if (stages.empty() || stages.size() > kMostStages || std::ranges::count(stages, 0) > 0)
+    config.refuse(key, fmt::format("{} needs 1 to {} stages, each of 1 or more", key, kMostStages));
+  return stages;
+}
+
+Described swin(Config& config) {
+  SwinShape shape;
+  const std::int64_t image = read_side(config, "image_size", 224);
+  shape.patch = read_side(config, "patch_size", 4);
+  shape.channels = config.number("num_channels", 3, kMostFeatures);
+  shape.features = config.number("embed_dim", 96, 4096);
+  shape.depths = read_stages(config, "depths", {2, 2, 6, 2}, kMostLayers);
+  shape.heads = read_stages(config, "num_heads", {3, 6, 12, 24}, kMostHeads);
+  if (shape.heads.size() != shape.depths.size())
+    config.refuse("num_heads", "num_heads and depths name different numbers of stages");
+  for (std::size_t stage = 0; stage < shape.heads.size(); ++stage)
+    config.require_multiple("embed_dim", shape.features << stage, "num_heads", shape.heads[stage]);
+  shape.window = config.number("window_size", 7, kMostPixels);
+  if (const auto ratio = config.optional("mlp_ratio")) shape.ratio = ratio->number(0.01, 1024);
+  shape.bias = config.flag("qkv_bias", true);
+  shape.positions = config.flag("use_absolute_embeddings", false);
+  shape.image = image;
+  skip_masking(config);
+  for (const char* key : {"num_layers", "hidden_size", "path_norm"}) config.optional(key);
+  const std::string head =
+      config.architecture("ForImageClassification", {"ForImageClassification", "Model"});
+  if (head != "Model") shape.labels = config.labels();
+  return described_as(shape, image, 0);
+}
+
+Described read_convnext(Config& config, bool second) {
+  ConvNextShape shape;
+  shape.base = second ? "convnextv2." : "convnext.";
+  shape.patch = config.number("patch_size", 4, kMostPixels);
+  shape.channels = config.number("num_channels", 3, kMostFeatures);
+  shape.features = read_stages(config, "hidden_sizes", {96, 192, 384, 768}, kMostFeatures);
+  shape.depths = read_stages(config, "depths", {3, 3, 9, 3}, kMostLayers);
+  if (shape.features.size() != shape.depths.size())
+    config.refuse("hidden_sizes", "hidden_sizes and depths name different numbers of stages");
+  config.optional("num_stages");
+  skip_masking(config);
+  shape.normalizes_responses = second;
+  const auto scale = config.optional("layer_scale_init_value");
+  shape.scales = !second && (!scale || scale->number(0, 1e9) > 0);
+  const std::int64_t image = config.number("image_size", 224, kMostPixels);
+  const std::string head =
+      config.architecture("ForImageClassification", {"ForImageClassification", "Model"});
+  if (head == "Model")
+    shape.base.clear();
+  else
+    shape.labels = config.labels();
+  return described_as(shape, image, 0);
+}
+
+Described convnext(Config& config) {
+  return read_convnext(config, false);
+}
+
+Described convnextv2(Config& config) {
+  return read_convnext(config, true);
+}
+
+BlockModules tower_block(std::int64_t hidden, std::int64_t heads, std::int64_t feed_forward,
+                         const char* order) {
+  BlockModules block;
+  block.hidden = hidden;
+  block.attention = vit_attention(hidden, heads, "self_attn", "out_proj", true);
+  block.around_attention.before = {.name = "layer_norm1", .bias = true};
+  block.feed_forward = {
+      .features = feed_forward, .gate = {}, .up = {"mlp.fc1", true}, .down = {"mlp.fc2", true}};
+  block.around_feed_forward.before = {.name = "layer_norm2", .bias = true};
+  block.defined = order;
+  return block;
+}
+
+constexpr const char* kClipOrder =
+    "self_attn.k_proj self_attn.v_proj self_attn.q_proj self_attn.out_proj layer_norm1 mlp "
+    "layer_norm2";
+constexpr const char* kSiglipOrder =
+    "layer_norm1 self_attn.k_proj self_attn.v_proj self_attn.q_proj self_attn.out_proj layer_norm2 "
+    "mlp";
+
+struct TowerDefaults {
+  std::int64_t hidden;
+  std::int64_t feed_forward;
+  std::int64_t heads;
+  std::int64_t vocabulary;
+  std::int64_t positions;
+};
+
+TextTower read_text_tower(Config& config, const TowerDefaults& usual, const char* order) {
+  TextTower text;
+  text.hidden = config.number("hidden_size", usual.hidden, kMostFeatures);
+  text.layers = config.number("num_hidden_layers", 12, kMostLayers);
+  const std::int64_t heads = config.number("num_attention_heads", usual.heads, kMostHeads);
+  config.require_multiple("hidden_size", text.hidden, "num_attention_heads", heads);
+  text.vocabulary = config.number("vocab_size", usual.vocabulary, kMostWords);
+  text.positions = config.number("max_position_embeddings", usual.positions, kMostTokens);
+  text.block =
+      tower_block(text.hidden, heads,
+                  config.number("intermediate_size", usual.feed_forward, kMostFeedForward), order);
+  return text;
+}
+
+/// Of a part of a config.json; fields that nobody asked for are those of the part.
+Config part_of(const Config& whole, const char* key) {
+  const auto part = whole.root().optional(key);
+  if (!part)
+    whole.refuse(key, fmt::format("{} is missing", key), "Give the config.json as it was saved");
+  return Config(part->free_object(), "");
+}
+
+void finish_part(Config& whole, Config& part, const std::string& name) {
+  whole.optional(name);
+  for (const std::string& key : part.ignored()) whole.note(name + "." + key + " is ignored");
+  for (const std::string& text : part.take_assumed()) whole.assume_text(name + "." + text);
+}
+
+TextImageShape read_towers(Config& config, const VitDefaults& image_usual,
+                           const TowerDefaults& text_usual, const char* order) {
+  TextImageShape shape;
+  Config text = part_of(config, "text_config");
+  shape.text = read_text_tower(text, text_usual, order);
+  for (const char* key : {"projection_dim", "projection_size"}) {
+    const auto projected = text.optional_number(key, kMostFeatures);
+    shape.text_projected =
+        std::string_view(key) == "projection_size" ? projected.value_or(shape.text.hidden) : 0;
+  }
+  finish_part(config, text, "text_config");
+  Config image = part_of(config, "vision_config");
+  ReadVision read = read_vision(image, "vision_model.", image_usual);
+  image.optional_number("projection_dim", kMostFeatures);
+  image.require_flag("vision_use_head", true, "a tower without its pooling head is not built");
+  shape.image = read.shape;
+  shape.image_size = read.image;
+  shape.image_features = read_feed_forward(image, image_usual);
+  shape.image.block = tower_block(shape.image.hidden, read.heads, shape.image_features, order);
+  shape.image.blocks_module = "encoder.layers";
+  shape.image.position_table = "embeddings.position_embedding";
+  shape.image.position_rows = read.patches;
+  shape.image.last_norm = {.name = "post_layernorm", .bias = true};
+  finish_part(config, image, "vision_config");
+  config.note("one image stands beside each text; sSEQ is the text's");
+  return shape;
+}
+
+Described clip(Config& config) {
+  VitDefaults usual;
+  usual.patch = 32;
+  TextImageShape shape = read_towers(config, usual, {512, 2048, 8, 49408, 77}, kClipOrder);
+  config.architecture("Model", {"Model"});
+  shape.projected = config.number("projection_dim", 512, kMostFeatures);
+  shape.image.patches = {"embeddings.patch_embedding", false};
+  shape.image.tokens = {{.name = "embeddings.class_embedding", .shape = {shape.image.hidden}}};
+  shape.image.extra_tokens = 1;
+  ++shape.image.position_rows;
+  shape.image.first_norm = {.name = "pre_layrnorm", .bias = true};
+  for (const char* key : {"text_config_dict", "vision_config_dict"}) config.optional(key);
+  return described_as(shape, shape.text.positions, shape.text.positions);
+}
+
+Described siglip(Config& config) {
+  TextImageShape shape = read_towers(config, {}, {768, 3072, 12, 32000, 64}, kSiglipOrder);
+  config.architecture("Model", {"Model"});
+  shape.image.patches = {"embeddings.patch_embedding", true};
+  return described_as(shape, shape.text.positions, shape.text.positions);
+}
+
+}  // namespace
+
+std::vector<ConfigFamily> vision_families() {
+  return {{"vit", "ViT", vit},
+          {"deit", "DeiT", deit},
+          {"beit", "Beit", beit},
+          {"dinov2", "Dinov2", dinov2},
+          {"dinov2_with_registers", "Dinov2WithRegisters", dinov2_with_registers},
+          {"swin", "Swin", swin},
+          {"convnext", "ConvNext", convnext},
+          {"convnextv2", "ConvNextV2", convnextv2},
+          {"clip", "CLIP", clip},
+          {"siglip", "Siglip", siglip}};
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,146 @@
+#include "vision.hpp"
+
+#include <utility>
+
+#include "module_recorder.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// Cuts the image into patches, puts the learned tokens in front and adds the positions.
+void embed_patches(ModuleRecorder& model, const VisionShape& shape, std::int64_t size) {
+  const std::string& base = shape.base;
+  model.continue_from({.channels = shape.channels, .height = size, .width = size});
+  model.conv2d(base + shape.patches.name, {.out = shape.hidden,
+                                           .kernel = {.height = shape.patch, .width = shape.patch},
+                                           .stride = shape.patch,
+                                           .bias = shape.patches.bias});
+  const std::int64_t patches = model.activation().positions();
+  model.continue_from({.channels = shape.hidden, .height = patches + shape.extra_tokens});
+  if (!shape.tokens.empty()) {
+    model.elementwise(base + "embeddings.tokens", {.forward = 2, .backward = 2, .kept = 0});
+    for (const LearnedToken& token : shape.tokens)
+      model.with_parameter(base + token.name, token.shape);
+  }
+  if (!shape.position_table.empty()) {
+    model.look_up(model.embedding(base + shape.position_table, shape.position_rows, shape.hidden));
+    model.add(base + shape.position_table + ".add");
+  } else if (!shape.positions.empty()) {
+    model.elementwise(base + "embeddings.add_positions", {.forward = 2, .backward = 2, .kept = 0});
+    model.with_parameter(base + shape.positions, {1, shape.position_rows, shape.hidden});
+  }
+  run_norm(model, base, shape.first_norm);
+  if (!shape.shared_scores.empty())
+    model.look_up_for_scores(
+        model.table(base + shape.shared_scores, shape.score_rows, shape.score_heads),
+        model.activation().positions() * model.activation().positions());
+}
+
+void see(ModuleRecorder& model, const VisionShape& shape, std::int64_t size) {
+  embed_patches(model, shape, size);
+  for (std::int64_t layer = 0; layer < shape.layers; ++layer)
+    run_block(model, shape.base + shape.blocks_module + "." + std::to_string(layer) + ".",
+              shape.block);
+}
+
+void read_text(ModuleRecorder& model, const std::string& base, const TextTower& text,
+               std::int64_t tokens) {
+  model.continue_from({.height = tokens});
+  const std::size_t words =
+      model.embedding(base + "embeddings.token_embedding", text.vocabulary, text.hidden);
+  const std::size_t positions =
+      model.embedding(base + "embeddings.position_embedding", text.positions, text.hidden);
+  model.look_up(words);
+  model.look_up(positions);
+  model.add(base + "embeddings.add");
+  for (std::int64_t layer = 0; layer < text.layers; ++layer)
+    run_block(model, base + "encoder.layers." + std::to_string(layer) + ".", text.block);
+  model.layer_norm(base + "final_layer_norm");
+}
+
+/// SigLIP: a learned query attends to all patches, then a feed-forward.
+void pool_by_attention(ModuleRecorder& model, const TextImageShape& shape) {
+  const std::string head = shape.image.base + "head.";
+  const std::int64_t hidden = shape.image.hidden;
+  const Activation patches = model.activation();
+  model.elementwise(head + "probe.repeat", {.forward = 1, .backward = 1, .kept = 0});
+  model.with_parameter(head + "probe", {1, 1, hidden});
+  model.linear_of(head + "attention.in_proj_weight", head + "attention.in_proj_bias", 3 * hidden);
+  model.continue_from({.channels = hidden});
+  model.attention(head + "attention",
+                  {.heads = shape.image.block.attention.heads, .keys = patches.positions()});
+  model.linear(head + "attention.out_proj", hidden);
+  model.layer_norm(head + "layernorm");
+  model.linear(head + "mlp.fc1", shape.image_features);
+  model.gelu(head + "mlp.activation_fn");
+  model.linear(head + "mlp.fc2", hidden);
+  model.add(head + "add");
+}
+
+}  // namespace
+
+Model build_model(const std::string& name, const VisionShape& shape, std::int64_t size,
+                  AttentionKernel attention) {
+  ModuleRecorder model(name, {}, attention);
+  see(model, shape, size);
+  if (shape.pooled_norm) model.continue_from({.channels = shape.hidden});
+  run_norm(model, shape.base, shape.last_norm);
+  const Activation first_token = {.channels = shape.hidden};
+  if (!shape.pooler.empty()) {
+    model.continue_from(first_token);
+    model.linear(shape.base + shape.pooler, shape.hidden);
+    model.relu(shape.base + "pooler.tanh");
+  }
+  for (const std::string& classifier : shape.classifiers) {
+    model.continue_from({.channels = shape.classifier_features});
+    model.linear(classifier, shape.labels);
+  }
+  if (!shape.classifiers.empty()) model.cross_entropy("loss");
+  std::string order;
+  for (std::size_t begin = 0; begin < shape.defined.size();) {
+    const std::size_t end = std::min(shape.defined.find(' ', begin), shape.defined.size());
+    order += shape.base + shape.defined.substr(begin, end - begin) + " ";
+    begin = end + 1;
+  }
+  for (const std::string& classifier : shape.classifiers) order += classifier + " ";
+  model.define_in_order(0, "", order);
+  return std::move(model).finish();
+}
+
+Model build_model(const std::string& name, const TextImageShape& shape, std::int64_t tokens,
+                  AttentionKernel attention) {
+  ModuleRecorder model(name, {}, attention);
+  const bool projects = shape.projected > 0;
+  const VisionShape& image = shape.image;
+  see(model, image, shape.image_size);
+  if (projects) model.continue_from({.channels = image.hidden});
+  run_norm(model, image.base, image.last_norm);
+  if (!projects) pool_by_attention(model, shape);
+  const std::string text = "text_model.";
+  read_text(model, text, shape.text, tokens);
+  model.continue_from({.channels = shape.text.hidden});
+  if (projects) {
+    model.continue_from({.channels = image.hidden});
+    model.linear("visual_projection", shape.projected, false);
+    model.continue_from({.channels = shape.text.hidden});
+    model.linear("text_projection", shape.projected, false);
+  } else {
+    model.linear(text + "head", shape.text_projected);
+  }
+  model.elementwise("logits", {.forward = 2, .backward = 3, .kernels = 2});
+  model.with_parameter("logit_scale",
+                       projects ? std::vector<std::int64_t>{} : std::vector<std::int64_t>{1});
+  if (!projects) model.with_parameter("logit_bias", {1});
+  model.cross_entropy("loss");
+  model.buffer(Dtype::int64, shape.text.positions);  // position_ids of both towers
+  model.buffer(Dtype::int64, image.position_rows);
+  std::string order = "logit_scale logit_bias text_model ";
+  for (const char* module :
+       {"embeddings.class_embedding", "embeddings.patch_embedding", "embeddings.position_embedding",
+        "pre_layrnorm", "encoder", "post_layernorm", "head"})
+    order += image.base + module + " ";
+  model.define_in_order(0, "", order + "visual_projection text_projection");
+  return std::move(model).finish();
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,77 @@
+// A transformer over the patches of an image, and models of text and image that have one of each: ViT, DeiT, BEiT, DINOv2; CLIP
+// and SigLIP.
+//
+// Source of the structure: Dosovitskiy et al., "An Image is Worth 16x16 Words" (2020); Touvron et al., DeiT (2021); Bao et al.,
+// BEiT (2021); Oquab et al., DINOv2 (2023); Radford et al., CLIP (2021); Zhai et al., SigLIP (2023). A parameter that only
+// training with masked patches uses is counted as if it trained.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ddpsim/models/catalogue.hpp"
+#include "transformer_block.hpp"
+
+namespace ddpsim {
+
+/// A parameter of the embeddings.
+struct LearnedToken {
+  std::string name;
+  std::vector<std::int64_t> shape;
+};
+
+struct VisionShape {
+  std::int64_t hidden = 0;
+  std::int64_t patch = 0;
+  std::int64_t channels = 3;
+  std::string base;
+  LinearModule patches = {"embeddings.patch_embeddings.projection", true};
+  std::vector<LearnedToken> tokens;  ///< in front of the patches
+  std::int64_t extra_tokens = 0;     ///< how many of them stand in the sequence
+  std::string positions;             ///< a parameter [1, tokens, hidden] …
+  std::string position_table;        ///< … or an embedding
+  std::int64_t position_rows = 0;
+  std::string shared_scores;  ///< a table of score biases that all blocks read
+  std::int64_t score_rows = 0;
+  std::int64_t score_heads = 0;
+  NormModule first_norm;
+  std::string blocks_module = "layers";
+  BlockModules block;
+  std::int64_t layers = 0;
+  NormModule last_norm;
+  std::string pooler;  ///< a Linear over the first token
+  std::vector<std::string> classifiers;
+  std::int64_t labels = 0;
+  std::int64_t classifier_features = 0;  ///< that a classifier reads
+  bool pooled_norm = false;              ///< `last_norm` runs over the mean of the patches
+  std::string defined;                   ///< of what lies below `base`, in the order of definition
+};
+
+/// `size`: pixels a side.
+Model build_model(const std::string& name, const VisionShape& shape, std::int64_t size,
+                  AttentionKernel attention);
+
+/// The tower of words beside an image's.
+struct TextTower {
+  std::int64_t hidden = 0;
+  std::int64_t vocabulary = 0;
+  std::int64_t positions = 0;
+  std::int64_t layers = 0;
+  BlockModules block;
+};
+
+struct TextImageShape {
+  TextTower text;
+  VisionShape image;
+  std::int64_t image_size = 0;
+  std::int64_t projected = 0;       ///< CLIP: features that both are projected to
+  std::int64_t image_features = 0;  ///< feed-forward of SigLIP's pooling head
+  std::int64_t text_projected = 0;  ///< SigLIP: what its text head gives
+};
+
+/// `tokens`: of the text; one image for each sample.
+Model build_model(const std::string& name, const TextImageShape& shape, std::int64_t tokens,
+                  AttentionKernel attention);
+
+}  // namespace ddpsim
