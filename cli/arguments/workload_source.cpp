@@ -100,6 +100,12 @@ LoadedWorkload load_workload(const std::string& text, const std::optional<std::s
     loaded.warnings.insert(
         loaded.warnings.begin(),
         "an estimate: nobody measured this workload; record one as soon as you have the GPU");
+  for (const auto& [key, value] : loaded.workload.provenance) {
+    if (key == kNoteMark) loaded.warnings.push_back(fmt::format("config.json: {}", value));
+    if (key == kIgnoredMark)
+      loaded.warnings.push_back(
+          fmt::format("config.json: fields that change no parameter are ignored: {}", value));
+  }
   return loaded;
 }
 

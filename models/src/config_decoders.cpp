@@ -9,6 +9,7 @@ namespace ddpsim {
 namespace {
 
 constexpr std::int64_t kMostExperts = 65'536;
+constexpr std::int64_t kMostExpertFeatures = 67'108'864;  ///< of all experts of a layer
 
 /// What a class takes where the file says nothing. 0: as the comment says.
 struct DecoderDefaults {
@@ -131,7 +132,10 @@ void give_experts(BlockModules& block, const ExpertModules& experts) {
   block.feed_forward.experts = experts;
 }
 
-ExpertModules experts_of_mlp(std::int64_t count, std::int64_t active, std::int64_t features) {
+ExpertModules experts_of_mlp(const Config& config, std::int64_t count, std::int64_t active,
+                             std::int64_t features) {
+  if (count > kMostExpertFeatures / features)
+    config.refuse("intermediate_size", "the experts of one layer are too many and too wide");
   return {.count = count,
           .active = active,
           .features = features,
@@ -197,7 +201,7 @@ Described mixtral(Config& config) {
       read_decoder(config, {.key_heads = 8, .feed_forward = 14336, .positions = 131072});
   const std::int64_t count = config.number({"num_local_experts", "num_experts"}, 8, kMostExperts);
   give_experts(read.block(),
-               experts_of_mlp(count, read_active(config, "num_experts_per_tok", 2, count),
+               experts_of_mlp(config, count, read_active(config, "num_experts_per_tok", 2, count),
                               read.llama.feed_forward));
   read.block().defined = order_of("mlp.gate mlp.experts");
   return read.described();
@@ -251,7 +255,7 @@ Described qwen2_moe(Config& config) {
   give_biases(read.block().attention, config.flag("qkv_bias", true), false);
   const std::int64_t count = config.number("num_experts", 60, kMostExperts);
   ExpertModules experts =
-      experts_of_mlp(count, read_active(config, "num_experts_per_tok", 4, count),
+      experts_of_mlp(config, count, read_active(config, "num_experts_per_tok", 4, count),
                      config.number("moe_intermediate_size", 1408, kMostFeedForward));
   share_expert(experts, "mlp.shared_expert",
                config.number("shared_expert_intermediate_size", 5632, kMostFeedForward));
@@ -275,10 +279,11 @@ Described qwen3_moe(Config& config) {
   norm_heads(read.block().attention, NormKind::rms, HeadNorm::head, false);
   read.block().defined = order_of("mlp.gate_proj mlp.up_proj mlp.down_proj");
   const std::int64_t count = config.number({"num_experts", "num_local_experts"}, 128, kMostExperts);
-  alternate_experts(config, read,
-                    experts_of_mlp(count, read_active(config, "num_experts_per_tok", 8, count),
-                                   config.number("moe_intermediate_size", 768, kMostFeedForward)),
-                    "mlp.experts mlp.gate");
+  alternate_experts(
+      config, read,
+      experts_of_mlp(config, count, read_active(config, "num_experts_per_tok", 8, count),
+                     config.number("moe_intermediate_size", 768, kMostFeedForward)),
+      "mlp.experts mlp.gate");
   return spans_as_transformer(std::move(read));
 }
 
@@ -369,6 +374,81 @@ Described gemma3(Config& config) {
   return read.described();
 }
 
+/// Of each layer its own heads: full attention has wider ones, and may use keys for values.
+Described gemma4(Config& config) {
+  ReadDecoder read = read_gemma(config, {.hidden = 2304,
+                                         .layers = 30,
+                                         .heads = 8,
+                                         .key_heads = 4,
+                                         .head_features = 256,
+                                         .feed_forward = 9216,
+                                         .vocabulary = 262144,
+                                         .positions = 131072,
+                                         .tied = true});
+  norm_both_sides(read.block());
+  norm_heads(read.block().attention, NormKind::rms, HeadNorm::head, false);
+  if (config.count("hidden_size_per_layer_input", 256, kMostFeatures) > 0)
+    config.refuse("hidden_size_per_layer_input", "embeddings for each layer are not built here",
+                  "Record the job instead");
+  if (config.count("num_kv_shared_layers", 0, kMostLayers) > 0)
+    config.refuse("num_kv_shared_layers", "layers that share keys and values are not built here",
+                  "Record the job instead");
+  for (const char* key : {"use_double_wide_mlp", "vocab_size_per_layer_input", "num_experts",
+                          "top_k_experts", "moe_intermediate_size"})
+    config.optional(key);
+  std::string experts_order;
+  if (config.flag("enable_moe_block", false)) {
+    const auto rms = [](const char* name) {
+      return NormModule{.name = name, .kind = NormKind::rms};
+    };
+    const std::int64_t count = config.number("num_experts", 128, kMostExperts);
+    ExpertModules experts =
+        experts_of_mlp(config, count, read_active(config, "top_k_experts", 8, count),
+                       config.number("moe_intermediate_size", 704, kMostFeedForward));
+    experts.router = {"router.proj"};
+    experts.router_scale = "router.scale";
+    experts.expert_scale = "router.per_expert_scale";
+    experts.first_weight = "experts.gate_up_proj";
+    experts.last_weight = "experts.down_proj";
+    experts.before_experts = rms("pre_feedforward_layernorm_2");
+    experts.beside = rms("post_feedforward_layernorm_1");
+    experts.behind = rms("post_feedforward_layernorm_2");
+    give_experts(read.block(), experts);
+    experts_order =
+        " router.scale router.per_expert_scale router.proj experts post_feedforward_layernorm_1 "
+        "post_feedforward_layernorm_2 pre_feedforward_layernorm_2";
+  }
+  read.block().defined = fmt::format(
+      "self_attn.q_proj self_attn.q_norm self_attn.k_norm self_attn.k_proj self_attn.v_proj "
+      "self_attn.o_proj{}{}{}",
+      kDenseOrder, kNormOrder, experts_order);
+  const bool keys_are_values = config.flag("attention_k_eq_v", false);
+  BlockModules full = read.block();
+  full.attention.head_features = full.attention.rotated =
+      config.number("global_head_dim", 512, kMostFeatures);
+  const auto full_keys = config.optional_number("num_global_key_value_heads", kMostHeads);
+  if (full_keys && keys_are_values) full.attention.key_heads = *full_keys;
+  config.require_multiple("num_attention_heads", full.attention.heads, "num_global_key_value_heads",
+                          full.attention.key_heads);
+  if (keys_are_values) full.attention.value = {};
+  if (full.attention.head_features * full.attention.heads > kMostFeatures)
+    config.refuse("global_head_dim",
+                  fmt::format("heads hold more than {} features together", kMostFeatures));
+  read.shape.kinds.push_back(full);
+  const std::vector<bool> is_full = full_layers(config, read.shape.layers.size(), kGemmaPattern);
+  const bool named = config.optional("layer_types").has_value();
+  for (std::size_t layer = 0; layer < is_full.size(); ++layer) {
+    const bool last = layer + 1 == is_full.size() && !named;  // full where the file names no kinds
+    read.shape.layers[layer] = is_full[layer] || last ? 1 : 0;
+    read.shape.single_buffers.push_back(1);  // layer_scalar
+  }
+  read.shape.frequencies.clear();
+  for (const std::size_t kind : {std::size_t{1}, std::size_t{0}})
+    if (std::ranges::count(read.shape.layers, kind) > 0)
+      read.shape.frequencies.push_back(read.shape.kinds[kind].attention.head_features / 2);
+  return read.described();
+}
+
 Described phi(Config& config) {
   ReadDecoder read = read_decoder(
       config, {.hidden = 2048, .layers = 24, .feed_forward = 8192, .vocabulary = 51200});
@@ -449,7 +529,7 @@ Described olmoe(Config& config) {
   norm_heads(read.block().attention, NormKind::rms, HeadNorm::all_heads, false);
   const std::int64_t count = config.number({"num_experts", "num_local_experts"}, 64, kMostExperts);
   give_experts(read.block(),
-               experts_of_mlp(count, read_active(config, "num_experts_per_tok", 8, count),
+               experts_of_mlp(config, count, read_active(config, "num_experts_per_tok", 8, count),
                               read.llama.feed_forward));
   read.block().defined = order_of("mlp.gate mlp.experts");
   return read.described();
@@ -481,11 +561,13 @@ void experts_behind_dense(Config& config, ReadDecoder& read, const DeepseekDefau
   const std::int64_t count =
       config.number({"n_routed_experts", "num_local_experts"}, usual.experts, kMostExperts);
   ExpertModules experts =
-      experts_of_mlp(count, read_active(config, "num_experts_per_tok", usual.active, count),
+      experts_of_mlp(config, count, read_active(config, "num_experts_per_tok", usual.active, count),
                      config.number("moe_intermediate_size", usual.features, kMostFeedForward));
   const std::int64_t shared = config.says_null("n_shared_experts")
                                   ? 0
                                   : config.count("n_shared_experts", usual.shared, kMostExperts);
+  if (shared * experts.features > kMostFeedForward)
+    config.refuse("n_shared_experts", "the shared experts are too wide");
   if (shared > 0) share_expert(experts, "mlp.shared_experts", shared * experts.features);
   const std::int64_t dense = config.count("first_k_dense_replace", usual.dense, kMostLayers);
   skip_routing(config);
@@ -618,7 +700,7 @@ Described gpt_oss(Config& config) {
   const std::int64_t count = config.number({"num_local_experts", "num_experts"}, 128, kMostExperts);
   config.optional("experts_per_token");
   ExpertModules experts = experts_of_mlp(
-      count, read_active(config, "num_experts_per_tok", 4, count), read.llama.feed_forward);
+      config, count, read_active(config, "num_experts_per_tok", 4, count), read.llama.feed_forward);
   experts.router = {"mlp.router", true};
   experts.first_bias = "mlp.experts.gate_up_proj_bias";
   experts.last_bias = "mlp.experts.down_proj_bias";
@@ -638,6 +720,9 @@ Described stablelm(Config& config) {
   BlockModules& block = read.block();
   give_biases(block.attention, config.flag("use_qkv_bias", false), false);
   if (config.flag("qk_layernorm", false)) {
+    constexpr std::int64_t kMostNorms = 20'000;
+    if (read.llama.layers * (read.llama.heads + read.llama.key_heads) > kMostNorms)
+      config.refuse("qk_layernorm", fmt::format("more than {} norms of heads", kMostNorms));
     norm_heads(block.attention, NormKind::layer, HeadNorm::modules, false, "q_layernorm",
                "k_layernorm");
     block.attention.norms_last = true;
@@ -670,7 +755,7 @@ Described granitemoe(Config& config) {
   give_biases(block.attention, bias, bias);
   const std::int64_t count = config.number({"num_local_experts", "num_experts"}, 8, kMostExperts);
   ExpertModules experts = experts_of_mlp(
-      count, read_active(config, "num_experts_per_tok", 2, count), read.llama.feed_forward);
+      config, count, read_active(config, "num_experts_per_tok", 2, count), read.llama.feed_forward);
   experts.router = {"block_sparse_moe.router"};
   experts.first_weight = "block_sparse_moe.experts.gate_up_proj";
   experts.last_weight = "block_sparse_moe.experts.down_proj";
@@ -810,6 +895,7 @@ std::vector<ConfigFamily> decoder_families() {
           {"gemma", "Gemma", gemma},
           {"gemma2", "Gemma2", gemma2},
           {"gemma3_text", "Gemma3", gemma3},
+          {"gemma4_text", "Gemma4", gemma4},
           {"phi", "Phi", phi},
           {"phi3", "Phi3", phi3},
           {"olmo", "Olmo", olmo},

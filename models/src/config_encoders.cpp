@@ -119,6 +119,8 @@ Described read_roberta(Config& config, std::int64_t vocabulary, bool head_first)
                       "ForQuestionAnswering", "ForMultipleChoice"});
   const std::int64_t usable = bert.positions > 2 ? bert.positions - 2 : 1;  // behind the padding's
   EncoderShape shape = roberta_encoder(bert, head == "Model" ? "" : "roberta.");
+  // The head is defined first in one of them.
+  if (head_first && head != "Model") shape.defined = "classifier qa_outputs roberta";
   if (token_head(config, shape, head)) return as_described(shape, usable);
   if (head == "Model") {
     add_steps(shape, pooled("pooler.dense", bert.hidden));
@@ -219,6 +221,8 @@ Described albert(Config& config) {
     config.refuse("num_hidden_groups",
                   fmt::format("{} groups are more than {} layers", shape.groups, bert.layers));
   const std::int64_t inner = config.number("inner_group_num", 1, kMostLayers);
+  if (inner * bert.layers > kMostLayers)
+    config.refuse("inner_group_num", fmt::format("more than {} layers would run", kMostLayers));
   for (const char* key :
        {"net_structure_type", "num_memory_blocks", "gap_size", "down_scale_factor"})
     config.optional(key);

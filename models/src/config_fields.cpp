@@ -198,6 +198,8 @@ std::optional<std::vector<std::string>> Config::words(std::string_view key) {
 
 std::optional<Cursor> Config::optional(std::string_view key) {
   asked_.emplace(key);
+  if (whole_ && key == "tie_word_embeddings")
+    if (const auto outer = whole_->optional(key)) return outer;
   return root_.optional(key);
 }
 

@@ -29,6 +29,9 @@ class Config {
   /// `classes`: how the names of this type's classes begin ("Llama").
   Config(Object root, std::string_view classes) : root_(std::move(root)), classes_(classes) {}
 
+  /// Of a part: what stands around it says whether the output layer is tied.
+  void lies_in(Object whole) { whole_ = std::move(whole); }
+
   std::int64_t number(std::string_view key, std::int64_t usual, std::int64_t most);
   /// The first of the names it goes by.
   std::int64_t number(std::initializer_list<std::string_view> keys, std::int64_t usual,
@@ -74,6 +77,7 @@ class Config {
 
  private:
   Object root_;
+  std::optional<Object> whole_;
   std::string_view classes_;
   std::vector<std::string> assumed_;
   std::vector<std::string> notes_;
@@ -114,5 +118,6 @@ std::vector<ConfigFamily> older_decoder_families();
 std::vector<ConfigFamily> encoder_families();
 std::vector<ConfigFamily> encoder_decoder_families();
 std::vector<ConfigFamily> vision_families();
+std::vector<ConfigFamily> speech_families();
 
 }  // namespace ddpsim

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "config_fields.hpp"
 #include "convnext.hpp"
@@ -11,7 +12,14 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::int64_t kMostPixels = 65'536;
+constexpr std::int64_t kMostPixels = 8'192;
+
+/// As many patches as tokens: all attend to all.
+void require_patches(const Config& config, std::int64_t side) {
+  if (side < 1 || side * side > kMostTokens)
+    config.refuse("patch_size",
+                  fmt::format("an image of 1 to {} patches is expected", kMostTokens));
+}
 
 struct VitDefaults {
   std::int64_t hidden = 768;
@@ -82,6 +90,7 @@ ReadVision read_vision(Config& config, const std::string& base, const VitDefault
                                             shape.patch, read.image));
   shape.channels = config.number("num_channels", 3, kMostFeatures);
   const std::int64_t side = read.image / shape.patch;
+  require_patches(config, side);
   read.patches = side * side;
   return read;
 }
@@ -173,6 +182,7 @@ Described beit(Config& config) {
   if (own) {
     shape.block.attention.score_table = "relative_position_bias.relative_position_bias_table";
     shape.block.attention.score_rows = distances;
+    shape.block.attention.score_first = true;
   }
   if (shared) {
     shape.shared_scores = "shared_position_bias.relative_position_bias_table";
@@ -218,10 +228,9 @@ Described read_dinov2(Config& config, const std::string& base, bool registers) {
     features = (features * 2 / 3 + 7) / 8 * 8;
     shape.block.feed_forward = {.features = features,
                                 .activation = ActivationFunction::silu,
-                                .gate = {},
-                                .up = {"mlp.weights_in", true},
-                                .down = {"mlp.weights_out", true},
-                                .gate_in_up = true};
+                                .gate = {"mlp.gate_proj", true},
+                                .up = {"mlp.up_proj", true},
+                                .down = {"mlp.down_proj", true}};
   }
   shape.block.around_attention.before.name = "norm1";
   shape.block.around_feed_forward.before.name = "norm2";
@@ -231,8 +240,11 @@ Described read_dinov2(Config& config, const std::string& base, bool registers) {
   shape.blocks_module = "encoder.layer";
   shape.tokens = {class_token(shape.hidden)};
   shape.extra_tokens = 1;
-  if (config.flag("use_mask_token", true))
+  if (config.flag("use_mask_token", true)) {
+    config.note(
+        "embeddings.mask_token trains with masked patches alone; it is counted as if it did");
     shape.tokens.push_back({.name = "embeddings.mask_token", .shape = {1, shape.hidden}});
+  }
   if (registers) {
     const std::int64_t count = config.number("num_register_tokens", 4, kMostTokens);
     shape.tokens.push_back(
@@ -266,6 +278,9 @@ std::vector<std::int64_t> read_stages(Config& config, const char* key,
   constexpr std::size_t kMostStages = 16;
   if (stages.empty() || stages.size() > kMostStages || std::ranges::count(stages, 0) > 0)
     config.refuse(key, fmt::format("{} needs 1 to {} stages, each of 1 or more", key, kMostStages));
+  if (std::string_view(key) == "depths" &&
+      std::accumulate(stages.begin(), stages.end(), std::int64_t{0}) > kMostLayers)
+    config.refuse(key, fmt::format("the stages have more than {} layers together", kMostLayers));
   return stages;
 }
 
@@ -279,10 +294,13 @@ Described swin(Config& config) {
   shape.heads = read_stages(config, "num_heads", {3, 6, 12, 24}, kMostHeads);
   if (shape.heads.size() != shape.depths.size())
     config.refuse("num_heads", "num_heads and depths name different numbers of stages");
+  require_patches(config, image / shape.patch);
+  if ((shape.features << (shape.depths.size() - 1)) > kMostFeatures)
+    config.refuse("embed_dim", "the last stage has too many features");
   for (std::size_t stage = 0; stage < shape.heads.size(); ++stage)
     config.require_multiple("embed_dim", shape.features << stage, "num_heads", shape.heads[stage]);
-  shape.window = config.number("window_size", 7, kMostPixels);
-  if (const auto ratio = config.optional("mlp_ratio")) shape.ratio = ratio->number(0.01, 1024);
+  shape.window = config.number("window_size", 7, 256);
+  if (const auto ratio = config.optional("mlp_ratio")) shape.ratio = ratio->number(1, 4);
   shape.bias = config.flag("qkv_bias", true);
   shape.positions = config.flag("use_absolute_embeddings", false);
   shape.image = image;
@@ -309,6 +327,8 @@ Described read_convnext(Config& config, bool second) {
   const auto scale = config.optional("layer_scale_init_value");
   shape.scales = !second && (!scale || scale->number(0, 1e9) > 0);
   const std::int64_t image = config.number("image_size", 224, kMostPixels);
+  if (image >> (shape.depths.size() + 1) < 1 || shape.patch > image)
+    config.refuse("image_size", "the image is smaller than what the last stage looks at");
   const std::string head =
       config.architecture("ForImageClassification", {"ForImageClassification", "Model"});
   if (head == "Model")

@@ -21,8 +21,8 @@ void convnext_layer(ModuleRecorder& model, const std::string& prefix, const Conv
   model.gelu(prefix + "act");
   if (shape.normalizes_responses) {
     model.elementwise(prefix + "grn", {.forward = 6, .backward = 10, .kernels = 6});
-    model.with_parameter(prefix + "grn.weight", {1, 1, 1, 4 * features});
     model.with_parameter(prefix + "grn.bias", {1, 1, 1, 4 * features});
+    model.with_parameter(prefix + "grn.weight", {1, 1, 1, 4 * features});
   }
   model.linear(prefix + "pwconv2", features);
   if (shape.scales) {
@@ -30,8 +30,8 @@ void convnext_layer(ModuleRecorder& model, const std::string& prefix, const Conv
     model.with_parameter(prefix + "layer_scale_parameter", {features});
   }
   model.add(prefix + "add");
-  model.define_in_order(first, prefix,
-                        "layer_scale_parameter dwconv layernorm pwconv1 grn pwconv2");
+  model.define_in_order(
+      first, prefix, "layer_scale_parameter dwconv layernorm pwconv1 grn.weight grn.bias pwconv2");
 }
 
 }  // namespace

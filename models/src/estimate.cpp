@@ -227,10 +227,10 @@ Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu) {
     workload.provenance.emplace_back("assumed",
                                      fmt::format("{}", fmt::join(spec.description.assumed, ", ")));
   if (!spec.description.ignored.empty())
-    workload.provenance.emplace_back("ignored",
+    workload.provenance.emplace_back(kIgnoredMark,
                                      fmt::format("{}", fmt::join(spec.description.ignored, ", ")));
   if (!spec.description.notes.empty())
-    workload.provenance.emplace_back("note",
+    workload.provenance.emplace_back(kNoteMark,
                                      fmt::format("{}", fmt::join(spec.description.notes, "; ")));
   if (!model.buffers_as_in.empty())
     workload.provenance.emplace_back(kBuffersMark, "as in " + model.buffers_as_in);

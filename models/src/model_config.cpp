@@ -4,11 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "config_fields.hpp"
 #include "ddpsim/formats/quote.hpp"
-#include "ddpsim/formats/suggest.hpp"
 
 namespace ddpsim {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 std::vector<ConfigFamily> all_families() {
   std::vector<ConfigFamily> families;
   for (const auto& some : {decoder_families(), older_decoder_families(), encoder_families(),
-                           encoder_decoder_families(), vision_families()})
+                           encoder_decoder_families(), vision_families(), speech_families()})
     families.insert(families.end(), some.begin(), some.end());
   return families;
 }
@@ -73,6 +73,7 @@ ModelDescription model_of_config(std::string_view content, const std::string& fi
     type.fail(fmt::format("no model of type {} is known here", in_quotes(type.string())),
               what_to_do(type.string()));
   Config config(root, family->classes);
+  if (!notes.empty()) config.lies_in(whole);
   const Described read = family->read(config);
   ModelDescription description;
   description.name = file;

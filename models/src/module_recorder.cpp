@@ -108,6 +108,29 @@ void ModuleRecorder::conv2d(const std::string& name, const Convolution& convolut
   }
 }
 
+void ModuleRecorder::normalized_convolution(const std::string& name,
+                                            const Convolution& convolution) {
+  const std::string weight = name + "parametrizations.weight.original";
+  const std::int64_t in = activation_.channels / convolution.groups;
+  const std::size_t length = define(weight + "0", {1, 1, convolution.kernel.height});
+  const std::size_t direction =
+      define(weight + "1", {convolution.out, in, convolution.kernel.height});
+  const std::size_t bias = define(name + "bias", {convolution.out});
+  Product product{.groups = convolution.groups,
+                  .in = in,
+                  .out = convolution.out / convolution.groups,
+                  .kernel = convolution.kernel,
+                  .positions_in = activation_.positions()};
+  product.out_height = activation_.height;
+  activation_.channels = convolution.out;
+  Layer& layer = ran(name + "conv", LayerKind::convolution, {bias, direction, length});
+  layer.product = product;
+  layer.backward_kernels = 3;
+  layer.forward_elements = 2 * activation_.elements();  // the bias is added by a kernel of its own
+  layer.backward_elements = activation_.elements();
+  ++layer.forward_kernels;
+}
+
 void ModuleRecorder::batch_norm(const std::string& name) {
   const std::size_t weight = define(name + ".weight", {activation_.channels});
   const std::size_t bias = define(name + ".bias", {activation_.channels});
@@ -195,8 +218,8 @@ void ModuleRecorder::conv1d_addmm(const std::string& name, std::int64_t out) {
 
 void ModuleRecorder::addmm(const std::string& name, std::vector<std::int64_t> weight_shape,
                            std::int64_t out, bool bias) {
-  product_by(name, define(name + ".weight", std::move(weight_shape)),
-             bias ? std::optional(define(name + ".bias", {out})) : std::nullopt, out);
+  const std::size_t weight = define(name + ".weight", std::move(weight_shape));
+  product_by(name, weight, bias ? std::optional(define(name + ".bias", {out})) : std::nullopt, out);
 }
 
 void ModuleRecorder::linear_of(const std::string& weight, const std::string& bias,

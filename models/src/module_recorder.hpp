@@ -97,6 +97,8 @@ class ModuleRecorder {
   }
 
   void conv2d(const std::string& name, const Convolution& convolution);
+  /// A convolution whose weight is a direction and a length for each place of the kernel (weight_norm): parameters below `name`.
+  void normalized_convolution(const std::string& name, const Convolution& convolution);
   /// Affine, with running statistics (buffers).
   void batch_norm(const std::string& name);
   void layer_norm(const std::string& name, bool bias = true);

@@ -1,6 +1,5 @@
 #include "swin.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "module_recorder.hpp"
@@ -11,8 +10,8 @@ namespace {
 
 /// Blocks of one stage over a map of `side` patches a side. Attention stays within a window: it is recorded as one window's heads,
 /// once for each window.
-BlockModules swin_block(const SwinShape& shape, std::int64_t features, std::int64_t heads,
-                        std::int64_t window) {
+BlockModules swin_block(const SwinShape& shape, std::int64_t features, std::int64_t heads) {
+  const std::int64_t window = shape.window;
   const std::string attention = "attention.";
   BlockModules block;
   block.hidden = features;
@@ -63,11 +62,11 @@ Model build_model(const std::string& name, const SwinShape& shape, std::int64_t 
   }
   for (std::size_t stage = 0; stage < shape.depths.size(); ++stage) {
     const std::string prefix = base + "encoder.layers." + std::to_string(stage) + ".";
-    const std::int64_t window = std::min(shape.window, side);
-    const BlockModules block = swin_block(shape, features, shape.heads[stage], window);
+    const BlockModules block = swin_block(shape, features, shape.heads[stage]);
     for (std::int64_t depth = 0; depth < shape.depths[stage]; ++depth) {
       run_block(model, prefix + "blocks." + std::to_string(depth) + ".", block);
-      model.buffer(Dtype::int64, window * window * window * window);  // relative_position_index
+      // relative_position_index
+      model.buffer(Dtype::int64, shape.window * shape.window * shape.window * shape.window);
     }
     if (stage + 1 == shape.depths.size()) break;
     side = (side + 1) / 2;

@@ -144,9 +144,18 @@ void run_experts(ModuleRecorder& model, const std::string& prefix, std::int64_t 
   if (experts.shared_features > 0 && experts.shared_first)
     run_shared_expert(model, prefix, hidden, feed_forward, normed);
   model.continue_from(normed);
+  if (!experts.router_scale.empty()) {
+    model.rms_norm(prefix + "router.norm", {});
+    model.elementwise(prefix + experts.router_scale, {.forward = 2, .backward = 4});
+    model.with_parameter(prefix + experts.router_scale, {hidden});
+  }
   run_linear(model, prefix, experts.router, experts.count);
   model.elementwise(prefix + "router.softmax",
                     {.forward = 2, .backward = 3, .kernels = 2, .single_precision = true});
+  if (!experts.expert_scale.empty())
+    model.with_parameter(prefix + experts.expert_scale, {experts.count});
+  model.continue_from(normed);
+  run_norm(model, prefix, experts.before_experts);
   Activation sent = normed;
   sent.height *= experts.active;
   model.continue_from(sent);
@@ -198,6 +207,15 @@ void run_distance_scores(ModuleRecorder& model, const std::string& prefix,
   model.continue_from(queries);
 }
 
+/// A bias of each score by the distance of its tokens.
+void look_up_scores(ModuleRecorder& model, const std::string& prefix,
+                    const AttentionModules& attention, const Activation& memory) {
+  if (attention.score_table.empty()) return;
+  model.look_up_for_scores(
+      model.table(prefix + attention.score_table, attention.score_rows, attention.heads),
+      model.activation().positions() * memory.positions());
+}
+
 /// How many modules read what stands before them: what backward sums.
 int readers_of_attention(const AttentionModules& attention) {
   if (attention.latent) return 2;
@@ -205,7 +223,8 @@ int readers_of_attention(const AttentionModules& attention) {
 }
 
 int readers_of_feed_forward(const FeedForwardModules& feed_forward) {
-  if (feed_forward.experts) return feed_forward.experts->shared_features > 0 ? 4 : 2;
+  if (feed_forward.experts && !feed_forward.experts->beside.exists())
+    return feed_forward.experts->shared_features > 0 ? 4 : 2;
   return feed_forward.gate.exists() ? 2 : 1;
 }
 
@@ -273,6 +292,7 @@ void run_activation(ModuleRecorder& model, const std::string& name, ActivationFu
 
 void run_attention(ModuleRecorder& model, const std::string& prefix,
                    const AttentionModules& attention, Activation memory) {
+  if (attention.score_first) look_up_scores(model, prefix, attention, memory);
   if (attention.latent)
     project_by_latent(model, prefix, attention);
   else if (attention.key.exists() || attention.borrows_keys)
@@ -282,10 +302,7 @@ void run_attention(ModuleRecorder& model, const std::string& prefix,
   Activation queries = model.activation();
   if (attention.window > 0) memory = {.height = std::min(attention.window, memory.positions())};
   if (attention.distance) run_distance_scores(model, prefix, attention, memory);
-  if (!attention.score_table.empty())
-    model.look_up_for_scores(
-        model.table(prefix + attention.score_table, attention.score_rows, attention.heads),
-        queries.positions() * memory.positions());
+  if (!attention.score_first) look_up_scores(model, prefix, attention, memory);
   model.continue_from(queries);
   model.attention(prefix + "attention", {.heads = attention.heads,
                                          .keys = memory.positions(),
@@ -302,7 +319,8 @@ void run_attention(ModuleRecorder& model, const std::string& prefix,
 
 void run_feed_forward(ModuleRecorder& model, const std::string& prefix, std::int64_t hidden,
                       const FeedForwardModules& feed_forward) {
-  if (feed_forward.experts) return run_experts(model, prefix, hidden, feed_forward);
+  const bool beside = feed_forward.experts && feed_forward.experts->beside.exists();
+  if (feed_forward.experts && !beside) return run_experts(model, prefix, hidden, feed_forward);
   const Activation normed = model.activation();
   if (feed_forward.gate.exists()) {
     run_linear(model, prefix, feed_forward.gate, feed_forward.features);
@@ -319,6 +337,12 @@ void run_feed_forward(ModuleRecorder& model, const std::string& prefix, std::int
   }
   if (feed_forward.dropout) model.dropout(prefix + "mlp.dropout");
   run_linear(model, prefix, feed_forward.down, hidden);
+  if (!beside) return;
+  run_norm(model, prefix, feed_forward.experts->beside);
+  model.continue_from(normed);
+  run_experts(model, prefix, hidden, feed_forward);
+  run_norm(model, prefix, feed_forward.experts->behind);
+  model.add(prefix + "experts.add");
 }
 
 void run_block(ModuleRecorder& model, const std::string& prefix, const BlockModules& block,

@@ -84,6 +84,7 @@ struct AttentionModules {
   std::string sinks;        ///< a parameter, one for each head
   std::string score_table;  ///< a parameter [rows, heads]: a bias of the scores by distance
   std::int64_t score_rows = 0;
+  bool score_first = false;  ///< it is looked up before the projections
   std::optional<DistanceModules> distance;
   std::int64_t window = 0;  ///< tokens of one window, beyond which attention does not look; 0: all
   bool causal = false;
@@ -95,6 +96,11 @@ struct ExpertModules {
   std::int64_t active = 0;    ///< of them for each token
   std::int64_t features = 0;  ///< of one
   LinearModule router;
+  std::string router_scale;   ///< parameters: of the router's input …
+  std::string expert_scale;   ///< … and of what each expert gives
+  NormModule before_experts;  ///< behind the router
+  NormModule beside;  ///< the experts run beside a dense feed-forward; the norm behind that …
+  NormModule behind;  ///< … and behind the experts
   std::string first_weight;  ///< [count, 2 * features, hidden]; gate and value in one
   std::string last_weight;   ///< [count, hidden, features]
   std::string first_bias;
@@ -114,9 +120,9 @@ struct FeedForwardModules {
   LinearModule gate;  ///< without one the activation stands between two products
   LinearModule up;
   LinearModule down;
-  bool gate_in_up = false;  ///< `up` gives both, one behind the other
-  bool dropout = false;     ///< between the products
-  std::optional<ExpertModules> experts;
+  bool gate_in_up = false;               ///< `up` gives both, one behind the other
+  bool dropout = false;                  ///< between the products
+  std::optional<ExpertModules> experts;  ///< in place of the products above, or `beside` them
 };
 
 /// What stands around an attention or a feed-forward.

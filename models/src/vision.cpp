@@ -1,5 +1,6 @@
 #include "vision.hpp"
 
+#include <ranges>
 #include <utility>
 
 #include "module_recorder.hpp"
@@ -19,7 +20,7 @@ void embed_patches(ModuleRecorder& model, const VisionShape& shape, std::int64_t
   model.continue_from({.channels = shape.hidden, .height = patches + shape.extra_tokens});
   if (!shape.tokens.empty()) {
     model.elementwise(base + "embeddings.tokens", {.forward = 2, .backward = 2, .kept = 0});
-    for (const LearnedToken& token : shape.tokens)
+    for (const LearnedToken& token : shape.tokens | std::views::reverse)  // the last one joins last
       model.with_parameter(base + token.name, token.shape);
   }
   if (!shape.position_table.empty()) {
@@ -115,22 +116,21 @@ Model build_model(const std::string& name, const TextImageShape& shape, std::int
   see(model, image, shape.image_size);
   if (projects) model.continue_from({.channels = image.hidden});
   run_norm(model, image.base, image.last_norm);
-  if (!projects) pool_by_attention(model, shape);
+  if (projects)
+    model.linear("visual_projection", shape.projected, false);
+  else
+    pool_by_attention(model, shape);
   const std::string text = "text_model.";
   read_text(model, text, shape.text, tokens);
   model.continue_from({.channels = shape.text.hidden});
-  if (projects) {
-    model.continue_from({.channels = image.hidden});
-    model.linear("visual_projection", shape.projected, false);
-    model.continue_from({.channels = shape.text.hidden});
+  if (projects)
     model.linear("text_projection", shape.projected, false);
-  } else {
+  else
     model.linear(text + "head", shape.text_projected);
-  }
   model.elementwise("logits", {.forward = 2, .backward = 3, .kernels = 2});
+  if (!projects) model.with_parameter("logit_bias", {1});
   model.with_parameter("logit_scale",
                        projects ? std::vector<std::int64_t>{} : std::vector<std::int64_t>{1});
-  if (!projects) model.with_parameter("logit_bias", {1});
   model.cross_entropy("loss");
   model.buffer(Dtype::int64, shape.text.positions);  // position_ids of both towers
   model.buffer(Dtype::int64, image.position_rows);

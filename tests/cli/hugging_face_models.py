@@ -29,21 +29,42 @@ def model_of(path):
     return kind.get(config.model_type, transformers.AutoModelForCausalLM).from_config(config)
 
 
-def ready_order(model, kind):
+def takes_images(model):
+    """And nothing else."""
+    return model.main_input_name == "pixel_values" and not hasattr(model.config, "vision_config")
+
+
+def inputs_of(model):
+    """A batch of two, of whatever the model takes."""
+    config = model.config
+    tokens = torch.randint(3, 9, (2, 6))
+    inputs = {"input_ids": tokens}
+    if hasattr(config, "vision_config"):
+        side = config.vision_config.image_size
+        inputs["pixel_values"] = torch.randn(2, 3, side, side)
+    if takes_images(model):
+        inputs = {"pixel_values": torch.randn(2, 3, config.image_size, config.image_size)}
+    if model.main_input_name == "input_values":
+        inputs = {"input_values": torch.randn(2, 4000)}
+    if model.main_input_name == "input_features":
+        inputs = {"input_features": torch.randn(2, config.num_mel_bins, 2 * config.max_source_positions)}
+    if config.is_encoder_decoder and "Encoder" not in type(model).__name__:
+        inputs["decoder_input_ids"] = tokens
+    return inputs
+
+
+def ready_order(model):
     position = {name: index for index, (name, _) in enumerate(model.named_parameters())}
     order = []
     accumulators = []  # autograd keeps them only while somebody does
     for name, tensor in model.named_parameters():
+        if not tensor.requires_grad:
+            continue
         accumulator = tensor.expand_as(tensor).grad_fn.next_functions[0][0]
         accumulator.register_hook(lambda *_, name=name: order.append(position[name]))
         accumulators.append(accumulator)
-    tokens = torch.randint(3, 9, (2, 6))
-    if kind == "t5":
-        loss = model(input_ids=tokens, decoder_input_ids=tokens, labels=tokens).loss
-    else:
-        output = model(input_ids=tokens)
-        loss = sum(value.float().sum() for key, value in output.items()
-                   if key in ("logits", "prediction_logits", "seq_relationship_logits", "pooler_output"))
+    output = model(**inputs_of(model))
+    loss = sum(value.float().sum() for value in output.values() if torch.is_tensor(value) and value.requires_grad)
     loss.backward()
     return order
 
@@ -58,8 +79,6 @@ def buffers_of(model):
 
 
 def describe(path, meta):
-    with open(path) as file:
-        kind = json.load(file)["model_type"]
     if meta:
         with torch.device("meta"):
             model = model_of(path)
@@ -69,7 +88,7 @@ def describe(path, meta):
     model.train()
     return {"path": path, "names": [name for name, _ in model.named_parameters()],
             "shapes": [list(tensor.shape) for _, tensor in model.named_parameters()],
-            "buffers": buffers_of(model), "ready": None if meta else ready_order(model, kind)}
+            "takes_images": takes_images(model), "buffers": buffers_of(model), "ready": None if meta else ready_order(model)}
 
 
 if __name__ == "__main__":

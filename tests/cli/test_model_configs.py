@@ -55,8 +55,8 @@ def transformers(*arguments):
     return [json.loads(line) for line in process.stdout.splitlines()]
 
 
-def estimated(model):
-    outcome = ddpsim("import", f"{model}@A100:b1:s8")
+def estimated(model, takes_images=False):
+    outcome = ddpsim("import", f"{model}@A100:b1" + ("" if takes_images else ":s8"))
     assert outcome.code == 0, outcome.err
     return outcome.json()
 
@@ -77,7 +77,7 @@ class AgainstTransformers(unittest.TestCase):
         self.assertEqual(len(truths), len(CONFIGS))
         for truth in truths:
             with self.subTest(pathlib.Path(truth["path"]).stem):
-                self.compare(estimated(truth["path"]), truth)
+                self.compare(estimated(truth["path"], truth["takes_images"]), truth)
 
     def test_bundled_names(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -46,6 +46,10 @@ Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu);
 /// Of its provenance: whose buffers it carries, where releases of a library differ.
 inline constexpr std::string_view kBuffersMark = "buffers";
 
+/// Of its provenance: what a reader of its config.json should know, and which fields of that were ignored.
+inline constexpr std::string_view kNoteMark = "note";
+inline constexpr std::string_view kIgnoredMark = "ignored";
+
 /// True of what estimate_workload made, also after it was written to a file and read again.
 bool is_estimate(const Workload& workload);
 

@@ -1,0 +1,302 @@
+// Every type of config.json against what transformers 5.24 builds of it: how many parameters, of how many elements, the
+// first and the last in the order of definition. Names, shapes and the order of gradients of all: tests/cli/test_model_configs.py.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "complaint.hpp"
+#include "ddpsim/models/estimate.hpp"
+#include "ddpsim/models/model_config.hpp"
+
+using namespace ddpsim;
+
+namespace {
+
+struct Built {
+  const char* config;
+  std::size_t parameters;
+  std::int64_t elements;
+  const char* first;
+  const char* last;
+};
+
+constexpr Built
+    kBuilt
+        [] =
+            {
+                {R"({"model_type":"llama","architectures":["LlamaForSequenceClassification"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2,"attention_bias":true,"mlp_bias":true,"pad_token_id":0,"id2label":{"0":"a","1":"b","2":"c"}})",
+                 35, 82048, "model.embed_tokens.weight", "score.weight"},
+                {R"({"model_type":"mixtral","architectures":["MixtralForCausalLM"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2,"num_local_experts":4})",
+                 21, 211264, "model.embed_tokens.weight", "lm_head.weight"},
+                {R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2})",
+                 25, 272704, "model.embed_tokens.weight", "lm_head.weight"},
+                {R"({"model_type":"qwen3","architectures":["Qwen3ForTokenClassification"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2,"head_dim":8})",
+                 26, 68834, "model.embed_tokens.weight", "score.bias"},
+                {R"({"model_type":"qwen2_moe","architectures":["Qwen2MoeForCausalLM"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2,"num_experts":4,"moe_intermediate_size":32,"num_experts_per_tok":2,"shared_expert_intermediate_size":48,"mlp_only_layers":[0]})",
+                 31, 116096, "model.embed_tokens.weight", "lm_head.weight"},
+                {R"({"model_type":"qwen3_moe","architectures":["Qwen3MoeForCausalLM"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2,"num_experts":4,"moe_intermediate_size":32,"num_experts_per_tok":2})",
+                 25, 113024, "model.embed_tokens.weight", "lm_head.weight"},
+                {R"({"model_type":"gemma","architectures":["GemmaForCausalLM"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2})",
+                 20, 449600, "model.embed_tokens.weight", "model.norm.weight"},
+                {R"({"model_type":"gemma2","architectures":["Gemma2ForCausalLM"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2})",
+                 24, 449856, "model.embed_tokens.weight", "model.norm.weight"},
+                {R"({"model_type":"gemma3_text","architectures":["Gemma3ForCausalLM"],"hidden_size":64,"num_hidden_layers":7,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2})",
+                 93, 1529920, "model.embed_tokens.weight", "model.norm.weight"},
+                {R"({"model_type":"gemma4_text","architectures":["Gemma4ForCausalLM"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2,"hidden_size_per_layer_input":0,"enable_moe_block":true,"num_experts":4,"top_k_experts":2,"moe_intermediate_size":32,"attention_k_eq_v":true,"num_global_key_value_heads":1,"head_dim":16,"global_head_dim":32,"num_kv_shared_layers":0})",
+                 43, 137640, "model.embed_tokens.weight", "model.norm.weight"},
+                {R"({"model_type":"phi","architectures":["PhiForCausalLM"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2,"qk_layernorm":true})",
+                 41, 89068, "model.embed_tokens.weight", "lm_head.bias"},
+                {R"({"model_type":"phi3","architectures":["Phi3ForCausalLM"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2,"pad_token_id":0})",
+                 15, 100160, "model.embed_tokens.weight", "lm_head.weight"},
+                {R"({"model_type":"olmo","architectures":["OlmoForCausalLM"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2})",
+                 16, 99840, "model.embed_tokens.weight", "lm_head.weight"},
+                {R"({"model_type":"olmo2","architectures":["Olmo2ForCausalLM"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2})",
+                 25, 100352, "model.embed_tokens.weight", "lm_head.weight"},
+                {R"({"model_type":"olmoe","architectures":["OlmoeForCausalLM"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2,"num_experts":4,"num_experts_per_tok":2})",
+                 25, 211456, "model.embed_tokens.weight", "lm_head.weight"},
+                {R"({"model_type":"deepseek_v2","architectures":["DeepseekV2ForCausalLM"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":4,"qk_rope_head_dim":8,"qk_nope_head_dim":16,"v_head_dim":12,"head_dim":8,"kv_lora_rank":16,"moe_intermediate_size":32,"first_k_dense_replace":1,"n_routed_experts":4,"q_lora_rank":null,"num_experts_per_tok":2})",
+                 26, 119392, "model.embed_tokens.weight", "lm_head.weight"},
+                {R"({"model_type":"deepseek_v3","architectures":["DeepseekV3ForCausalLM"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":4,"qk_rope_head_dim":8,"qk_nope_head_dim":16,"v_head_dim":12,"head_dim":8,"kv_lora_rank":16,"moe_intermediate_size":32,"first_k_dense_replace":1,"n_routed_experts":16,"q_lora_rank":24})",
+                 30, 183184, "model.embed_tokens.weight", "lm_head.weight"},
+                {R"({"model_type":"gpt_oss","architectures":["GptOssForCausalLM"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2,"num_local_experts":4})",
+                 37, 288208, "model.embed_tokens.weight", "lm_head.weight"},
+                {R"({"model_type":"stablelm","architectures":["StableLmForCausalLM"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2})",
+                 26, 100480, "model.embed_tokens.weight", "lm_head.weight"},
+                {R"({"model_type":"stablelm","architectures":["StableLmForCausalLM"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2,"qk_layernorm":true,"use_parallel_residual":true,"use_qkv_bias":true})",
+                 40, 100672, "model.embed_tokens.weight", "lm_head.weight"},
+                {R"({"model_type":"granite","architectures":["GraniteForCausalLM"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2})",
+                 21, 100160, "model.embed_tokens.weight", "lm_head.weight"},
+                {R"({"model_type":"granitemoe","architectures":["GraniteMoeForCausalLM"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2})",
+                 21, 359232, "model.embed_tokens.weight", "lm_head.weight"},
+                {R"({"model_type":"glm","architectures":["GlmForCausalLM"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2,"pad_token_id":0})",
+                 25, 274240, "model.embed_tokens.weight", "lm_head.weight"},
+                {R"({"model_type":"glm4","architectures":["Glm4ForCausalLM"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2,"pad_token_id":0})",
+                 29, 274496, "model.embed_tokens.weight", "lm_head.weight"},
+                {R"({"model_type":"glm4_moe","architectures":["Glm4MoeForCausalLM"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2,"n_routed_experts":4,"moe_intermediate_size":32,"pad_token_id":0,"use_qk_norm":true,"num_experts_per_tok":2})",
+                 28, 112768, "model.embed_tokens.weight", "lm_head.weight"},
+                {R"({"model_type":"cohere","architectures":["CohereForCausalLM"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2,"use_qk_norm":true})",
+                 22, 81024, "model.embed_tokens.weight", "model.norm.weight"},
+                {R"({"model_type":"cohere2","architectures":["Cohere2ForCausalLM"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2})",
+                 18, 80832, "model.embed_tokens.weight", "model.norm.weight"},
+                {R"({"model_type":"starcoder2","architectures":["Starcoder2ForCausalLM"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2})",
+                 35, 69696, "model.embed_tokens.weight", "model.norm.bias"},
+                {R"({"model_type":"smollm3","architectures":["SmolLM3ForCausalLM"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2,"pad_token_id":0})",
+                 20, 80960, "model.embed_tokens.weight", "model.norm.weight"},
+                {R"({"model_type":"nemotron","architectures":["NemotronForCausalLM"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2})",
+                 24, 88192, "model.embed_tokens.weight", "lm_head.weight"},
+                {R"({"model_type":"gpt2","architectures":["GPT2ForTokenClassification"],"n_embd":64,"n_layer":2,"n_head":4,"vocab_size":300,"pad_token_id":0})",
+                 30, 184962, "transformer.wte.weight", "classifier.bias"},
+                {R"({"model_type":"bert","architectures":["BertForSequenceClassification"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300})",
+                 41, 115202, "bert.embeddings.word_embeddings.weight", "classifier.bias"},
+                {R"({"model_type":"roberta","architectures":["RobertaForSequenceClassification"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300})",
+                 41, 115202, "roberta.embeddings.word_embeddings.weight",
+                 "classifier.out_proj.bias"},
+                {R"({"model_type":"xlm-roberta","architectures":["XLMRobertaForMaskedLM"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300})",
+                 42, 115500, "lm_head.bias", "roberta.encoder.layer.1.output.LayerNorm.bias"},
+                {R"({"model_type":"distilbert","architectures":["DistilBertForSequenceClassification"],"dim":64,"n_layers":2,"n_heads":4,"hidden_dim":96,"vocab_size":300})",
+                 40, 115074, "distilbert.embeddings.word_embeddings.weight", "classifier.bias"},
+                {R"({"model_type":"albert","architectures":["AlbertForMaskedLM"],"hidden_size":64,"num_hidden_layers":3,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"embedding_size":32,"num_hidden_groups":2,"inner_group_num":2})",
+                 76, 148044, "albert.embeddings.word_embeddings.weight", "predictions.dense.bias"},
+                {R"({"model_type":"electra","architectures":["ElectraForPreTraining"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"embedding_size":32})",
+                 43, 91137, "electra.embeddings.word_embeddings.weight",
+                 "discriminator_predictions.dense_prediction.bias"},
+                {R"({"model_type":"deberta-v2","architectures":["DebertaV2ForSequenceClassification"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"relative_attention":true,"position_buckets":16,"pos_att_type":["p2c","c2p"],"position_biased_input":false,"type_vocab_size":0,"norm_rel_ebd":"layer_norm","share_att_key":true})",
+                 42, 84482, "deberta.embeddings.word_embeddings.weight", "classifier.bias"},
+                {R"({"model_type":"deberta-v2","architectures":["DebertaV2ForTokenClassification"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"relative_attention":true,"position_buckets":16,"pos_att_type":["p2c","c2p"],"position_biased_input":false,"type_vocab_size":0,"share_att_key":false,"conv_kernel_size":3})",
+                 50, 109314, "deberta.embeddings.word_embeddings.weight", "classifier.bias"},
+                {R"({"model_type":"modernbert","architectures":["ModernBertForMaskedLM"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":50368})",
+                 17, 3348032, "model.embeddings.tok_embeddings.weight", "decoder.bias"},
+                {R"({"model_type":"mt5","architectures":["MT5ForConditionalGeneration"],"d_model":64,"d_kv":16,"d_ff":96,"num_layers":2,"num_heads":4,"vocab_size":100})",
+                 51, 179456, "shared.weight", "decoder.final_layer_norm.weight"},
+                {R"({"model_type":"t5","architectures":["T5EncoderModel"],"d_model":64,"d_kv":16,"d_ff":96,"num_layers":2,"num_heads":4,"vocab_size":100})",
+                 19, 64192, "shared.weight", "encoder.final_layer_norm.weight"},
+                {R"({"model_type":"bart","architectures":["BartForConditionalGeneration"],"d_model":64,"encoder_layers":2,"decoder_layers":2,"encoder_attention_heads":4,"decoder_attention_heads":4,"encoder_ffn_dim":96,"decoder_ffn_dim":80,"vocab_size":300})",
+                 91, 297568, "model.shared.weight", "model.decoder.layernorm_embedding.bias"},
+                {R"({"model_type":"mbart","architectures":["MBartForConditionalGeneration"],"d_model":64,"encoder_layers":2,"decoder_layers":2,"encoder_attention_heads":4,"decoder_attention_heads":4,"encoder_ffn_dim":96,"decoder_ffn_dim":80,"vocab_size":300})",
+                 95, 297824, "model.shared.weight", "model.decoder.layer_norm.bias"},
+                {R"({"model_type":"pegasus","architectures":["PegasusForConditionalGeneration"],"d_model":64,"encoder_layers":2,"decoder_layers":2,"encoder_attention_heads":4,"decoder_attention_heads":4,"encoder_ffn_dim":96,"decoder_ffn_dim":80,"vocab_size":300})",
+                 91, 297312, "model.shared.weight", "model.decoder.layer_norm.bias"},
+                {R"({"model_type":"marian","architectures":["MarianMTModel"],"d_model":64,"encoder_layers":2,"decoder_layers":2,"encoder_attention_heads":4,"decoder_attention_heads":4,"encoder_ffn_dim":96,"decoder_ffn_dim":80,"vocab_size":300,"pad_token_id":0})",
+                 87, 297056, "model.shared.weight", "model.decoder.layers.1.final_layer_norm.bias"},
+                {R"({"model_type":"whisper","architectures":["WhisperForConditionalGeneration"],"d_model":64,"encoder_layers":2,"decoder_layers":2,"encoder_attention_heads":4,"decoder_attention_heads":4,"encoder_ffn_dim":96,"decoder_ffn_dim":80,"vocab_size":51865,"max_source_positions":30,"max_target_positions":20})",
+                 89, 3496992, "model.encoder.conv1.weight", "model.decoder.layer_norm.bias"},
+                {R"({"model_type":"vit","architectures":["ViTForImageClassification"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"image_size":32,"patch_size":8})",
+                 40, 72450, "vit.embeddings.cls_token", "classifier.bias"},
+                {R"({"model_type":"deit","architectures":["DeiTForImageClassificationWithTeacher"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"image_size":32,"patch_size":8})",
+                 43, 72708, "deit.embeddings.cls_token", "distillation_classifier.bias"},
+                {R"({"model_type":"beit","architectures":["BeitForImageClassification"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"image_size":32,"patch_size":8,"use_relative_position_bias":true})",
+                 43, 71906, "beit.embeddings.cls_token", "classifier.bias"},
+                {R"({"model_type":"dinov2","architectures":["Dinov2ForImageClassification"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"image_size":32,"patch_size":8,"use_mask_token":false})",
+                 44, 114114, "dinov2.embeddings.cls_token", "classifier.bias"},
+                {R"({"model_type":"dinov2_with_registers","architectures":["Dinov2WithRegistersModel"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"image_size":32,"patch_size":8,"use_mask_token":false})",
+                 44, 114176, "embeddings.cls_token", "layernorm.bias"},
+                {R"({"model_type":"swin","architectures":["SwinForImageClassification"],"embed_dim":32,"depths":[2,1],"num_heads":[2,4],"image_size":32,"patch_size":4,"window_size":4})",
+                 62, 86122, "swin.embeddings.patch_embeddings.projection.weight",
+                 "classifier.bias"},
+                {R"({"model_type":"convnext","architectures":["ConvNextForImageClassification"],"hidden_sizes":[8,16,24,32],"depths":[1,2,1,1],"image_size":32})",
+                 65, 28802, "convnext.embeddings.patch_embeddings.weight", "classifier.bias"},
+                {R"({"model_type":"convnextv2","architectures":["ConvNextV2ForImageClassification"],"hidden_sizes":[8,16,24,32],"depths":[1,1,1,1],"image_size":32})",
+                 60, 26386, "convnextv2.embeddings.patch_embeddings.weight", "classifier.bias"},
+                {R"({"model_type":"clip","architectures":["CLIPModel"],"text_config":{"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"max_position_embeddings":20},"vision_config":{"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"image_size":32,"patch_size":8},"projection_dim":48})",
+                 78, 157825, "logit_scale", "text_projection.weight"},
+                {R"({"model_type":"siglip","architectures":["SiglipModel"],"text_config":{"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"max_position_embeddings":20},"vision_config":{"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"image_size":32,"patch_size":8}})",
+                 88, 184930, "logit_scale", "vision_model.head.mlp.fc2.bias"},
+                {R"({"model_type":"wav2vec2","architectures":["Wav2Vec2ForCTC"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":32,"mask_time_prob":0.0})",
+                 52, 4328160, "wav2vec2.feature_extractor.conv_layers.0.conv.weight",
+                 "lm_head.bias"},
+                {R"({"model_type":"hubert","architectures":["HubertForCTC"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":32,"feat_extract_norm":"layer","do_stable_layer_norm":true,"conv_bias":true,"mask_time_prob":0.0})",
+                 71, 4337888, "hubert.feature_extractor.conv_layers.0.conv.weight", "lm_head.bias"},
+};
+
+Model model_of_text(const std::string& content) {
+  const ModelDescription description = model_of_config(content, "c.json");
+  return build_model(description, std::nullopt, std::nullopt);
+}
+
+std::int64_t elements_of_model(const Model& model) {
+  std::int64_t sum = 0;
+  for (const Parameter& parameter : model.parameters) {
+    std::int64_t count = 1;
+    for (const std::int64_t size : *parameter.shape) count *= size;
+    sum += count;
+  }
+  return sum;
+}
+
+std::string complaint_about(const std::string& content) {
+  return complaint_of([&] { model_of_config(content, "c.json"); });
+}
+
+bool complaint_has(const std::string& content, const std::string& part) {
+  const std::string message = complaint_about(content);
+  CAPTURE(message);
+  return message.find(part) != std::string::npos;
+}
+
+const Layer& layer_of(const Model& model, const std::string& name) {
+  const auto found = std::ranges::find(model.layers, name, &Layer::name);
+  REQUIRE(found != model.layers.end());
+  return *found;
+}
+
+}  // namespace
+
+TEST_CASE("config.json: parameters of every type are those of its class") {
+  for (const Built& built : kBuilt) {
+    CAPTURE(built.config);
+    const Model model = model_of_text(built.config);
+    CHECK(model.parameters.size() == built.parameters);
+    CHECK(elements_of_model(model) == built.elements);
+    CHECK(model.parameters.front().name == built.first);
+    CHECK(model.parameters.back().name == built.last);
+  }
+}
+
+TEST_CASE("config.json: every parameter has a name of its own and is ready once") {
+  for (const Built& built : kBuilt) {
+    CAPTURE(built.config);
+    const Model model = model_of_text(built.config);
+    std::set<std::string> names;
+    for (const Parameter& parameter : model.parameters) names.insert(parameter.name);
+    CHECK(names.size() == model.parameters.size());
+    std::vector<std::size_t> ready = model.ready_order;
+    std::ranges::sort(ready);
+    CHECK(ready.size() == model.parameters.size());
+    CHECK(std::ranges::adjacent_find(ready) == ready.end());
+  }
+}
+
+TEST_CASE("config.json: a token computes with the active experts, and all experts are there") {
+  const auto described = [](const char* active) {
+    return model_of_text(
+        std::string(R"({"model_type":"mixtral","num_hidden_layers":1,"hidden_size":8,)"
+                    R"("num_attention_heads":2,"num_key_value_heads":2,)"
+                    R"("intermediate_size":16,"vocab_size":9,"num_local_experts":4,)"
+                    R"("num_experts_per_tok":)") +
+        active + "}");
+  };
+  const Model one = described("1");
+  const Model two = described("2");
+  CHECK(elements_of_model(one) == elements_of_model(two));
+  const std::string name = "model.layers.0.mlp.experts.gate_up_proj";
+  CHECK(layer_of(two, name).product->multiply_adds() ==
+        2 * layer_of(one, name).product->multiply_adds());
+  CHECK(layer_of(one, name).weights == 4 * 2 * 16 * 8);
+  CHECK(
+      complaint_has(R"({"model_type":"mixtral","num_experts_per_tok":9})", "/num_experts_per_tok"));
+}
+
+TEST_CASE("config.json: architectures decides the head, and another class is refused by name") {
+  const std::string small =
+      R"("model_type":"llama","hidden_size":8,"num_hidden_layers":1,"num_attention_heads":2,)"
+      R"("intermediate_size":8,"vocab_size":9)";
+  const auto last = [&](const std::string& more) {
+    return model_of_text("{" + small + more + "}").parameters.back();
+  };
+  CHECK(last("").name == "lm_head.weight");
+  CHECK(last(R"(,"architectures":["LlamaModel"])").name == "norm.weight");
+  const Parameter score =
+      last(R"(,"architectures":["LlamaForSequenceClassification"],"id2label":{"0":"reward"})");
+  CHECK(score.name == "score.weight");
+  CHECK(*score.shape == std::vector<std::int64_t>{1, 8});
+  CHECK(last(R"(,"architectures":["LlamaForTokenClassification"],"num_labels":5)").name ==
+        "score.bias");
+  CHECK(complaint_has("{" + small + R"(,"architectures":["MistralForCausalLM"]})",
+                      "c.json:/architectures/0"));
+  CHECK(complaint_has("{" + small + R"(,"architectures":["LlamaForRewards"]})", "LlamaForRewards"));
+  CHECK(complaint_has("{" + small +
+                          R"(,"architectures":["LlamaForTokenClassification"],"num_labels":5,)"
+                          R"("id2label":{"0":"a"}})",
+                      "id2label names 1"));
+}
+
+TEST_CASE("config.json: what is not read is said, and a dimension that is not known is an error") {
+  const auto ignored = [](const std::string& more) {
+    return model_of_config(
+               R"({"model_type":"llama","hidden_size":8,"num_attention_heads":2)" + more + "}",
+               "c.json")
+        .ignored;
+  };
+  CHECK(ignored("").empty());
+  CHECK(ignored(R"(,"bos_token_id":1,"torch_dtype":"bfloat16","rms_norm_eps":1e-5)").empty());
+  CHECK(ignored(R"(,"attention_dropout":0.1,"rope_theta":1e4)") ==
+        std::vector<std::string>{"attention_dropout", "rope_theta"});
+  CHECK(complaint_has(R"({"model_type":"llama","num_local_experts":8})",
+                      "c.json:/num_local_experts"));
+  CHECK(complaint_has(R"({"model_type":"llama","adapter_size":64})", "c.json:/adapter_size"));
+  CHECK(complaint_about(R"({"model_type":"llama","num_local_experts":0})").empty());
+}
+
+TEST_CASE("config.json: a part of text is read alone, and that is said") {
+  const ModelDescription description = model_of_config(
+      R"({"model_type":"gemma3","tie_word_embeddings":true,"vision_config":{"model_type":"x"},)"
+      R"("text_config":{"model_type":"gemma3_text","hidden_size":8,"num_hidden_layers":1,)"
+      R"("num_attention_heads":2,"num_key_value_heads":1,"head_dim":4,"intermediate_size":8,"vocab_size":9}})",
+      "c.json");
+  REQUIRE(description.notes.size() == 1);
+  CHECK(description.notes.front().find("text_config alone") == 0);
+  CHECK(build_model(description, 4, std::nullopt).parameters.back().name == "model.norm.weight");
+  CHECK(complaint_has(R"({"model_type":"gemma3","text_config":{"model_type":"zebra"}})", "zebra"));
+}
+
+TEST_CASE("config.json: T5's output layer is tied whatever the file says, and that is said") {
+  const ModelDescription description =
+      model_of_config(R"({"model_type":"t5","tie_word_embeddings":false})", "c.json");
+  REQUIRE(description.notes.size() == 1);
+  CHECK(description.notes.front().find("overruled") != std::string::npos);
+  CHECK(complaint_has(R"({"model_type":"bart","tie_word_embeddings":false})",
+                      "/tie_word_embeddings"));
+}
+
+TEST_CASE("config.json: no unknown type is taken for one that is spelt alike") {
+  for (const char* type : {"mixtrall", "mistral2", "lama", "qwen4"}) {
+    const std::string message = complaint_about(std::string(R"({"model_type":")") + type + "\"}");
+    CAPTURE(message);
+    CHECK(message.find("Did you mean") == std::string::npos);
+    CHECK(message.find("record the job") != std::string::npos);
+  }
+  CHECK(complaint_has(R"({"model_type":"deberta_v2"})", "Write \"deberta-v2\""));
+}
