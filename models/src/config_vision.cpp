@@ -247,8 +247,9 @@ Described read_dinov2(Config& config, const std::string& base, bool registers) {
   }
   if (registers) {
     const std::int64_t count = config.number("num_register_tokens", 4, kMostTokens);
-    shape.tokens.push_back(
-        {.name = "embeddings.register_tokens", .shape = {1, count, shape.hidden}});
+    shape.tokens.push_back({.name = "embeddings.register_tokens",
+                            .shape = {1, count, shape.hidden},
+                            .behind_positions = true});
     shape.extra_tokens += count;
   }
   shape.positions = "embeddings.position_embeddings";

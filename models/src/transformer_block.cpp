@@ -292,7 +292,6 @@ void run_activation(ModuleRecorder& model, const std::string& name, ActivationFu
 
 void run_attention(ModuleRecorder& model, const std::string& prefix,
                    const AttentionModules& attention, Activation memory) {
-  if (attention.score_first) look_up_scores(model, prefix, attention, memory);
   if (attention.latent)
     project_by_latent(model, prefix, attention);
   else if (attention.key.exists() || attention.borrows_keys)
@@ -352,6 +351,8 @@ void run_block(ModuleRecorder& model, const std::string& prefix, const BlockModu
   if (block.parallel) {
     run_parallel(model, prefix, block);
   } else {
+    if (block.attention.score_first)
+      look_up_scores(model, prefix, block.attention, model.activation());
     begin_branch(model, prefix, block.around_attention.before,
                  readers_of_attention(block.attention));
     run_attention(model, prefix, block.attention, model.activation());

@@ -84,7 +84,7 @@ struct AttentionModules {
   std::string sinks;        ///< a parameter, one for each head
   std::string score_table;  ///< a parameter [rows, heads]: a bias of the scores by distance
   std::int64_t score_rows = 0;
-  bool score_first = false;  ///< it is looked up before the projections
+  bool score_first = false;  ///< it is looked up before the block's first norm
   std::optional<DistanceModules> distance;
   std::int64_t window = 0;  ///< tokens of one window, beyond which attention does not look; 0: all
   bool causal = false;

@@ -8,6 +8,17 @@
 namespace ddpsim {
 namespace {
 
+/// Puts the tokens in front of the patches.
+void join_tokens(ModuleRecorder& model, const VisionShape& shape, bool behind_positions) {
+  bool any = false;
+  for (const LearnedToken& token : shape.tokens | std::views::reverse) {  // the last one joins last
+    if (token.behind_positions != behind_positions) continue;
+    if (!any) model.elementwise(shape.base + token.name, {.forward = 2, .backward = 2, .kept = 0});
+    any = true;
+    model.with_parameter(shape.base + token.name, token.shape);
+  }
+}
+
 /// Cuts the image into patches, puts the learned tokens in front and adds the positions.
 void embed_patches(ModuleRecorder& model, const VisionShape& shape, std::int64_t size) {
   const std::string& base = shape.base;
@@ -18,11 +29,7 @@ void embed_patches(ModuleRecorder& model, const VisionShape& shape, std::int64_t
                                            .bias = shape.patches.bias});
   const std::int64_t patches = model.activation().positions();
   model.continue_from({.channels = shape.hidden, .height = patches + shape.extra_tokens});
-  if (!shape.tokens.empty()) {
-    model.elementwise(base + "embeddings.tokens", {.forward = 2, .backward = 2, .kept = 0});
-    for (const LearnedToken& token : shape.tokens | std::views::reverse)  // the last one joins last
-      model.with_parameter(base + token.name, token.shape);
-  }
+  join_tokens(model, shape, false);
   if (!shape.position_table.empty()) {
     model.look_up(model.embedding(base + shape.position_table, shape.position_rows, shape.hidden));
     model.add(base + shape.position_table + ".add");
@@ -30,6 +37,7 @@ void embed_patches(ModuleRecorder& model, const VisionShape& shape, std::int64_t
     model.elementwise(base + "embeddings.add_positions", {.forward = 2, .backward = 2, .kept = 0});
     model.with_parameter(base + shape.positions, {1, shape.position_rows, shape.hidden});
   }
+  join_tokens(model, shape, true);
   run_norm(model, base, shape.first_norm);
   if (!shape.shared_scores.empty())
     model.look_up_for_scores(

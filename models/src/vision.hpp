@@ -19,6 +19,7 @@ namespace ddpsim {
 struct LearnedToken {
   std::string name;
   std::vector<std::int64_t> shape;
+  bool behind_positions = false;  ///< it joins when positions have been added
 };
 
 struct VisionShape {
