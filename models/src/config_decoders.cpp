@@ -374,6 +374,33 @@ Described gemma3(Config& config) {
   return read.described();
 }
 
+struct FullLayers {
+  std::optional<std::int64_t> head_features;
+  std::optional<std::int64_t> key_heads;
+};
+
+/// What per_layer_config says of the layers of full attention; all of them must be alike.
+FullLayers read_full_layers(Config& config) {
+  FullLayers full;
+  const auto layers = config.optional("per_layer_config");
+  if (!layers) return full;
+  bool first = true;
+  for (const auto& [layer, fields] : layers->free_object().items()) {
+    const Object object = fields.object({"head_dim", "num_key_value_heads"});
+    FullLayers one;
+    if (const auto head = object.optional("head_dim"))
+      one.head_features = head->integer(1, kMostFeatures);
+    if (const auto keys = object.optional("num_key_value_heads"))
+      one.key_heads = keys->integer(1, kMostHeads);
+    if (!first && (one.head_features != full.head_features || one.key_heads != full.key_heads))
+      fields.fail("layers of full attention that differ are not built here",
+                  "Record the job instead");
+    full = one;
+    first = false;
+  }
+  return full;
+}
+
 /// Of each layer its own heads: full attention has wider ones, and may use keys for values.
 Described gemma4(Config& config) {
   ReadDecoder read = read_gemma(config, {.hidden = 2304,
@@ -424,9 +451,12 @@ Described gemma4(Config& config) {
       kDenseOrder, kNormOrder, experts_order);
   const bool keys_are_values = config.flag("attention_k_eq_v", false);
   BlockModules full = read.block();
+  const FullLayers overrides = read_full_layers(config);
   full.attention.head_features = full.attention.rotated =
-      config.number("global_head_dim", 512, kMostFeatures);
+      overrides.head_features ? *overrides.head_features
+                              : config.number("global_head_dim", 512, kMostFeatures);
   const auto full_keys = config.optional_number("num_global_key_value_heads", kMostHeads);
+  if (overrides.key_heads) full.attention.key_heads = *overrides.key_heads;
   if (full_keys && keys_are_values) full.attention.key_heads = *full_keys;
   config.require_multiple("num_attention_heads", full.attention.heads, "num_global_key_value_heads",
                           full.attention.key_heads);

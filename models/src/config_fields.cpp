@@ -198,8 +198,15 @@ std::optional<std::vector<std::string>> Config::words(std::string_view key) {
 
 std::optional<Cursor> Config::optional(std::string_view key) {
   asked_.emplace(key);
-  if (whole_ && key == "tie_word_embeddings")
-    if (const auto outer = whole_->optional(key)) return outer;
+  if (whole_ && key == "tie_word_embeddings") {
+    const auto outer = whole_->optional(key);
+    const auto inner = root_.optional(key);
+    if (outer && inner && outer->boolean() != inner->boolean())
+      note(fmt::format(
+          "tie_word_embeddings: {} of the whole file counts, {} in text_config does not",
+          outer->boolean(), inner->boolean()));
+    if (outer) return outer;
+  }
   return root_.optional(key);
 }
 
@@ -272,8 +279,11 @@ std::string Config::architecture(std::string_view usual,
   const auto names = optional("architectures");
   if (!names || names->array().empty()) {
     assume("architectures", fmt::format("{}{}", classes_, usual));
+    if (!whole_) note(fmt::format("architectures is missing: {}{} is assumed", classes_, usual));
     return std::string(usual);
   }
+  if (names->array().size() > 1)
+    names->fail("architectures names several classes", "Keep the one that is trained");
   const Cursor first = names->array().front();
   const std::string name = first.string();
   if (name.starts_with(classes_)) {

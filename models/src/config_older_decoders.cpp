@@ -103,6 +103,7 @@ Described gptj(Config& config) {
   shape.vocabulary = config.number("vocab_size", 50400, kMostWords);
   shape.positions = config.number({"n_positions", "max_position_embeddings"}, 2048, kMostTokens);
   shape.rotated = config.number("rotary_dim", 64, kMostFeatures);
+  shape.tied = config.flag("tie_word_embeddings", false);
   if (shape.rotated > shape.hidden / shape.heads)
     config.refuse("rotary_dim", fmt::format("rotary_dim {} is wider than a head, {}", shape.rotated,
                                             shape.hidden / shape.heads));

@@ -41,15 +41,18 @@ void block(ModuleRecorder& model, const std::string& prefix, const GptjShape& sh
 Model build_model(const std::string& name, const GptjShape& shape, std::int64_t tokens,
                   AttentionKernel attention) {
   ModuleRecorder model(name, {.height = tokens}, attention);
-  model.look_up(model.embedding("transformer.wte", shape.vocabulary, shape.hidden));
+  const std::size_t words = model.embedding("transformer.wte", shape.vocabulary, shape.hidden);
+  model.look_up(words);
   for (std::int64_t layer = 0; layer < shape.layers; ++layer)
     block(model, "transformer.h." + std::to_string(layer) + ".", shape);
   model.buffer(Dtype::float32,
                shape.positions * shape.rotated);  // attn.embed_positions, one for all
   model.buffers_as_in("transformers 5");
   model.layer_norm("transformer.ln_f");
-  return finish_decoder(std::move(model), shape.head,
-                        {.vocabulary = shape.vocabulary, .bias = true}, "transformer.");
+  return finish_decoder(
+      std::move(model), shape.head,
+      {.words = words, .vocabulary = shape.vocabulary, .tied = shape.tied, .bias = true},
+      "transformer.");
 }
 
 }  // namespace ddpsim

@@ -20,6 +20,7 @@ struct GptjShape {
   std::int64_t vocabulary = 0;
   std::int64_t positions = 0;
   std::int64_t rotated = 0;  ///< features of each head
+  bool tied = false;
   DecoderHead head;
 };
 

@@ -37,6 +37,22 @@ std::string what_to_do(std::string_view type) {
   return hint;
 }
 
+/// Files of a like name that describe no model.
+void refuse_other_files(const Object& root) {
+  const auto refuse = [&](std::string_view key, std::string message, std::string hint) {
+    if (const auto found = root.optional(key)) found->fail(std::move(message), std::move(hint));
+  };
+  if (root.has("model_type")) return;
+  refuse("peft_type", "this is the config of an adapter (PEFT), which trains beside a frozen model",
+         "Give the config.json of its base model, with frozen= for what does not train; or record "
+         "the job");
+  refuse("_class_name",
+         "this is the config of a model of diffusers (_class_name), which is not built here",
+         "Record the job instead");
+  refuse("tokenizer_class", "this is the config of a tokenizer: it has no model_type",
+         "Give the config.json beside it");
+}
+
 /// The model of text inside of one that also takes images or sound.
 Object text_part(const Object& root, std::vector<std::string>& notes) {
   const auto text = root.optional("text_config");
@@ -56,6 +72,7 @@ std::vector<std::string> config_model_types() {
 ModelDescription model_of_config(std::string_view content, const std::string& file) {
   const Document document = Document::parse(content, file);
   const Object whole = document.root().free_object();
+  refuse_other_files(whole);
   const std::vector<ConfigFamily> families = all_families();
   const auto family_of = [&](const Object& object) {
     return std::ranges::find(families, object.required("model_type").string(),

@@ -12,7 +12,7 @@ void run_decoder_head(ModuleRecorder& model, const DecoderHead& head, const Word
       return;
     case HeadKind::words:
       if (word_head.tied)
-        model.tied_linear(word_head.words);
+        model.tied_linear(word_head.words, word_head.bias ? "lm_head.bias" : "");
       else
         model.linear("lm_head", word_head.vocabulary, word_head.bias);
       break;

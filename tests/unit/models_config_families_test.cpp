@@ -285,8 +285,10 @@ TEST_CASE("config.json: a part of text is read alone, and that is said") {
 TEST_CASE("config.json: T5's output layer is tied whatever the file says, and that is said") {
   const ModelDescription description =
       model_of_config(R"({"model_type":"t5","tie_word_embeddings":false})", "c.json");
-  REQUIRE(description.notes.size() == 1);
+  REQUIRE(description.notes.size() == 2);
   CHECK(description.notes.front().find("overruled") != std::string::npos);
+  CHECK(description.notes.back() ==
+        "architectures is missing: T5ForConditionalGeneration is assumed");
   CHECK(complaint_has(R"({"model_type":"bart","tie_word_embeddings":false})",
                       "/tie_word_embeddings"));
 }
@@ -299,4 +301,19 @@ TEST_CASE("config.json: no unknown type is taken for one that is spelt alike") {
     CHECK(message.find("record the job") != std::string::npos);
   }
   CHECK(complaint_has(R"({"model_type":"deberta_v2"})", "Write \"deberta-v2\""));
+}
+
+TEST_CASE("config.json: what contradicts itself or describes no model is refused or said") {
+  CHECK(complaint_has(R"({"model_type":"llama","architectures":["LlamaModel","LlamaForCausalLM"]})",
+                      "several classes"));
+  CHECK(complaint_has(R"({"peft_type":"LORA","r":8})", "config of an adapter (PEFT)"));
+  CHECK(complaint_has(R"({"_class_name":"UNet2DConditionModel"})", "diffusers"));
+  CHECK(complaint_has(R"({"tokenizer_class":"LlamaTokenizer"})", "a tokenizer"));
+  const ModelDescription description = model_of_config(
+      R"({"model_type":"x","tie_word_embeddings":false,"text_config":{"model_type":"llama",)"
+      R"("tie_word_embeddings":true,"hidden_size":8,"num_attention_heads":2}})",
+      "c.json");
+  CHECK(std::ranges::any_of(description.notes, [](const std::string& note) {
+    return note.find("tie_word_embeddings: false of the whole file counts") == 0;
+  }));
 }
