@@ -414,6 +414,7 @@ Described gemma4(Config& config) {
                                          .tied = true});
   norm_both_sides(read.block());
   norm_heads(read.block().attention, NormKind::rms, HeadNorm::head, false);
+  read.block().attention.key_norm_last = true;
   if (config.count("hidden_size_per_layer_input", 256, kMostFeatures) > 0)
     config.refuse("hidden_size_per_layer_input", "embeddings for each layer are not built here",
                   "Record the job instead");

@@ -27,6 +27,10 @@ Described read_t5(Config& config, const T5Shape& usual, std::string_view usual_a
     config.optional(key);
   const std::string activation = config.word("feed_forward_proj", usual_activation);
   shape.gated = activation.starts_with("gated-");
+  if (const auto gated = config.optional("is_gated_act"); gated && gated->boolean() != shape.gated)
+    gated->fail(fmt::format("is_gated_act contradicts feed_forward_proj, {}", activation),
+                "Take is_gated_act out: feed_forward_proj decides");
+  config.require_flag("is_decoder", false, "a stack that is a decoder alone is not built here");
   shape.dropout = config.share("dropout_rate", 0.1) > 0;
   if (const auto tied = config.optional("tie_word_embeddings"); tied && !tied->boolean())
     config.note(

@@ -60,8 +60,6 @@ BertShape read_bert_shape(Config& config, std::int64_t hidden, std::int64_t laye
   shape.vocabulary = config.number("vocab_size", vocabulary, kMostWords);
   shape.positions = config.number("max_position_embeddings", kBertPositions, kMostTokens);
   shape.dropout = config.share("hidden_dropout_prob", 0.1) > 0;
-  config.require_flag("add_cross_attention", false,
-                      "an encoder that attends to another is not built");
   if (const auto kind = config.word("position_embedding_type"); kind && *kind != "absolute")
     config.refuse("position_embedding_type", "positions other than absolute ones are not built",
                   "Record the job instead");
@@ -353,7 +351,9 @@ Described deberta_v2(Config& config) {
     if (!shape.distance_norm) distance.table = shape.base + "encoder.rel_embeddings.weight";
     block.attention.distance = distance;
   } else {
-    config.optional("norm_rel_ebd");
+    if (const auto norm = config.word("norm_rel_ebd"); norm && *norm != "none")
+      config.refuse("norm_rel_ebd", "a norm of distances without relative_attention is never run",
+                    "Set it to none, or relative_attention to true");
   }
   block.defined =
       "attention.self.query_proj attention.self.key_proj attention.self.value_proj "
@@ -361,7 +361,13 @@ Described deberta_v2(Config& config) {
       "attention.output.LayerNorm intermediate output.dense output.LayerNorm";
   if (const auto width = config.optional("conv_kernel_size"))
     shape.convolution = width->integer(0, kMostFeatures);
-  config.optional("pooler_hidden_size");
+  if (const auto pooled = config.optional_number("pooler_hidden_size", kMostFeatures);
+      pooled && *pooled != bert.hidden)
+    config.refuse(
+        "pooler_hidden_size",
+        fmt::format("pooler_hidden_size {} is not hidden_size {}: such a model does not run",
+                    *pooled, bert.hidden),
+        "Make them equal");
   config.optional_number("conv_groups", 1);
   config.word("conv_act");
   shape.defined = fmt::format(

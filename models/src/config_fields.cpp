@@ -203,9 +203,9 @@ std::optional<Cursor> Config::optional(std::string_view key) {
     const auto inner = root_.optional(key);
     if (outer && inner && outer->boolean() != inner->boolean())
       note(fmt::format(
-          "tie_word_embeddings: {} of the whole file counts, {} in text_config does not",
-          outer->boolean(), inner->boolean()));
-    if (outer) return outer;
+          "tie_word_embeddings: {} in text_config counts, {} of the whole file does not",
+          inner->boolean(), outer->boolean()));
+    return inner ? inner : outer;
   }
   return root_.optional(key);
 }

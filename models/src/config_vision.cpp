@@ -240,7 +240,7 @@ Described read_dinov2(Config& config, const std::string& base, bool registers) {
   shape.blocks_module = "encoder.layer";
   shape.tokens = {class_token(shape.hidden)};
   shape.extra_tokens = 1;
-  if (config.flag("use_mask_token", true)) {
+  if (registers || config.flag("use_mask_token", true)) {
     config.note(
         "embeddings.mask_token trains with masked patches alone; it is counted as if it did");
     shape.tokens.push_back({.name = "embeddings.mask_token", .shape = {1, shape.hidden}});

@@ -57,7 +57,9 @@ void refuse_other_files(const Object& root) {
 Object text_part(const Object& root, std::vector<std::string>& notes) {
   const auto text = root.optional("text_config");
   if (!text || !text->is_object() || !text->free_object().optional("model_type")) return root;
-  notes.push_back("text_config alone: the parts that read images and sound are left out");
+  notes.push_back(
+      "text_config alone: the parts that read images and sound are left out, with their "
+      "parameters");
   return text->free_object();
 }
 
@@ -91,6 +93,8 @@ ModelDescription model_of_config(std::string_view content, const std::string& fi
               what_to_do(type.string()));
   Config config(root, family->classes);
   if (!notes.empty()) config.lies_in(whole);
+  config.require_flag("add_cross_attention", false,
+                      "attention to another model's output is not built here");
   const Described read = family->read(config);
   ModelDescription description;
   description.name = file;

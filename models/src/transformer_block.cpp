@@ -51,16 +51,17 @@ void project_heads(ModuleRecorder& model, const std::string& prefix,
     model.continue_from(memory);
     run_linear(model, prefix, attention.key, keys);
     if (attention.rotated > 0) model.free_output();
-    if (norms_first)
+    if (norms_first && !attention.key_norm_last)
       norm_of_heads(model, prefix, attention.key_norm, attention.key_heads, attention);
   }
   if (attention.value.exists()) {
     model.continue_from(memory);
     run_linear(model, prefix, attention.value, keys);
   }
-  if (attention.norms_last) {
+  if (attention.norms_last || attention.key_norm_last) {
     model.continue_from(query);
-    norm_of_heads(model, prefix, attention.query_norm, attention.heads, attention);
+    if (attention.norms_last)
+      norm_of_heads(model, prefix, attention.query_norm, attention.heads, attention);
     if (attention.key.exists()) {
       model.continue_from({.channels = keys, .height = memory.height, .width = memory.width});
       norm_of_heads(model, prefix, attention.key_norm, attention.key_heads, attention);

@@ -79,7 +79,8 @@ struct AttentionModules {
   NormModule query_norm;
   NormModule key_norm;
   HeadNorm norms_span = HeadNorm::head;
-  bool norms_last = false;  ///< they run behind all three projections
+  bool norms_last = false;     ///< they run behind all three projections
+  bool key_norm_last = false;  ///< that of the keys alone does
   std::optional<LatentAttention> latent;
   std::string sinks;        ///< a parameter, one for each head
   std::string score_table;  ///< a parameter [rows, heads]: a bias of the scores by distance

@@ -44,6 +44,8 @@ def inputs_of(model):
         inputs["pixel_values"] = torch.randn(2, 3, side, side)
     if takes_images(model):
         inputs = {"pixel_values": torch.randn(2, 3, config.image_size, config.image_size)}
+        if any(name.endswith("mask_token") for name, _ in model.named_parameters()):
+            inputs["bool_masked_pos"] = torch.ones(2, (config.image_size // config.patch_size) ** 2, dtype=torch.bool)
     if model.main_input_name == "input_values":
         inputs = {"input_values": torch.randn(2, 4000)}
     if model.main_input_name == "input_features":

@@ -314,6 +314,6 @@ TEST_CASE("config.json: what contradicts itself or describes no model is refused
       R"("tie_word_embeddings":true,"hidden_size":8,"num_attention_heads":2}})",
       "c.json");
   CHECK(std::ranges::any_of(description.notes, [](const std::string& note) {
-    return note.find("tie_word_embeddings: false of the whole file counts") == 0;
+    return note.find("tie_word_embeddings: true in text_config counts") == 0;
   }));
 }
