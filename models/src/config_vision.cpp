@@ -192,7 +192,7 @@ Described beit(Config& config) {
   shape.tokens = {class_token(shape.hidden)};
   shape.extra_tokens = 1;
   if (config.flag("use_mask_token", false))
-    shape.tokens.push_back(class_token(shape.hidden, "embeddings.mask_token"));
+    shape.tokens.insert(shape.tokens.begin(), class_token(shape.hidden, "embeddings.mask_token"));
   if (config.flag("use_absolute_position_embeddings", false)) {
     shape.positions = "embeddings.position_embeddings";
     shape.position_rows = read.patches + 1;
@@ -243,7 +243,8 @@ Described read_dinov2(Config& config, const std::string& base, bool registers) {
   if (registers || config.flag("use_mask_token", true)) {
     config.note(
         "embeddings.mask_token trains with masked patches alone; it is counted as if it did");
-    shape.tokens.push_back({.name = "embeddings.mask_token", .shape = {1, shape.hidden}});
+    shape.tokens.insert(shape.tokens.begin(),
+                        {.name = "embeddings.mask_token", .shape = {1, shape.hidden}});
   }
   if (registers) {
     const std::int64_t count = config.number("num_register_tokens", 4, kMostTokens);
