@@ -227,11 +227,10 @@ std::string describe_buckets(const DdpOptions& options) {
                        hook);
   const BucketLimits limits = bucket_limits(options);
   const auto mib = [](Bytes bytes) { return static_cast<double>(bytes.count()) / 1048576; };
-  const std::string in_force =
-      limits.rebuild.front() == limits.rebuild.back()
-          ? fmt::format("{} MiB each", mib(limits.rebuild.back()))
-          : fmt::format("{} MiB first, then {} MiB", mib(limits.rebuild.front()),
-                        mib(limits.rebuild.back()));
+  const double first = mib(limits.rebuild.front());
+  const double cap = mib(limits.rebuild.back());
+  const std::string in_force = first == cap ? fmt::format("{} MiB each", cap)
+                                            : fmt::format("{} MiB first, then {} MiB", first, cap);
   return options.bucket_cap_mb
              ? fmt::format("bucket_cap_mb={} ({}){}", *options.bucket_cap_mb, in_force, hook)
              : fmt::format("default ({}){}", in_force, hook);

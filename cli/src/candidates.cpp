@@ -38,7 +38,7 @@ bool is_line(const Candidate& candidate) {
   return !candidate.given && candidate.cluster.find(' ') != std::string::npos;
 }
 
-/// Several lines are called by the words that not all of them have.
+/// Several lines are called by the words that not all of them have. A single one has none of its own: it keeps its label.
 void name_lines_apart(std::vector<Candidate>& candidates) {
   std::map<std::string, std::size_t> lines_with;
   std::size_t lines = 0;
@@ -49,7 +49,6 @@ void name_lines_apart(std::vector<Candidate>& candidates) {
     for (const std::string& word : std::set<std::string>(words.begin(), words.end()))
       ++lines_with[word];
   }
-  if (lines < 2) return;
   for (Candidate& candidate : candidates) {
     if (!is_line(candidate)) continue;
     std::vector<std::string> own = words_of(candidate.cluster);

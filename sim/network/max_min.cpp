@@ -9,7 +9,7 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::int64_t kUndecided = -1;
+constexpr std::int64_t kUndecided = 0;  // every rate is one byte per second at least
 
 }  // namespace
 

@@ -17,7 +17,7 @@ from unit_tests import Noticed
 FOLDER = tree.TREE / "tests" / "cli"
 # Those that take a few seconds; the others train, record, or run what README and reports say.
 TESTS = ["allreduce", "bad_input", "buckets", "calibrate", "compare", "ddp_log", "estimates", "flow", "formats", "help",
-         "import", "measured", "ranks", "topo", "validate"]
+         "import", "measured", "option_limits", "ranks", "topo", "validate"]
 
 
 @dataclasses.dataclass(frozen=True)
