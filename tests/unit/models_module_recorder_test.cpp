@@ -365,6 +365,31 @@ TEST_CASE("catalogue: how many modules of each kind every architecture runs") {
   }
 }
 
+TEST_CASE("catalogue: blocks of a model lie one behind the other") {
+  struct Known {
+    const char* name;
+    std::size_t blocks;
+  };
+  for (const Known& row :
+       {Known{"resnet50", 0}, {"bert-base", 12}, {"gpt2-xl", 48}, {"transformer-base", 12}}) {
+    CAPTURE(row.name);
+    const Model model = find_model(row.name).value();
+    REQUIRE(model.blocks.size() == row.blocks);
+    std::size_t end = 1;  // behind the embedding
+    for (const Block& block : model.blocks) {
+      CHECK(block.first >= end);
+      CHECK(block.last > block.first);
+      end = block.last;
+    }
+    CHECK(end < model.layers.size());
+  }
+  // Encoder and decoder: nothing lies between the blocks of either, an embedding between the two.
+  const std::vector<Block> blocks = find_model("transformer-base").value().blocks;
+  for (std::size_t k = 1; k < blocks.size(); ++k)
+    CHECK((blocks[k].first == blocks[k - 1].last) == (k != 6));
+  CHECK(blocks[7].last - blocks[7].first > blocks[1].last - blocks[1].first);
+}
+
 TEST_CASE("catalogue: samples, their size, the batch nobody names, and the most tokens") {
   struct Known {
     const char* name;

@@ -74,6 +74,23 @@ TEST_CASE("plot labels: a line is hidden only where there is no other place near
   CHECK_FALSE(crosses({{0, 100}, {400, 100}}, placed[0]->box));
 }
 
+TEST_CASE("plot labels: hiding a line is as bad as ten anchors less likely") {
+  // As high as the area, so that it stands to the right of an anchor or to its left. Wherever it stands beside the first
+  // anchor a line runs through it; the last anchor lies behind the end of that line.
+  const Box area{0, 0, 700, 15};
+  const Obstacles line{.boxes = {}, .segments = {{{0, 7}, {500, 7}}}};
+  const auto placed = [&](std::size_t less_likely) {
+    Label label{
+        .anchors = std::vector<Point>(less_likely, Point{10, 7.5}), .width = 80, .height = 15};
+    label.anchors.push_back({550, 7.5});
+    return place_labels({label}, area, line).front();
+  };
+  REQUIRE(placed(9));
+  CHECK(placed(9)->box.x == 557);
+  REQUIRE(placed(10));
+  CHECK(placed(10)->box.x == 17);  // as good, and met first
+}
+
 TEST_CASE("plot labels: wider than the figure, or without an anchor, has no place") {
   CHECK_FALSE(place_labels({label_at(100, 100, 500)}, kArea, {})[0]);
   CHECK_FALSE(place_labels({{{}, 10, 10}}, kArea, {})[0]);

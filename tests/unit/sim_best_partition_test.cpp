@@ -79,6 +79,26 @@ TEST_CASE("best partition: what counts is what goes over the wire") {
   CHECK(job.tune().best_partition->iteration == 4700_us);
 }
 
+TEST_CASE("best partition: of more gradients than places to cut each still has its bucket") {
+  // Parameters of no elements come last: the bytes are all there before the last place is.
+  for (const std::size_t empty : {0u, 1u, 90u}) {
+    CAPTURE(empty);
+    std::vector<small::Gradient> gradients;
+    for (std::size_t k = 0; k < 700; ++k)
+      gradients.push_back({k + empty < 700 ? 4096 : 0, static_cast<double>(k + 1)});
+    const small::OpenJob job{.workload = small::chain(gradients, 0, 700),
+                             .model = small::alpha_beta(1, 100)};
+    std::vector<std::size_t> held;
+    const std::vector<Bucket> cut = best(job);
+    for (const Bucket& bucket : cut)
+      held.insert(held.end(), bucket.parameters.begin(), bucket.parameters.end());
+    REQUIRE(held.size() == 700);
+    for (std::size_t k = 0; k < held.size(); ++k) REQUIRE(held[k] == 699 - k);
+    CHECK(cut.size() > 1);
+    CHECK(cut.size() <= 513);
+  }
+}
+
 TEST_CASE("best partition: without one where gradients cannot share buckets, and why") {
   Workload workload = small::mib_layers({100, 200, 300}, 0);
   CHECK_FALSE(no_partition_because(workload));

@@ -3,7 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "alpha_beta.hpp"
@@ -219,4 +221,19 @@ TEST_CASE(
   CHECK(round_cap(3, kNoLimitMb) == 5);
   CHECK(round_cap(0.12341, 0.1236) == 0.1235);
   CHECK(round_cap(0.123456, 0.123457) == 0.123457);
+}
+
+TEST_CASE("bucketing search: what to pass for a bucketing, by version") {
+  Bucketing found;
+  found.point = {.bucket_cap_mb = 10, .first_bucket_mb = 3};
+  const auto caps = [&](TorchVersion torch) {
+    const BucketCaps passed = caps_of(found, torch);
+    return std::pair(passed.bucket_cap_mb, passed.first_bucket_mb);
+  };
+  using Caps = std::pair<std::optional<double>, std::optional<double>>;
+  CHECK(caps({2, 4}) == Caps(10, 3));
+  CHECK(caps({2, 5}) == Caps(10, std::nullopt));  // the cap holds for the first bucket
+  found.point.bucket_cap_mb.reset();
+  CHECK(caps({2, 4}) == Caps(std::nullopt, 3));
+  CHECK(caps({2, 5}) == Caps(std::nullopt, 3));
 }

@@ -2,12 +2,14 @@
 // faster takes 1000 us, 400 of compute and 600 of an all-reduce behind it.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "alpha_beta.hpp"
 #include "ddpsim/sim/compare.hpp"
+#include "uncertainty.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
@@ -248,6 +250,36 @@ TEST_CASE(
   overlapped.workload.iteration = 1_us;
   CHECK(alone(overlapped).times.iteration == 900_us);
   CHECK(alone(overlapped).times.alone() == 300_us);
+}
+
+TEST_CASE("compare: efficiency lies between what the sources of error make of it, squares added") {
+  // Of a single one: 400 us of compute; the all-reduce of 600 may take 360 or 1020.
+  const FigureRange one = alone(with_compute(400)).efficiency_range;
+  CHECK(one.value == 400.0 / 1000);
+  CHECK(one.low == doctest::Approx(400.0 / 1420));
+  CHECK(one.high == doctest::Approx(400.0 / 760));
+  // Of several.
+  small::OpenJob job = with_compute(400);
+  job.cluster = small::node(8, 5);
+  job.model = AnalyticModel{};
+  job.options.costs = DdpCosts();
+  const ComparedJob many = alone(job);
+  double squares_down = 0;
+  double squares_up = 0;
+  std::size_t sources = 0;
+  for (const Bounds& bounds : simulate_scenarios(job)) {
+    const double a = bounds.at_one.alone() / bounds.at_one.iteration - many.efficiency();
+    const double b = bounds.at_other.alone() / bounds.at_other.iteration - many.efficiency();
+    squares_down += std::pow(std::min({a, b, 0.0}), 2);
+    squares_up += std::pow(std::max({a, b, 0.0}), 2);
+    sources += std::min(a, b) < 0 && std::max(a, b) > 0 ? 1 : 0;
+  }
+  CHECK(sources > 1);
+  CHECK(many.efficiency_range.value == many.efficiency());
+  CHECK(many.efficiency_range.low ==
+        doctest::Approx(many.efficiency() - std::sqrt(squares_down)).epsilon(1e-9));
+  CHECK(many.efficiency_range.high ==
+        doctest::Approx(many.efficiency() + std::sqrt(squares_up)).epsilon(1e-9));
 }
 
 TEST_CASE("compare: the best cap of each job is the one its own search finds") {

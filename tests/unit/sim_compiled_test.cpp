@@ -181,6 +181,9 @@ TEST_CASE("compiled: caps of the Python reducer are whole MiB") {
   CHECK(piece_limits(ddp) == CutLimits{.first = 1_MiB, .cap = 25_MiB});
   ddp.bucket_cap_mb_list = {3, 7, 5};
   CHECK(piece_limits(ddp).cap == 7_MiB);
+  ddp.first_bucket_mb = 2.5;  // of pieces of a graph; the Python reducer has its own
+  CHECK(piece_limits(ddp) == CutLimits{.first = 2'621'440_B, .cap = 7_MiB});
+  CHECK(fusion_limits(ddp) == CutLimits{.first = 1_MiB, .cap = 7_MiB});
 }
 
 TEST_CASE("compiled: tune weighs each cap with the cuts it makes") {

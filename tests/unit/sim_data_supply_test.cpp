@@ -1,6 +1,9 @@
 // Batches for the step of paper_step.hpp, which takes 360 us, or 389 with every cost: what it waits for them.
 #include "ddpsim/sim/data_supply.hpp"
 
+#include <algorithm>
+#include <vector>
+
 #include "paper_step.hpp"
 
 using namespace ddpsim;
@@ -165,4 +168,39 @@ TEST_CASE("epoch: full steps, one of a smaller batch, and the loader's start") {
   CHECK(epoch.time == 960_us);
   options.data_set->loader_drop_last = true;
   CHECK(step_with(options, step).epoch->time == 720_us);
+}
+
+TEST_CASE("data supply: under every scheme spans stay in order of start, the wait among them") {
+  const std::vector<Scheme> all = {
+      Ddp{},
+      NaiveAllReduce{},
+      Fsdp1{},
+      Fsdp2{},
+      Zero{.stage = 1},
+      Zero{.stage = 2},
+      Zero{.stage = 3},
+      MegatronOptimizer{.overlap_grad_reduce = true, .overlap_param_gather = true},
+      ZeroRedundancy{},
+      DataParallel{},
+      ParameterServer{.host = true},
+      PeriodicAveraging{},
+      SlowMo{}};
+  for (const Scheme& scheme : all) {
+    CAPTURE(name_of(scheme));
+    SimulationOptions options = loaded(1, 5000_us, all_costs());
+    options.scheme = scheme;
+    options.ddp.torch = {2, 8};
+    options.data_loader->batch_bytes = 100'000_B;
+    options.data_loader->pcie = 10_GBps;
+    const Job job(workload(), gpus(), options, AnalyticModel{});
+    REQUIRE_FALSE(cannot_simulate(job));
+    const SimulationResult result = simulate(job, nullptr, WithTimeline::yes);
+    REQUIRE(result.step.data);
+    CHECK(result.step.data->wait > 0_us);
+    for (const RankTimeline& rank : result.timeline.ranks) {
+      CHECK(std::ranges::is_sorted(rank.spans, {}, &Span::start));
+      CHECK(std::ranges::count(rank.spans, "waits for data", &Span::name) == 1);
+      CHECK(std::ranges::count(rank.spans, "copy of the batch", &Span::name) == 1);
+    }
+  }
 }

@@ -266,14 +266,17 @@ TEST_CASE("flow shapes: links carry their kind's share of what they are said to"
   builder.link(LinkKind::nic, 25_GBps, 2_us);
   builder.link(LinkKind::network, 50_GBps);
   builder.link(LinkKind::network, Bandwidth());
+  builder.link(LinkKind::network, Bandwidth::bytes_per_second(10.5));  // 9.87 are data: rounded up
+  builder.link(LinkKind::network,
+               Bandwidth::bytes_per_second(std::numeric_limits<double>::infinity()));
   Cluster cluster = small::node(4, 300);
   cluster.nodes = 2;
   cluster.gpu.compute_capability = 80;
   cluster.network = {.kind = NetworkKind::infiniband, .nics_per_node = 1, .per_nic = 25_GBps};
   const FlowPlanner planner = fabrics::planner(cluster, builder.fabric, {});
   const NetworkLinks& links = planner.links();
-  const double expected[] = {76e9, 17e9, 10e9, 23.5e9, 47e9, 1};
-  for (std::size_t i = 0; i < 6; ++i) {
+  const double expected[] = {76e9, 17e9, 10e9, 23.5e9, 47e9, 1, 10, 1e18};
+  for (std::size_t i = 0; i < 8; ++i) {
     CAPTURE(i);
     CHECK(static_cast<double>(links.capacities[i]) == doctest::Approx(expected[i]));
   }

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <numeric>
 #include <random>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "small_jobs.hpp"
@@ -105,24 +107,42 @@ class RandomSystem {
   std::int64_t unit_;
 };
 
-/// Flows come and go; `check` sees the system after each settling.
+/// Of every flow that is there; 0 of the others.
+std::vector<std::int64_t> rates_of(const System& system, const MaxMin& solver) {
+  std::vector<std::int64_t> rates(system.routes.size());
+  for (std::size_t f = 0; f < rates.size(); ++f)
+    if (!system.routes[f].empty()) rates[f] = solver.rate(static_cast<MaxMin::FlowId>(f));
+  return rates;
+}
+
+/// Flows come and go; `check` sees the system after each settling. Each settling reports exactly the flows whose rate is
+/// not what it was, each once; a flow that comes had none.
 template <typename Check>
 void live_through(RandomSystem world, const Check& check) {
   System& system = world.system;
   MaxMin solver(system.capacities);
+  std::vector<std::int64_t> before(system.routes.size());
   for (int change = 0; change < 10; ++change) {
     for (std::size_t batch = 1 + world.below(3); batch-- > 0;) {
       const std::size_t flow = world.below(system.routes.size());
       if (!system.routes[flow].empty()) {
         solver.remove(static_cast<MaxMin::FlowId>(flow));
         system.routes[flow].clear();
+        before[flow] = 0;
       } else {
         world.draw_flow(flow);
         // The route must stay where it is while the flow is there.
         solver.add(static_cast<MaxMin::FlowId>(flow), system.routes[flow], system.ceilings[flow]);
       }
     }
-    solver.settle();
+    const std::span<const MaxMin::FlowId> reported = solver.settle();
+    REQUIRE(solver.settled());
+    std::vector<std::int64_t> after = rates_of(system, solver);
+    std::vector<int> times(after.size());
+    for (const MaxMin::FlowId flow : reported) ++times[flow];
+    for (std::size_t f = 0; f < after.size(); ++f)
+      REQUIRE(times[f] == (after[f] != before[f] ? 1 : 0));
+    before = std::move(after);
     check(system, solver);
   }
 }
@@ -204,6 +224,17 @@ TEST_CASE("max-min: the example of every textbook") {
   solver.settle();
   CHECK(solver.rate(0) == 6);
   CHECK(solver.rate(3) == 4);
+}
+
+TEST_CASE("max-min: a flow gets a byte per second, however many share a link") {
+  const std::vector<LinkId> route{0};
+  MaxMin solver({2});
+  for (MaxMin::FlowId f = 0; f < 5; ++f) solver.add(f, route, 0);
+  CHECK(solver.settle().size() == 5);
+  for (MaxMin::FlowId f = 0; f < 5; ++f) CHECK(solver.rate(f) == 1);
+  for (MaxMin::FlowId f = 1; f < 5; ++f) solver.remove(f);
+  CHECK(solver.settle().empty());
+  CHECK(solver.rate(0) == 1);  // its ceiling
 }
 
 TEST_CASE("max-min: flows that do not meet are left alone") {

@@ -114,6 +114,24 @@ TEST_CASE("sync batch norm: micro-batches under no_sync exchange, too") {
   CHECK(times.iteration == 700_us);
 }
 
+TEST_CASE("sync batch norm: under no_sync every kernel is launched once, and each layer's beside") {
+  Workload launched = normed();
+  launched.launches = Launches{.forward = 10, .backward = {4, 5, 6}, .optimizer = 2};
+  SimulationOptions options = all_costs();
+  options.costs.host_kernel = 12_us;
+  const auto host = [&](bool exchanges, int micro_batches) {
+    SimulationOptions all = options;
+    all.ddp.sync_batchnorm = exchanges;
+    all.ddp.accumulate = micro_batches;
+    return step_with(all, launched, exchanging()).times.host.value_or(Duration());
+  };
+  for (const int micro_batches : {1, 2, 3}) {
+    CAPTURE(micro_batches);
+    CHECK(host(true, micro_batches) - host(false, micro_batches) ==
+          (5_us * 7 + 40_us * 2) * micro_batches);
+  }
+}
+
 TEST_CASE("sync batch norm: static_graph's first iteration exchanges before it launches buckets") {
   // Of one bucket, so that an exchange takes as long as the third of the wire: 20 us.
   SimulationOptions options = synced(all_costs());

@@ -73,6 +73,9 @@ TEST_CASE("trace header: the model within a GPU's full name") {
   CHECK(gpu_model_token("AMD Instinct MI300X") == "MI300X");
   CHECK(gpu_model_token("NVIDIA H100_PCIe") == "H100");
   CHECK(gpu_model_token("NVIDIA L4(24GB)") == "L4");
+  CHECK(gpu_model_token("NVIDIA  A100 - SXM4") == "A100");
+  CHECK(gpu_model_token(" Tesla (V100)") == "V100)");
+  CHECK(gpu_model_token("NVIDIA RTX _ 4090 - Laptop GPU") == "4090Laptop");
   CHECK(gpu_model_token("NVIDIA") == "NVIDIA");
   CHECK(gpu_model_token("NVIDIA RTX A6000") == "A6000");
   // No part of a GPU, nor a smaller one, is taken for the model.

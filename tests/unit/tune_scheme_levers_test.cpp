@@ -52,6 +52,92 @@ TEST_CASE("levers of schemes: what is in force is none, and each changes what it
   CHECK(scheme_levers(scheme_job(NaiveAllReduce{})).empty());
 }
 
+TEST_CASE("levers of schemes: all that a library has, in order, with what is said beside") {
+  const auto listed = [](const Scheme& scheme) {
+    std::string text;
+    for (const Lever& lever : scheme_levers(scheme_job(scheme, schemes::two_by_two())))
+      text += fmt::format("\n{} | {}{}", lever.name, lever.argument,
+                          lever.note.empty() ? "" : " | " + lever.note);
+    return text;
+  };
+  CHECK(listed(Fsdp1{}) == R"(
+strategy=shard_grad_op | sharding_strategy=ShardingStrategy.SHARD_GRAD_OP
+strategy=hybrid_shard | sharding_strategy=ShardingStrategy.HYBRID_SHARD
+strategy=hybrid_shard_zero2 | sharding_strategy=ShardingStrategy._HYBRID_SHARD_ZERO2
+wrap=none | auto_wrap_policy=…: none
+wrap=size,min_num_params=1000000 | auto_wrap_policy=…: size_based_auto_wrap_policy with min_num_params=1000000
+wrap=size,min_num_params=10000000 | auto_wrap_policy=…: size_based_auto_wrap_policy with min_num_params=10000000
+wrap=size,min_num_params=100000000 | auto_wrap_policy=…: size_based_auto_wrap_policy with min_num_params=100000000
+backward_prefetch=post | backward_prefetch=BackwardPrefetch.BACKWARD_POST
+backward_prefetch=none | backward_prefetch=None
+forward_prefetch=true | forward_prefetch=True | only where modules run in the same order in every step
+limit_all_gathers=false | limit_all_gathers=False | more of the model may be gathered at once than is counted)");
+  CHECK(listed(Fsdp2{}) == R"(
+reshard_after_forward=false | reshard_after_forward=False
+reshard_after_forward=2 | reshard_after_forward=2
+group=2 | mesh=init_device_mesh("cuda", (2, 2))
+wrap=none | of modules: none
+wrap=size,min_num_params=1000000 | of modules: size_based_auto_wrap_policy with min_num_params=1000000
+wrap=size,min_num_params=10000000 | of modules: size_based_auto_wrap_policy with min_num_params=10000000
+wrap=size,min_num_params=100000000 | of modules: size_based_auto_wrap_policy with min_num_params=100000000)");
+  CHECK(listed(Zero{.stage = 2, .reduce_bucket_size = 7}) == R"(
+overlap_comm=true | "overlap_comm": true
+reduce_bucket_size=5000000 | "reduce_bucket_size": 5000000
+reduce_bucket_size=50000000 | "reduce_bucket_size": 50000000
+reduce_bucket_size=200000000 | "reduce_bucket_size": 200000000
+reduce_bucket_size=500000000 | "reduce_bucket_size": 500000000)");
+  CHECK(listed(Zero{.stage = 3,
+                    .reduce_bucket_size = 50'000'000,
+                    .stage3_prefetch_bucket_size = 7,
+                    .stage3_param_persistence_threshold = 7,
+                    .stage3_max_live_parameters = 7,
+                    .stage3_max_reuse_distance = 7}) == R"(
+overlap_comm=false | "overlap_comm": false
+reduce_bucket_size=5000000 | "reduce_bucket_size": 5000000
+reduce_bucket_size=200000000 | "reduce_bucket_size": 200000000
+reduce_bucket_size=500000000 | "reduce_bucket_size": 500000000
+stage3_prefetch_bucket_size=0 | "stage3_prefetch_bucket_size": 0
+stage3_prefetch_bucket_size=5000000 | "stage3_prefetch_bucket_size": 5000000
+stage3_prefetch_bucket_size=50000000 | "stage3_prefetch_bucket_size": 50000000
+stage3_prefetch_bucket_size=500000000 | "stage3_prefetch_bucket_size": 500000000
+stage3_param_persistence_threshold=0 | "stage3_param_persistence_threshold": 0
+stage3_param_persistence_threshold=10000 | "stage3_param_persistence_threshold": 10000
+stage3_param_persistence_threshold=100000 | "stage3_param_persistence_threshold": 100000
+stage3_param_persistence_threshold=1000000 | "stage3_param_persistence_threshold": 1000000
+stage3_max_live_parameters=100000000 | "stage3_max_live_parameters": 100000000
+stage3_max_live_parameters=1000000000 | "stage3_max_live_parameters": 1000000000
+stage3_max_reuse_distance=0 | "stage3_max_reuse_distance": 0
+stage3_max_reuse_distance=1000000000 | "stage3_max_reuse_distance": 1000000000
+zero_hpz_partition_size=2 | "zero_hpz_partition_size": 2 | a node keeps a copy of all parameters, which is not counted as memory)");
+  CHECK(listed(MegatronOptimizer{}) == R"(
+overlap_grad_reduce=true | --overlap-grad-reduce
+overlap_param_gather=true | --overlap-grad-reduce --overlap-param-gather)");
+  CHECK(listed(MegatronOptimizer{.overlap_grad_reduce = true, .bucket_size = 40'000'000}) == R"(
+overlap_param_gather=true | --overlap-grad-reduce --overlap-param-gather
+bucket_size=10000000 | --ddp-bucket-size 10000000
+bucket_size=100000000 | --ddp-bucket-size 100000000
+bucket_size=400000000 | --ddp-bucket-size 400000000)");
+}
+
+TEST_CASE("levers of schemes: a choice that a lever took back is a lever again") {
+  for (const Scheme& scheme : {Scheme(Fsdp1{}), Scheme(Fsdp2{}), Scheme(Fsdp2{.group = 2})}) {
+    const Job job = scheme_job(scheme, schemes::two_by_two());
+    for (const Lever& there : scheme_levers(job)) {
+      CAPTURE(there.name);
+      const Job changed = there.change(job);
+      std::vector<std::string> names;
+      for (const Lever& lever : scheme_levers(changed)) {
+        names.push_back(lever.name);
+      }
+      CHECK(!has(names, there.name));
+      const std::string key = there.name.substr(0, there.name.find('=') + 1);
+      if (key != "group=")
+        CHECK(std::ranges::any_of(names,
+                                  [&](const std::string& name) { return name.starts_with(key); }));
+    }
+  }
+}
+
 TEST_CASE("levers of schemes: groups of a node are levers of several nodes alone") {
   CHECK(!has(names_of(scheme_job(Fsdp2{})), "group=2"));
   CHECK(has(names_of(scheme_job(Fsdp2{}, schemes::two_by_two())), "group=2"));
