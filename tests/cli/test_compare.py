@@ -59,6 +59,37 @@ class Figures(unittest.TestCase):
         self.assertEqual(leads[0], leads[1])
         self.assertEqual(leads[0], leads[2])
 
+    def test_each_candidate_has_its_label(self):
+        def labels(*words):
+            rows = sorted(answer("compare", WORKLOAD, *words, "--no-tune")["rows"], key=lambda row: row["label"])
+            return {row["label"]: row["cluster"] for row in rows}
+
+        # What stands in front of "=" is a label unless it belongs to a name, or one side is missing.
+        self.assertEqual({"pod": "dgx1v", "y@1": "dgx1v@1", "y@2": "dgx1v@2"}, labels("pod=dgx1v", "y=dgx1v@{1,2}"))
+        whole = ["=dgx1v", "end=", "a:b=dgx1v", "a/b=dgx1v", "a@2=dgx1v"]
+        self.assertEqual({**{text: text for text in whole}, "dgx1v": "dgx1v"}, labels("dgx1v", *whole))
+        self.assertEqual({"dgx1v": "dgx1v", "x1=dgx1v": "x1=dgx1v", "x2=dgx1v": "x2=dgx1v"}, labels("dgx1v", "x{1,2}=dgx1v"))
+        # One line is called by all of itself, several by what not all of them say, and labels stand apart from that.
+        start = "node:2 gpu:8xV100 nvlink:6x25GBps:cube "
+        one, two, three = (start + f"nic:{nics}x100Gbps:ib" for nics in (1, 2, 4))
+        self.assertEqual({"dgx1v": "dgx1v", one: one}, labels("dgx1v", one))
+        self.assertEqual({"nic:1x100Gbps:ib": one, "nic:2x100Gbps:ib": two, "own": three}, labels(one, two, "own=" + three))
+        self.assertEqual({"nic:1x100Gbps:ib": one, "nic:2x100Gbps:ib latency:3us": two + " latency:3us"}, labels(one, two + " latency:3us"))
+        self.assertEqual({one: one}, labels(one, one))
+        # Under several schemes by the scheme, behind the label where there are several clusters.
+        schemes = ("--scheme", "ddp", "--scheme", "zero1")
+        self.assertEqual(["ddp", "zero1"], list(labels("dgx1v", *schemes)))
+        self.assertEqual(["a ddp", "a zero1", "dgx1v@2 ddp", "dgx1v@2 zero1"], list(labels("a=dgx1v", "dgx1v@2", *schemes)))
+        self.assertEqual(["dgx1v"], list(labels("dgx1v", *schemes[2:])))
+
+    def test_a_label_and_a_scheme_are_given_once(self):
+        for words, message in ((["a=dgx1v", "a=dgx1v@2"], "a: two candidates have this label"),
+                               (["dgx1v", "dgx1v=dgx1v@2"], "dgx1v: two candidates have this label"),
+                               (["dgx1v", "--scheme", "ddp", "--scheme", "ddp"], "--scheme: one is given twice")):
+            outcome = ddpsim("compare", WORKLOAD, *words)
+            self.assertEqual(2, outcome.code)
+            self.assertIn(message, outcome.err)
+
     def test_one_that_fails_is_a_row_with_its_reason(self):
         answered = answer("compare", WORKLOAD, "2xv100-nvlink", "dgx1b@2", A100, "pod=dgx1v@2")
         rows = {row["label"]: row for row in answered["rows"]}

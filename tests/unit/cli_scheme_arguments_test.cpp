@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <string_view>
 #include <variant>
+#include <vector>
 
 #include "ddp_arguments.hpp"
 #include "usage_error.hpp"
@@ -259,6 +261,97 @@ TEST_CASE("--scheme: values that a key does not take") {
   CHECK(scheme_complaint("local_sgd:hierarchy=2:4,period=4") ==
         "--scheme: local_sgd: hierarchy has periods of its own; leave out period");
   CHECK(scheme_complaint("slowmo:slowmo_frequency=0") != "");
+}
+
+TEST_CASE("--scheme: the last number that a key takes, and the first that it refuses") {
+  struct Border {
+    const char* key;
+    std::vector<std::string> taken, refused;
+  };
+  const std::vector<std::string> ranks{"1", "1000000"}, no_ranks{"0", "1000001"};
+  const std::vector<std::string> least_one{"1", "1e15"}, least_none{"0", "1e15"};
+  const std::vector<std::string> not_one{"0", "1000000000000001"}, not_none{"-1", "1.1e15"};
+  const std::vector<std::string> rate{"0.001", "1e6"}, no_rate{"0.000999", "1000001"};
+  for (const Border& border :
+       {Border{"fsdp1:group", ranks, no_ranks},
+        {"fsdp2:group", ranks, no_ranks},
+        {"fsdp2:reshard_after_forward", {"2", "1000000"}, {"1", "1000001"}},
+        {"fsdp1:min_num_params", least_one, not_one},
+        {"fsdp2:min_num_params", least_one, not_one},
+        {"zero3:min_num_params", least_one, not_one},
+        {"zero1:reduce_bucket_size", least_one, not_one},
+        {"zero2:allgather_bucket_size", least_one, not_one},
+        {"zero3:stage3_prefetch_bucket_size", least_none, not_none},
+        {"zero3:stage3_param_persistence_threshold", least_none, not_none},
+        {"zero3:stage3_max_live_parameters", least_none, not_none},
+        {"zero3:stage3_max_reuse_distance", least_none, not_none},
+        {"zero3:zero_hpz_partition_size", ranks, no_ranks},
+        {"megatron:bucket_size", least_one, not_one},
+        {"data_parallel:input_mb", {"0", "1e6"}, {"-0.001", "1000000.1"}},
+        {"data_parallel:output_mb", {"0", "1e6"}, {"-0.001", "1000000.1"}},
+        {"parameter_server:servers", ranks, no_ranks},
+        {"parameter_server:partition_mb", rate, no_rate},
+        {"parameter_server:server_bandwidth", rate, no_rate},
+        {"fsdp1:cpu_offload=true,cpu_rate", rate, no_rate},
+        {"zero2:offload_optimizer=cpu,pcie", rate, no_rate},
+        {"local_sgd:period", ranks, no_ranks},
+        {"local_sgd:hierarchy", {"1:1", "1000000:1000000"}, {"0:1", "1:0", "1000001:1"}},
+        {"slowmo:localsgd_frequency", ranks, no_ranks},
+        {"slowmo:slowmo_frequency", ranks, no_ranks},
+        {"slowmo:slowmo_num_shards", ranks, no_ranks}}) {
+    CAPTURE(border.key);
+    for (const std::string& value : border.taken) {
+      CAPTURE(value);
+      CHECK(scheme_complaint(fmt::format("{}={}", border.key, value)) == "");
+    }
+    for (const std::string& value : border.refused) {
+      CAPTURE(value);
+      CHECK(scheme_complaint(fmt::format("{}={}", border.key, value)) != "");
+    }
+  }
+}
+
+TEST_CASE("--scheme: rates of a host need something that stays there") {
+  CHECK(scheme_complaint("fsdp1:pcie=20") ==
+        "--scheme: pcie: nothing stays on the host without cpu_offload=true");
+  CHECK(scheme_complaint("zero2:pcie=20") ==
+        "--scheme: pcie: nothing stays on the host without offload_optimizer=cpu");
+  CHECK(scheme_complaint("zero3:pcie=20") ==
+        "--scheme: pcie: nothing stays on the host without offload_optimizer=cpu or "
+        "offload_param=cpu");
+  CHECK(scheme_complaint("zero3:pcie=20,offload_param=cpu") == "");
+  CHECK(scheme_complaint("zero3:cpu_rate=20,offload_param=cpu") ==
+        "--scheme: cpu_rate: the optimizer does not run on the host without offload_optimizer=cpu");
+  CHECK(scheme_complaint("fsdp2:fused=true") ==
+        "--scheme: fused: the optimizer does not run on the host without cpu_offload=true");
+  CHECK(scheme_complaint("fsdp2:fused=true,cpu_offload=true") == "");
+}
+
+TEST_CASE("--scheme: each option of DDP's reducer is refused by its own name") {
+  const auto refused = [](const auto& set) -> std::string {
+    DdpArguments ddp;
+    set(ddp);
+    try {
+      require_of_scheme(Fsdp1(), ddp);
+    } catch (const UsageError& error) {
+      return std::string(error.what()).substr(0, std::string_view(error.what()).find(':'));
+    }
+    return "";
+  };
+  CHECK(refused([](auto& ddp) { ddp.first_bucket_mb = "1"; }) == "--first-bucket-mb");
+  CHECK(refused([](auto& ddp) { ddp.bucket_cap_mb_list = "1"; }) == "--bucket-cap-mb-list");
+  CHECK(refused([](auto& ddp) { ddp.find_unused_parameters = true; }) ==
+        "--find-unused-parameters");
+  CHECK(refused([](auto& ddp) { ddp.static_graph = true; }) == "--static-graph");
+  CHECK(refused([](auto& ddp) { ddp.gradient_as_bucket_view = true; }) ==
+        "--gradient-as-bucket-view");
+  CHECK(refused([](auto& ddp) { ddp.no_broadcast_buffers = true; }) == "--no-broadcast-buffers");
+  CHECK(refused([](auto& ddp) { ddp.process_groups = 2; }) == "--process-groups");
+  CHECK(refused([](auto& ddp) { ddp.comm_hook = CommHook::fp16_compress; }) == "--comm-hook");
+  CHECK(refused([](auto& ddp) { ddp.optimizer_in_backward = true; }) ==
+        "--apply-optimizer-in-backward");
+  CHECK(refused([](auto& ddp) { ddp.sync_batchnorm = true; }) == "--sync-batchnorm");
+  CHECK(refused([](auto& ddp) { ddp.sync_batchnorm_group = 2; }) == "--sync-batchnorm-group");
 }
 
 TEST_CASE("--scheme: options of DDP's reducer stand beside DDP alone") {

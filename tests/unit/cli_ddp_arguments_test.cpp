@@ -1,0 +1,219 @@
+// DDP's options on the command line: what they take, where they go, and how a report says what is in force.
+#include "ddp_arguments.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "mentions.hpp"
+#include "usage_error.hpp"
+
+using namespace ddpsim;
+
+namespace {
+
+/// Options of a step as these words say, under that version.
+DdpOptions typed_options(std::vector<std::string> words, TorchVersion torch = {2, 8}) {
+  CLI::App app;
+  DdpArguments arguments;
+  add_bucket_options(app, arguments);
+  add_step_options(app, arguments);
+  app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  return ddp_options(arguments, stated_torch(arguments.torch).value_or(torch));
+}
+
+/// What is said of them; empty where they are taken.
+std::string typed_complaint(const std::vector<std::string>& words) {
+  try {
+    typed_options(words);
+  } catch (const CLI::ParseError& error) {
+    return error.what();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// All there is in them, to be compared.
+auto fields_of(const DdpOptions& of) {
+  return std::make_tuple(of.torch, of.bucket_cap_mb, of.first_bucket_mb, of.bucket_cap_mb_list,
+                         of.find_unused_parameters, of.static_graph, of.gradient_as_bucket_view,
+                         of.broadcast_buffers, of.process_groups, of.accumulate, of.comm_hook,
+                         of.comm_hook_min_mb, of.power_sgd, of.local_sgd, of.optimizer_in_backward,
+                         of.sync_batchnorm, of.sync_batchnorm_group);
+}
+
+bool is_typed(const std::vector<std::string>& words) {
+  return typed_complaint(words).empty();
+}
+
+}  // namespace
+
+TEST_CASE("DDP on the command line: buckets are said as what is passed, and what is in force") {
+  const auto said = [](const DdpOptions& options) { return describe_buckets(options); };
+  CHECK(said({.torch = {2, 8}}) == "default (1 MiB first, then 25 MiB)");
+  CHECK(said({.torch = {2, 8}, .first_bucket_mb = 25}) == "default (25 MiB each)");
+  CHECK(said({.torch = {2, 8}, .first_bucket_mb = 2.5}) == "default (2.5 MiB first, then 25 MiB)");
+  CHECK(said({.torch = {2, 8}, .bucket_cap_mb = 50}) == "bucket_cap_mb=50 (50 MiB each)");
+  CHECK(said({.torch = {2, 4}, .bucket_cap_mb = 50}) ==
+        "bucket_cap_mb=50 (1 MiB first, then 50 MiB)");
+  CHECK(said({.torch = {2, 4}, .bucket_cap_mb = 1}) == "bucket_cap_mb=1 (1 MiB each)");
+  CHECK(said({.torch = {2, 11}, .bucket_cap_mb_list = {1, 10.5, 50}}) ==
+        "bucket_cap_mb_list=[1, 10.5, 50]");
+}
+
+TEST_CASE("DDP on the command line: a hook is said behind the buckets, with what it was told") {
+  DdpOptions options{.torch = {2, 4}};
+  const std::string buckets = "default (1 MiB first, then 25 MiB)";
+  const auto behind = [&](CommHook hook) {
+    options.comm_hook = hook;
+    const std::string said = describe_buckets(options);
+    REQUIRE(said.starts_with(buckets));
+    return said.substr(buckets.size());
+  };
+  options.power_sgd.matrix_approximation_rank = 3;
+  options.local_sgd.period = 7;
+  CHECK(behind(CommHook::none).empty());
+  CHECK(behind(CommHook::fp16_compress) == ", fp16_compress_hook");
+  CHECK(behind(CommHook::power_sgd) == ", powerSGD_hook of rank 3");
+  CHECK(behind(CommHook::post_local_sgd) == ", post_localSGD_hook of period 7");
+  options.comm_hook_min_mb = 0.5;
+  CHECK(behind(CommHook::bf16_compress) == ", bf16_compress_hook from 0.5 MiB");
+  options.optimizer_in_backward = true;
+  CHECK(behind(CommHook::fp16_compress) ==
+        ", fp16_compress_hook from 0.5 MiB, optimizer in backward");
+  options.bucket_cap_mb_list = {2};
+  CHECK(describe_buckets(options) ==
+        "bucket_cap_mb_list=[2], fp16_compress_hook from 0.5 MiB, optimizer in backward");
+}
+
+TEST_CASE("DDP on the command line: every option goes where DDP has it") {
+  const DdpOptions standard{.torch = {2, 8}};
+  CHECK(bool(fields_of(typed_options({})) == fields_of(standard)));
+  const auto is = [&](const std::vector<std::string>& words, const auto& set) {
+    DdpOptions expected = standard;
+    set(expected);
+    CAPTURE(words.front());
+    CHECK(bool(fields_of(typed_options(words)) == fields_of(expected)));
+    CHECK(bool(fields_of(expected) != fields_of(standard)));
+  };
+  is({"--bucket-cap-mb", "7"}, [](auto& of) { of.bucket_cap_mb = 7; });
+  is({"--first-bucket-mb", "2"}, [](auto& of) { of.first_bucket_mb = 2; });
+  is({"--bucket-cap-mb-list", "1,2.5,0"}, [](auto& of) { of.bucket_cap_mb_list = {1, 2.5, 0}; });
+  is({"--torch", "1.9"}, [](auto& of) { of.torch = {1, 9}; });
+  is({"--find-unused-parameters"}, [](auto& of) { of.find_unused_parameters = true; });
+  is({"--static-graph"}, [](auto& of) { of.static_graph = true; });
+  is({"--gradient-as-bucket-view"}, [](auto& of) { of.gradient_as_bucket_view = true; });
+  is({"--no-broadcast-buffers"}, [](auto& of) { of.broadcast_buffers = false; });
+  is({"--process-groups", "3"}, [](auto& of) { of.process_groups = 3; });
+  is({"--accumulate", "4"}, [](auto& of) { of.accumulate = 4; });
+  is({"--comm-hook", "fp16"}, [](auto& of) { of.comm_hook = CommHook::fp16_compress; });
+  is({"--comm-hook-min-mb", "1.5"}, [](auto& of) { of.comm_hook_min_mb = 1.5; });
+  is({"--comm-hook", "powersgd", "--matrix-approximation-rank", "4", "--min-compression-rate", "3"},
+     [](auto& of) {
+       of.comm_hook = CommHook::power_sgd;
+       of.power_sgd = {.matrix_approximation_rank = 4, .min_compression_rate = 3};
+     });
+  is({"--comm-hook", "post_localSGD", "--local-sgd-period", "6", "--local-sgd-gradients", "none"},
+     [](auto& of) {
+       of.comm_hook = CommHook::post_local_sgd;
+       of.local_sgd = {.period = 6, .averages_gradients = false};
+     });
+  is({"--apply-optimizer-in-backward"}, [](auto& of) { of.optimizer_in_backward = true; });
+  is({"--sync-batchnorm"}, [](auto& of) { of.sync_batchnorm = true; });
+  is({"--sync-batchnorm-group", "8"}, [](auto& of) { of.sync_batchnorm_group = 8; });
+}
+
+TEST_CASE(
+    "DDP on the command line: the last number that an option takes, and the first it refuses") {
+  struct Range {
+    std::vector<std::string> option;
+    int least, most;
+  };
+  for (const Range& range :
+       {Range{{"--process-groups"}, 1, 64}, Range{{"--accumulate"}, 1, 100'000},
+        Range{{"--sync-batchnorm-group"}, 1, 10'000'000},
+        Range{{"--comm-hook", "powersgd", "--matrix-approximation-rank"}, 1, 1024},
+        Range{{"--comm-hook", "post_localSGD", "--local-sgd-period"}, 1, 1'000'000}}) {
+    const auto with = [&](int value) {
+      std::vector<std::string> words = range.option;
+      words.push_back(std::to_string(value));
+      return is_typed(words);
+    };
+    CAPTURE(range.option.back());
+    CHECK(with(range.least));
+    CHECK(with(range.most));
+    CHECK_FALSE(with(range.least - 1));
+    CHECK_FALSE(with(range.most + 1));
+  }
+  const std::vector<std::string> power{"--comm-hook", "powersgd", "--min-compression-rate"};
+  for (const auto& [rate, taken] : {std::pair("1e-9", true), {"0", false}, {"-1", false}}) {
+    std::vector<std::string> words = power;
+    words.emplace_back(rate);
+    CHECK(is_typed(words) == taken);
+  }
+}
+
+TEST_CASE("DDP on the command line: options of a hook stand beside that hook alone") {
+  const std::string of_power =
+      "--matrix-approximation-rank and --min-compression-rate are powerSGD_hook's: add --comm-hook "
+      "powersgd";
+  CHECK(typed_complaint({"--matrix-approximation-rank", "2"}) == of_power);
+  CHECK(typed_complaint({"--min-compression-rate", "2", "--comm-hook", "fp16"}) == of_power);
+  const std::string of_local =
+      "--local-sgd-period and --local-sgd-gradients are post_localSGD_hook's: add --comm-hook "
+      "post_localSGD";
+  CHECK(typed_complaint({"--local-sgd-period", "2"}) == of_local);
+  CHECK(typed_complaint({"--local-sgd-gradients", "node"}) == of_local);
+  CHECK(typed_complaint({"--comm-hook", "powersgd", "--min-compression-rate", "nan"}) ==
+        "--min-compression-rate: a finite number is needed, 2 by default");
+}
+
+TEST_CASE("DDP on the command line: MiB are finite and not negative, in lists too") {
+  for (const char* text : {"-0.1", "inf", "nan", "", "2MiB", "1e400"})
+    for (const char* option :
+         {"--bucket-cap-mb", "--first-bucket-mb", "--bucket-cap-mb-list", "--comm-hook-min-mb"}) {
+      CAPTURE(text);
+      CAPTURE(option);
+      CHECK(typed_complaint({fmt::format("{}={}", option, text)})
+                .starts_with(*text == '\0' ? "" : fmt::format("{}: \"{}\"", option, text)));
+      CHECK((*text == '\0' || !is_typed({option, text})));
+    }
+  CHECK(is_typed({"--bucket-cap-mb", "0"}));
+  CHECK_FALSE(is_typed({"--bucket-cap-mb-list", "1,,2"}));
+  CHECK_FALSE(is_typed({"--bucket-cap-mb-list", "1,2,"}));
+  CHECK(comma_list("a,,b") == std::vector<std::string_view>{"a", "", "b"});
+  CHECK(comma_list("") == std::vector<std::string_view>{""});
+  CHECK_FALSE(is_typed({"--torch", "two"}));
+}
+
+TEST_CASE("DDP on the command line: a cap that looks like bytes is asked about, from a TiB on") {
+  const auto warned = [](const DdpOptions& options) { return ddp_warnings(options); };
+  CHECK(warned({.torch = {2, 8}, .bucket_cap_mb = 999'999}).empty());
+  CHECK(warned({.torch = {2, 8}, .bucket_cap_mb = 26'214'400}) ==
+        std::vector<std::string>{
+            "--bucket-cap-mb 26214400 are MiB, 25 TiB: were bytes meant, 25 MiB?"});
+  CHECK(mentions(warned({.torch = {2, 8}, .first_bucket_mb = 1e6}), "--first-bucket-mb 1000000"));
+  CHECK(warned({.torch = {2, 8}, .bucket_cap_mb_list = {1, 2e6, 3e6}}).size() == 2);
+  CHECK(warned({.torch = kNewestTorch}).empty());
+  TorchVersion newer = kNewestTorch;
+  ++newer.minor;
+  CHECK(mentions(warned({.torch = newer}), "is newer than the rules known here"));
+}
+
+TEST_CASE("DDP on the command line: what --torch says counts more than what was recorded") {
+  const TorchInForce stated = torch_in_force(TorchVersion{2, 1}, "1.9.0");
+  CHECK(stated.version == TorchVersion{2, 1});
+  CHECK(stated.known);
+  const TorchInForce recorded = torch_in_force({}, "1.9.0");
+  CHECK(recorded.version == TorchVersion{1, 9});
+  CHECK(recorded.known);
+  const TorchInForce nobody = torch_in_force({}, "");
+  CHECK(nobody.version == kAssumedTorch);
+  CHECK_FALSE(nobody.known);
+}
