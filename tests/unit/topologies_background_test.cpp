@@ -113,6 +113,47 @@ TEST_CASE("background: bad files say what is wrong and what would be right") {
   }
 }
 
+TEST_CASE(
+    "background: more than is simulated in seconds is refused with what is there, and the limit") {
+  const auto repeated = [](std::size_t count, const std::string& entry) {
+    std::string text;
+    for (std::size_t k = 0; k < count; ++k) text += (k > 0 ? "," : "") + entry;
+    return text;
+  };
+  const auto jobs = [&](std::size_t count, const std::string& nodes) {
+    return problem_of(background(
+        "\"jobs\":[" + repeated(count, R"({"nodes":[)" + nodes + R"(],"all_reduce":"1B"})") + "]"));
+  };
+  const std::string remedy = "Leave out those that send least";
+  CHECK(jobs(10, "0,1") == "accepted");
+  CHECK(jobs(11, "0,1") == "others.json:/jobs: has 11 jobs, and the limit is 10. " + remedy);
+  const auto counted = [](int nodes) {
+    std::string text;
+    for (int node = 0; node < nodes; ++node) text += (node > 0 ? "," : "") + std::to_string(node);
+    return text;
+  };
+  CHECK(jobs(1, counted(256)) == "accepted");
+  CHECK(jobs(1, counted(257)) ==
+        "others.json:/jobs: has 257 nodes in all jobs together, and the limit is 256. " + remedy);
+  const std::string name = build_fabric(kCluster).links[0].name;
+  const auto transfers = [&](std::size_t count) {
+    return problem_of(background(
+        "\"transfers\":[" + repeated(count, R"({"links":[")" + name + R"("],"size":"1B"})") + "]"));
+  };
+  CHECK(transfers(1000) == "accepted");
+  CHECK(transfers(1001) ==
+        "others.json:/transfers: has 1001 transfers, and the limit is 1000. " + remedy);
+}
+
+TEST_CASE("background: what is wrong is said before what is missing") {
+  CHECK(problem_of(background(R"("jobs":[{"all_reduce":"0B"}])")).find("/all_reduce: is out of") !=
+        std::string::npos);
+  CHECK(problem_of(background(R"("jobs":[{"every":"1us"}])")).find("/every: is out of range") !=
+        std::string::npos);
+  CHECK(problem_of(background(R"("transfers":[{"size":"0B"}])")).find("/size: is out of range") !=
+        std::string::npos);
+}
+
 TEST_CASE("background: figures, each in its place, and what stands in for those left out") {
   const std::string name = build_fabric(kCluster).links[2].name;
   const std::string other = build_fabric(kCluster).links[5].name;

@@ -117,6 +117,43 @@ TEST_CASE("limits of a cluster file: channels, prices, verified sizes") {
       [](const std::string& text) { describe_file(text, "lab.json"); });
 }
 
+TEST_CASE("limits of lists: types of nodes, vertices of one, nodes and switches of a network") {
+  const auto listed = [](int count, const auto& item) {
+    std::string text;
+    for (int k = 0; k < count; ++k) text += (k > 0 ? ", " : "") + item(std::to_string(k));
+    return text;
+  };
+  const auto types = [&](int count) {
+    return R"({"schema": "ddpsim.cluster/1", "name": "lab",
+        "network": {"kind": "tcp", "nics_per_node": 1, "per_nic": "10Gbps"}, "node_types": [)" +
+           listed(count,
+                  [](const std::string& k) {
+                    return R"({"name": "t)" + k +
+                           R"(", "count": 1, "node": {"gpus": 1, "gpu": "V100"}})";
+                  }) +
+           "]}";
+  };
+  const auto vertices = [&](int count) {
+    return R"({"schema": "ddpsim.cluster/1", "name": "lab", "node": {"gpu": "H100",
+        "wiring": {"links": [], "vertices": [{"name": "g", "kind": "gpu"}, )" +
+           listed(
+               count - 1,
+               [](const std::string& k) { return R"({"name": "c)" + k + R"(", "kind": "cpu"})"; }) +
+           "]}}}";
+  };
+  check_borders({{types(64), types(65)}, {vertices(1024), vertices(1025)}},
+                [](const std::string& text) { describe_file(text, "lab.json"); });
+  const auto switches = [&](int count) {
+    std::string text;
+    for (int k = 0; k < count; ++k)
+      text += "h" + std::to_string(k) + " s" + std::to_string(k) + "\n";
+    return text + "SwitchName=top Switches=s[0-" + std::to_string(count - 1) + "]\n";
+  };
+  check_borders({{"SwitchName=leaf Nodes=n[1-65536]", "SwitchName=leaf Nodes=n[1-65537]"},
+                 {switches(16'383), switches(16'384)}},
+                [](const std::string& text) { parse_switch_list(text, "switches.txt"); });
+}
+
 TEST_CASE("cluster file: switches as their kind says") {
   const auto plan = [](const std::string& switches) {
     return *describe_file(R"({"schema": "ddpsim.cluster/1", "name": "lab",
