@@ -347,6 +347,7 @@ void ModuleRecorder::eager_attention(const std::string& name, const AttentionHea
     activation_ = {.channels = 2 * heads * head, .height = keys};
     elementwise(name + ".repeat", {.forward = 2, .backward = 2, .kernels = 2});
     model_.layers.back().kept -= 2 * key_heads * head * keys;  // nobody reads the originals again
+    continue_from(query);
   }
   score(name + ".scores", heads, head, keys);
   // Scale and mask, then softmax, then dropout.

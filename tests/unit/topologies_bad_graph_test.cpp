@@ -326,8 +326,7 @@ TEST_CASE("words beside a file: what does not fit it is said") {
        "cluster:latency:2us: describes the network, and there is none. Add one, such as "
        "\"nic:1x100Gbps:ib\""},
       {" gpu:V100 nvlink:6x25GBps",
-       "cluster:nvlink:6x25GBps: unknown key \"nvlink\". Known keys: node, gpu, nic, "
-       "oversubscription, leaf, latency, connection, switches"},
+       "cluster:nvlink:6x25GBps: FILE shows how its GPUs are joined. Leave the word out"},
       {" gpu:V100 nic:100Gbps switches:absent.txt", "absent.txt: no such file"},
   };
   for (const BadGraph& c : cases) CHECK(said(c.input) == c.message);
