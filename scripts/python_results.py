@@ -81,6 +81,8 @@ PARTS = {
     "DiffResult.before": "DiffSide", "DiffResult.after": "DiffSide", "DiffSide.kernels": "KernelTimes", "DiffResult.rows": "DiffRow",
     "DiffResult.causes": "SlowdownCause", "DiffResult.findings": "Finding", "kernel_kinds": "KernelKind", "late_ranks": "LateRanks", "LateRanks.ranks": "LateRank",
     "DiffResult.collectives": "JoinedCollective", "JoinedCollective.waits": "RankWaiting", "DiffResult.limit": "SlowdownLimit",
+    "DiffResult.sizes": "SizeChange", "DiffResult.excluded": "ExcludedCause",
+    "across_groups": "GroupPairs", "within_groups": "GroupPairs",
     "pairs": "NodePairs", "slow_pairs": "PairBandwidth", "slow_paths": "PairBandwidth", "undecided": "PairBandwidth",
     "commands": "Command", "positionals": "Positional", "options": "Option",
     "parameters": "Parameter", "forward": "Work", "backward": "Backward", "optimizer": "Work", "iteration": "Work", "ready": "Ready",

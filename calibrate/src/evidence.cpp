@@ -69,6 +69,7 @@ void take_text(std::string_view text, const std::string& file, const std::string
                Evidence& evidence) {
   NcclLineReader nccl;
   NodeReader machine(node, evidence.machines);
+  const bool ends = text.ends_with('\n');
   for (std::size_t line = 1; !text.empty(); ++line) {
     std::string_view content = take_line(text);
     if (content.ends_with('\r')) content.remove_suffix(1);
@@ -82,10 +83,12 @@ void take_text(std::string_view text, const std::string& file, const std::string
       continue;
     }
     if (holds_two_lines(content)) continue;
+    const bool may_be_cut = text.empty() && !ends && line > 1;
+    if (may_be_cut && !nccl.is_whole(content)) continue;
     const bool of_nccl = nccl.take(content, place, evidence.nccl);
     const bool of_environment = take_environment_line(content, place, evidence.environment);
     if (of_nccl || of_environment || take_ddp_line(content, place, evidence.ddp)) continue;
-    machine.take(content, place);
+    if (!may_be_cut) machine.take(content, place);
   }
 }
 
@@ -141,6 +144,85 @@ std::vector<Finding> find_changes(const Evidence& before, const Evidence& after)
     findings.push_back(std::move(problem));
   }
   return in_order(std::move(findings));
+}
+
+namespace {
+
+/// Whether the evidence would show such a problem.
+bool would_show(FindingClass what, const Evidence& evidence) {
+  using enum FindingClass;
+  const auto any_machine = [&](auto has) { return std::ranges::any_of(evidence.machines, has); };
+  const auto reads_gpus = [](const MachineFacts& machine) { return !machine.gpus.empty(); };
+  const auto reads_clocks = [](const MachineFacts& machine) {
+    return std::ranges::any_of(machine.gpus, &GpuState::reasons_read);
+  };
+  const auto reads_links = [](const MachineFacts& machine) {
+    return !machine.devices.empty() ||
+           std::ranges::any_of(machine.gpus, [](const GpuState& gpu) { return gpu.link.rate.has_value(); });
+  };
+  const EnvironmentFacts& environment = evidence.environment;
+  switch (what) {
+    case acs_on:
+      return any_machine([](const MachineFacts& machine) { return machine.acs_read; });
+    case clocks_held_down:
+      return any_machine(reads_clocks);
+    case power_limit_lowered:
+    case hardware_changed:
+    case unequal_nodes:
+      return any_machine(reads_gpus);
+    case pcie_link_below_its_best:
+      return any_machine(reads_links);
+    case nic_below_its_best:
+    case nic_port_down:
+      return any_machine([](const MachineFacts& machine) {
+        return !machine.ports.empty() || !machine.devices.empty();
+      });
+    case mtu_unequal:
+      return any_machine([](const MachineFacts& machine) { return !machine.mtu.empty(); });
+    case nvlink_lost:
+      return any_machine([](const MachineFacts& machine) { return !machine.gpu_links.empty(); });
+    case socket_instead_of_ib:
+    case plugin_missing:
+    case gpudirect_one_side:
+    case gpudirect_off:
+    case shared_memory_off:
+      return !evidence.nccl.network_names().empty() || evidence.nccl.one_node() ||
+             !evidence.nccl.gpudirect_of_nics.empty();
+    case topology_search_failed:
+    case nccl_error:
+    case unequal_versions:
+      return evidence.nccl.largest() != nullptr;
+    case peer_to_peer_off:
+      return environment.listed > 0 || lists_variables(evidence) || evidence.nccl.peer_to_peer > 0;
+    case find_unused_parameters:
+    case static_graph_possible:
+    case buffers_broadcast:
+    case bucket_sizes:
+    case bucket_views_off:
+    case gradient_strides:
+    case comm_hook:
+    case no_sync_misplaced:
+    case sync_batchnorm:
+    case data_parallel_changed:
+      return !evidence.ddp.empty();
+    default:  // what a variable set
+      return environment.listed > 0 || lists_variables(evidence);
+  }
+}
+
+}  // namespace
+
+std::vector<Finding> find_repairs(const Evidence& before, const Evidence& after) {
+  const std::vector<Finding> now = find_problems(after);
+  std::vector<Finding> repairs;
+  for (Finding& problem : find_problems(before)) {
+    const bool still = std::ranges::find(now, problem.what, &Finding::what) != now.end();
+    if (still || !would_show(problem.what, after)) continue;
+    problem.says = "so it was before, and is no longer: " + problem.says;
+    problem.effect = FindingEffect::relieves;
+    repairs.push_back(std::move(problem));
+  }
+  return repairs;
 }
 
 }  // namespace ddpsim

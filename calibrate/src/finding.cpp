@@ -6,7 +6,7 @@ namespace ddpsim {
 namespace {
 
 /// By enumerator.
-constexpr std::array<std::string_view, 49> kClassNames = {
+constexpr std::array<std::string_view, 51> kClassNames = {
     "socket_instead_of_ib",
     "plugin_missing",
     "gpudirect_one_side",
@@ -54,6 +54,8 @@ constexpr std::array<std::string_view, 49> kClassNames = {
     "hardware_changed",
     "unequal_nodes",
     "mtu_unequal",
+    "nvlink_lost",
+    "ranks_changed",
     "version_changed",
     "unequal_versions",
 };

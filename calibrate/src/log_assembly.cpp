@@ -40,6 +40,7 @@ class Assembly {
   const RawLog& raw_;
   const std::optional<JobShape> stated_;
   std::vector<std::string> left_out_;
+  std::vector<std::string> unsound_;  ///< of tables beside sound ones, a sentence each
 };
 
 std::vector<MeasuredLog> Assembly::run() {
@@ -59,8 +60,17 @@ std::vector<MeasuredLog> Assembly::run() {
     }
     std::erase_if(runs, [&](const RawRun* run) { return !stated_one(run); });
   }
+  std::optional<Diagnostic> unsound;
   for (const RawRun* const run : runs) {
-    MeasuredLog log = measured(*run);
+    MeasuredLog log;
+    try {
+      log = measured(*run);
+    } catch (const InputError& error) {  // of one table among several it leaves the others
+      if (!unsound) unsound = error.diagnostic();
+      unsound_.push_back(fmt::format("the table of {} is left out: {}", run->rows.front().place,
+                                     error.diagnostic().message));
+      continue;
+    }
     if (log.points.empty()) continue;
     const auto same = std::find_if(logs.begin(), logs.end(), [&](const MeasuredLog& other) {
       return other.ranks == log.ranks && other.nodes == log.nodes &&
@@ -78,6 +88,7 @@ std::vector<MeasuredLog> Assembly::run() {
     ++tables[static_cast<std::size_t>(same - logs.begin())];
   }
   if (logs.empty()) {
+    if (unsound) throw InputError(*unsound);
     if (!left_out_.empty()) {
       fail("", "no table of an all-reduce: " + left_out_.front(), "Run all_reduce_perf");
     }
@@ -93,6 +104,7 @@ std::vector<MeasuredLog> Assembly::run() {
 /// Other collectives of the same program stand in the same file where somebody ran them all.
 bool Assembly::is_all_reduce(const RawRun& run) {
   const RawRow& first = run.rows.front();
+  const int listed = listed_ranks(run);
   std::string other;
   if (!run.program.empty() && run.program.find("all_reduce") == std::string::npos) {
     other = "of " + in_quotes(run.program);
@@ -102,10 +114,15 @@ bool Assembly::is_all_reduce(const RawRun& run) {
     other = fmt::format("of a collective with root {}", *first.root);
   } else {
     const RankRange range = rank_range(run.rows);
-    if (range.contradiction.empty() && range.factor_high < 0.999 && range.factor_low > 0.01) {
-      other =
-          fmt::format("with busbw = {:.3f} x algbw, as in all_gather, reduce_scatter and alltoall",
-                      (range.factor_low + range.factor_high) / 2);
+    const bool sound = range.contradiction.empty() && range.factor_low > 0.01;
+    const auto factor = [&] { return (range.factor_low + range.factor_high) / 2; };
+    if (sound && range.factor_high < 0.999) {
+      other = fmt::format(
+          "with busbw = {:.3f} x algbw, as in all_gather, reduce_scatter and alltoall", factor());
+    } else if (sound && listed > 2 && range.only() == 2) {
+      other = fmt::format(
+          "with busbw = {:.3f} x algbw on {} ranks, as in sendrecv, broadcast and reduce", factor(),
+          listed);
     }
   }
   if (other.empty()) return true;
@@ -251,6 +268,7 @@ void Assembly::describe(MeasuredLog& log, std::size_t tables) const {
   for (const std::string& more : raw_.recognised) log.recognised.push_back(more);
   for (const std::string& left : left_out_) log.recognised.push_back("left out: " + left);
   for (const std::string& warning : raw_.warnings) log.warnings.push_back(warning);
+  for (const std::string& warning : unsound_) log.warnings.push_back(warning);
   if (log.timed_by == TimedBy::one_rank)
     log.warnings.push_back(
         "not all ranks of a collective are in it: times hold the wait for the others, so each is "

@@ -151,10 +151,14 @@ void ShapeFinder::find_nodes() {
     log_.gpus_per_node = log_.ranks / nodes;
   };
   const int hosts = static_cast<int>(on_host.size());
+  const bool whole = static_cast<int>(run_.devices.size()) >= log_.ranks;
   const auto fits = [&](const auto& host) { return host.second <= log_.ranks / hosts; };
-  if (hosts > 0 && log_.ranks % hosts == 0 && std::all_of(on_host.begin(), on_host.end(), fits)) {
+  // Of a list that is cut short hosts may be missing, unless one of those listed has its full share.
+  const auto full = [&](const auto& host) { return host.second == log_.ranks / hosts; };
+  if (hosts > 0 && log_.ranks % hosts == 0 && std::all_of(on_host.begin(), on_host.end(), fits) &&
+      (whole || std::any_of(on_host.begin(), on_host.end(), full))) {
     set(hosts);
-    if (static_cast<int>(run_.devices.size()) < log_.ranks) {
+    if (!whole) {
       log_.warnings.push_back(
           fmt::format("the list of devices names {} of {} ranks", run_.devices.size(), log_.ranks));
     }
@@ -172,6 +176,14 @@ void ShapeFinder::find_nodes() {
 }
 
 }  // namespace
+
+int listed_ranks(const RawRun& run) {
+  std::set<int> ranks;
+  for (const RawDevice& device : run.devices) ranks.insert(device.rank);
+  const bool whole = !ranks.empty() && *ranks.begin() == 0 &&
+                     *ranks.rbegin() + 1 == static_cast<int>(ranks.size());
+  return whole ? static_cast<int>(ranks.size()) : 0;
+}
 
 bool is_of_shape(const RawRun& run, JobShape stated) {
   if (run.shape) return *run.shape == stated;

@@ -60,6 +60,43 @@ std::string models_of(const MachinesSummary& all) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
+/// "NV12" has twelve links, "SYS" none.
+int nvlinks(const std::string& link) {
+  return link.starts_with("NV") ? leading_number<int>(std::string_view(link).substr(2)).value_or(0)
+                                : 0;
+}
+
+/// Pairs of GPUs of the first node of both sides, whose matrices have as many GPUs.
+void add_nvlink_changes(const std::vector<MachineFacts>& before,
+                        const std::vector<MachineFacts>& after, std::vector<Finding>& findings) {
+  const auto with_matrix = [](const MachineFacts& machine) { return !machine.gpu_links.empty(); };
+  const auto was = std::ranges::find_if(before, with_matrix);
+  const auto is = std::ranges::find_if(after, with_matrix);
+  if (was == before.end() || is == after.end() || was->gpu_links.size() != is->gpu_links.size())
+    return;
+  std::vector<std::string> lost, gained;
+  for (const auto& [gpus, link] : is->gpu_links) {
+    const auto at = was->gpu_links.find(gpus);
+    if (at == was->gpu_links.end() || nvlinks(at->second) == nvlinks(link)) continue;
+    (nvlinks(link) < nvlinks(at->second) ? lost : gained)
+        .push_back(
+            fmt::format("GPU{} and GPU{} ({}, now {})", gpus.first, gpus.second, at->second, link));
+  }
+  constexpr std::size_t kMostPairs = 4;
+  for (auto* pairs : {&lost, &gained}) {
+    if (pairs->empty()) continue;
+    const std::size_t all = pairs->size();
+    if (all > kMostPairs) pairs->resize(kMostPairs);
+    findings.push_back(
+        {.what = FindingClass::nvlink_lost,
+         .says = fmt::format("{} pair{} of GPUs {} NVLinks: {}{}", all, all == 1 ? "" : "s",
+                             pairs == &lost ? "lost" : "gained", fmt::join(*pairs, ", "),
+                             all > kMostPairs ? fmt::format(" and {} more", all - kMostPairs) : ""),
+         .place = is->gpu_links_place,
+         .effect = pairs == &lost ? FindingEffect::costs : FindingEffect::relieves});
+  }
+}
+
 }  // namespace
 
 std::vector<Finding> machine_changes(const std::vector<MachineFacts>& before,
@@ -88,50 +125,66 @@ std::vector<Finding> machine_changes(const std::vector<MachineFacts>& before,
         fmt::format(
             "the driver was {} and is {}: compare kernels of one GPU alone, and all_reduce_perf",
             fmt::join(was.drivers, ", "), fmt::join(is.drivers, ", ")));
-  const auto lower = [](const auto& old_value, const auto& new_value) {
-    return old_value && new_value &&
-           static_cast<double>(*new_value) < 0.995 * static_cast<double>(*old_value);
+  // A value may have fallen, or have been put right.
+  const auto changed = [](const auto& old_value, const auto& new_value) -> std::optional<bool> {
+    if (!old_value || !new_value) return std::nullopt;
+    const auto was_value = static_cast<double>(*old_value);
+    const auto is_value = static_cast<double>(*new_value);
+    if (is_value < 0.995 * was_value) return true;
+    if (was_value < 0.995 * is_value) return false;
+    return std::nullopt;
   };
-  if (lower(was.least_power_w, is.least_power_w) && was.models == is.models)
-    say(FindingClass::power_limit_lowered,
+  const auto say_change = [&](FindingClass what, bool worse, std::string says,
+                              std::string_view remedy) {
+    say(what, worse ? fmt::format("{}: {}", says, remedy) : std::move(says));
+    findings.back().effect = worse ? FindingEffect::costs : FindingEffect::relieves;
+  };
+  if (const auto worse = changed(was.least_power_w, is.least_power_w);
+      worse && was.models == is.models)
+    say_change(FindingClass::power_limit_lowered, *worse,
+               fmt::format("the lowest power limit of a GPU was {:.0f} W and is {:.0f} W",
+                           *was.least_power_w, *is.least_power_w),
+               "clocks fall under load; nvidia-smi -pl sets it");
+  if (const auto worse = changed(was.least_clock_mhz, is.least_clock_mhz);
+      worse && was.models == is.models)
+    say_change(FindingClass::clocks_held_down, *worse,
+               fmt::format("the lowest clock that a GPU may have was {:.0f} MHz and is {:.0f}",
+                           *was.least_clock_mhz, *is.least_clock_mhz),
+               "kernels bound by compute are slower by as much");
+  const auto rate = changed(was.least_best_rate, is.least_best_rate);
+  const auto width = changed(was.least_best_width, is.least_best_width);
+  if (rate || width)
+    say_change(
+        FindingClass::pcie_link_below_its_best, rate.value_or(false) || width.value_or(false),
         fmt::format(
-            "the lowest power limit of a GPU was {:.0f} W and is {:.0f} W: clocks fall under "
-            "load; nvidia-smi -pl sets it",
-            *was.least_power_w, *is.least_power_w));
-  if (lower(was.least_clock_mhz, is.least_clock_mhz) && was.models == is.models)
-    say(FindingClass::clocks_held_down,
-        fmt::format(
-            "the lowest clock that a GPU may have was {:.0f} MHz and is {:.0f}: kernels bound "
-            "by compute are slower by as much",
-            *was.least_clock_mhz, *is.least_clock_mhz));
-  if (lower(was.least_best_rate, is.least_best_rate) ||
-      lower(was.least_best_width, is.least_best_width))
-    say(FindingClass::pcie_link_below_its_best,
-        fmt::format(
-            "card and slot of a GPU allow {} GT/s and {} lanes, and allowed {} and {} before: "
-            "copies and traffic without NVLink are slower",
+            "card and slot of a GPU allow {} GT/s and {} lanes, and allowed {} and {} before",
             is.least_best_rate.value_or(0), is.least_best_width.value_or(0),
-            was.least_best_rate.value_or(0), was.least_best_width.value_or(0)));
-  else if (lower(was.least_rate_at_work, is.least_rate_at_work))
-    say(FindingClass::pcie_link_below_its_best,
-        fmt::format(
-            "the slowest PCIe link of a GPU at work ran at {} GT/s a lane and runs at {} now",
-            *was.least_rate_at_work, *is.least_rate_at_work));
-  if (lower(was.least_port_gbps, is.least_port_gbps))
-    say(FindingClass::nic_below_its_best,
-        fmt::format(
-            "the slowest NIC port ran at {} Gbit/s and runs at {} now: look at cable, switch "
-            "port and firmware",
-            *was.least_port_gbps, *is.least_port_gbps));
+            was.least_best_rate.value_or(0), was.least_best_width.value_or(0)),
+        "copies and traffic without NVLink are slower");
+  else if (const auto worse = changed(was.least_rate_at_work, is.least_rate_at_work))
+    say_change(
+        FindingClass::pcie_link_below_its_best, *worse,
+        fmt::format("the slowest PCIe link of a GPU at work ran at {} GT/s a lane and runs at "
+                    "{} now",
+                    *was.least_rate_at_work, *is.least_rate_at_work),
+        "reseat card or riser");
+  if (const auto worse = changed(was.least_port_gbps, is.least_port_gbps))
+    say_change(FindingClass::nic_below_its_best, *worse,
+               fmt::format("the slowest NIC port ran at {} Gbit/s and runs at {} now",
+                           *was.least_port_gbps, *is.least_port_gbps),
+               "look at cable, switch port and firmware");
   const auto per_node = [](int ports, const std::vector<MachineFacts>& machines) {
     return static_cast<double>(ports) / static_cast<double>(machines.size());
   };
-  if (is.active_ports > 0 &&
-      per_node(is.active_ports, after) < per_node(was.active_ports, before) - 1e-9)
-    say(FindingClass::fewer_nics,
-        fmt::format("{} NIC ports were active on {} nodes, now {} on {}: bandwidth goes with their "
-                    "number",
-                    was.active_ports, before.size(), is.active_ports, after.size()));
+  const double old_ports = per_node(was.active_ports, before);
+  const double new_ports = per_node(is.active_ports, after);
+  if (was.active_ports > 0 && is.active_ports > 0 &&
+      std::max(old_ports - new_ports, new_ports - old_ports) > 1e-9)
+    say_change(FindingClass::fewer_nics, new_ports < old_ports,
+               fmt::format("{} NIC ports were active on {} nodes, now {} on {}", was.active_ports,
+                           before.size(), is.active_ports, after.size()),
+               "bandwidth goes with their number");
+  add_nvlink_changes(before, after, findings);
   for (const auto& [interface, mtu] : is.least_mtu) {
     const auto at = was.least_mtu.find(interface);
     if (at == was.least_mtu.end() || at->second == mtu) continue;

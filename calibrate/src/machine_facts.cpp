@@ -3,6 +3,7 @@
 // lspci -vv                 "3b:00.0 Infiniband controller: …", below it LnkCap, LnkSta, ACSCtl
 // /sys                      "/sys/class/infiniband/mlx5_0/ports/1/rate: 200 Gb/sec (4X HDR)"
 // ip link                   "2: eth0: <…> mtu 9000 qdisc …"
+// nvidia-smi topo -m        a header of "GPU0 GPU1 …", then "GPU0 X NV12 SYS …"
 // ibv_devinfo, ibstat       "hca_id: mlx5_0", "CA 'mlx5_0'", "Port 1:", below them state, rate and MTU
 #include "ddpsim/calibrate/machine_facts.hpp"
 
@@ -68,6 +69,7 @@ bool is_fault(std::string_view reason) {
 }
 
 void take_reason(std::string_view reason, std::string_view value, GpuState& gpu) {
+  gpu.reasons_read = gpu.reasons_read || is_fault(reason);
   if (value != "Active") return;
   if (reason == "Idle") set_idle(gpu, true);
   if (is_fault(reason) && gpu.slowed_by.size() < 8) gpu.slowed_by.emplace_back(reason);
@@ -89,6 +91,7 @@ void take_reason_bits(std::string_view value, GpuState& gpu) {
                                          {0x20, "SW Thermal Slowdown"},
                                          {0x40, "HW Thermal Slowdown"},
                                          {0x80, "HW Power Brake Slowdown"}}};
+  gpu.reasons_read = true;
   for (const Bit& bit : kBits)
     if ((bits & bit.mask) != 0) take_reason(bit.reason, "Active", gpu);
 }
@@ -363,8 +366,9 @@ bool MachineLineReader::take_lspci(std::string_view line, const std::string& pla
   } else if (bare.starts_with("LnkSta:") && speed && width) {
     device.link.rate = rate_of_text(*speed);
     device.link.width = width_of_text(*width);
-  } else if (bare.starts_with("ACSCtl:") && below_switch_ &&
-             bare.find("ReqRedir+") != std::string_view::npos) {
+  } else if (bare.starts_with("ACSCtl:") && below_switch_) {
+    facts.acs_read = true;
+    if (bare.find("ReqRedir+") == std::string_view::npos) return true;
     if (facts.acs.empty()) facts.acs_place = place;
     if (facts.acs.size() < 100) facts.acs.push_back(device_);
   }
@@ -444,6 +448,58 @@ bool MachineLineReader::take_interface(std::string_view line, const std::string&
   return true;
 }
 
+/// A terminal's escape sequences, "\x1b[4m", stand around the names of the header.
+std::string without_escapes(std::string_view line) {
+  std::string plain;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] != '\x1b') {
+      plain += line[i];
+      continue;
+    }
+    while (i + 1 < line.size() && line[i] != 'm') ++i;
+  }
+  return plain;
+}
+
+bool is_link_word(std::string_view word) {
+  if (word.starts_with("NV"))
+    return word.size() > 2 && parse_number<int>(word.substr(2)).has_value();
+  for (const std::string_view link : {"X", "PIX", "PXB", "PHB", "NODE", "SYS", "SOC"})
+    if (word == link) return true;
+  return false;
+}
+
+bool MachineLineReader::take_matrix(std::string_view line, const std::string& place,
+                                    MachineFacts& facts) {
+  if (line.find("GPU") == std::string_view::npos || line.size() > 4096) return false;
+  const std::string plain = without_escapes(line);
+  const Words words = words_of(plain);
+  const auto number = [&](std::size_t k) -> std::optional<int> {
+    if (k >= words.size() || !words[k].starts_with("GPU")) return std::nullopt;
+    return parse_number<int>(words[k].substr(3));
+  };
+  // "node1: " of pdsh, a quote's "> ", a diff's "+" may stand in front.
+  std::size_t first = 0;
+  while (first < words.size() && first < 3 && !number(first)) ++first;
+  if (number(first) == 0 && number(first + 1) == 1) {
+    matrix_gpus_ = 0;
+    while (number(first + static_cast<std::size_t>(matrix_gpus_)) == matrix_gpus_) ++matrix_gpus_;
+    return true;
+  }
+  const auto row = number(first);
+  if (!row || *row < 0 || *row >= matrix_gpus_ || matrix_gpus_ > 128) return false;
+  const auto cell = [&](int k) {
+    const std::size_t at = first + 1 + static_cast<std::size_t>(k);
+    return at < words.size() ? words[at] : std::string_view();
+  };
+  for (int k = 0; k < matrix_gpus_; ++k)
+    if (!is_link_word(cell(k)) || (cell(k) == "X") != (k == *row)) return false;
+  for (int k = 0; k < matrix_gpus_; ++k)
+    if (k != *row) facts.gpu_links.try_emplace(std::minmax({k, *row}), cell(k));
+  if (facts.gpu_links_place.empty()) facts.gpu_links_place = place;
+  return true;
+}
+
 bool MachineLineReader::take_verbs(std::string_view line, const std::string& place,
                                    MachineFacts& facts) {
   const std::string_view bare = trimmed(line);
@@ -513,6 +569,7 @@ void merge_readings(MachineFacts& facts) {
     fill(first.most_sm_mhz, second.most_sm_mhz);
     if (first.model.empty()) first.model = second.model;
     if (first.slowed_by.empty()) first.slowed_by = second.slowed_by;
+    first.reasons_read = first.reasons_read || second.reasons_read;
     if (better) *at = std::move(reading);
   }
   facts.gpus = std::move(merged);
@@ -520,9 +577,10 @@ void merge_readings(MachineFacts& facts) {
 
 bool MachineLineReader::take(std::string_view line, const std::string& place, MachineFacts& facts) {
   if (line.size() > 20'000) return false;
-  const bool taken = take_path(line, place, facts) || take_interface(line, place, facts) ||
-                     take_verbs(line, place, facts) || take_lspci(line, place, facts) ||
-                     take_smi(line, place, facts) || take_query(line, place, facts);
+  const bool taken = take_matrix(line, place, facts) || take_path(line, place, facts) ||
+                     take_interface(line, place, facts) || take_verbs(line, place, facts) ||
+                     take_lspci(line, place, facts) || take_smi(line, place, facts) ||
+                     take_query(line, place, facts);
   if (taken && facts.place.empty()) facts.place = place;
   return taken;
 }

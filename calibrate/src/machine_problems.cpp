@@ -210,6 +210,25 @@ void add_acs(const MachineFacts& machine, std::vector<Finding>& findings) {
        .place = machine.acs_place});
 }
 
+/// GPUs without NVLink on a node where most others have it.
+void add_gpus_off_nvlink(const MachineFacts& machine, std::vector<Finding>& findings) {
+  std::map<int, int> with_nvlink;
+  for (const auto& [gpus, link] : machine.gpu_links)
+    for (const int gpu : {gpus.first, gpus.second})
+      with_nvlink[gpu] += link.starts_with("NV") ? 1 : 0;
+  std::vector<int> off;
+  for (const auto& [gpu, links] : with_nvlink)
+    if (links == 0) off.push_back(gpu);
+  if (off.empty() || 2 * off.size() >= with_nvlink.size()) return;
+  findings.push_back({.what = FindingClass::nvlink_lost,
+                      .says = fmt::format(
+                          "GPU {}{} has NVLink to no other GPU, and the others have it among them: "
+                          "rings leave NVLink, for all ranks; look at nvidia-smi nvlink -s, at the "
+                          "fabric manager and at errors (Xid 74) in dmesg",
+                          fmt::join(off, ", "), on_node(machine)),
+                      .place = machine.gpu_links_place});
+}
+
 /// What a node is, a word each; empty where its evidence does not say.
 std::map<std::string, std::string> traits_of(const MachineFacts& machine) {
   std::map<std::string, std::string> traits;
@@ -302,6 +321,7 @@ std::vector<Finding> machine_problems(const std::vector<MachineFacts>& machines)
     add_nic_links(machine, findings);
     add_clocks(machine, findings);
     add_acs(machine, findings);
+    add_gpus_off_nvlink(machine, findings);
   }
   add_ports(machines, findings);
   add_unequal_nodes(machines, findings);

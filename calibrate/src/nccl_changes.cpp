@@ -24,9 +24,58 @@ std::string all_words(const std::vector<NotedWord>& words) {
 }
 
 std::string network_names(const NcclFacts& facts) {
-  std::vector<std::string> names;
-  for (const auto& [name, ends] : facts.networks) names.push_back(name);
-  return fmt::format("{}", fmt::join(names, ", "));
+  return fmt::format("{}", fmt::join(facts.network_names(), ", "));
+}
+
+/// "16 ranks on 2 nodes".
+std::string job_words(const NcclCommunicator& job) {
+  std::string words = fmt::format("{} rank{}", job.ranks, job.ranks == 1 ? "" : "s");
+  if (job.nodes) words += fmt::format(" on {} node{}", *job.nodes, *job.nodes == 1 ? "" : "s");
+  return words;
+}
+
+void add_ranks(const NcclFacts& before, const NcclFacts& after, std::vector<Finding>& findings) {
+  const NcclCommunicator* was = before.largest();
+  const NcclCommunicator* is = after.largest();
+  if (was == nullptr || is == nullptr) return;
+  const bool other_nodes = was->nodes && is->nodes && *was->nodes != *is->nodes;
+  if (was->ranks == is->ranks && !other_nodes) return;
+  findings.push_back({.what = FindingClass::ranks_changed,
+                      .says = fmt::format(
+                          "the job had {} and has {}: other all-reduces and perhaps another batch; "
+                          "compare samples per second and GPU, and bus bandwidth",
+                          job_words(*was), job_words(*is)),
+                      .place = is->place.empty() ? "NCCL's log" : is->place});
+}
+
+/// Whether channels of a job leave its node at all.
+void add_leaving_node(const NcclFacts& before, const NcclFacts& after,
+                      std::vector<Finding>& findings) {
+  const auto inside = [](const NcclFacts& facts) {  // of an excerpt the others may be missing
+    return facts.one_node() || (facts.networks.empty() && facts.rings_connected &&
+                                facts.peer_to_peer + facts.shared_memory > 0);
+  };
+  const auto over = [](const NcclFacts& facts) {
+    return facts.networks.contains("Socket") && facts.networks.size() == 1
+               ? std::string("TCP sockets")
+               : network_names(facts);
+  };
+  if (inside(before) && !after.networks.empty() && !after.one_node())
+    findings.push_back(
+        {.what = FindingClass::transport_changed,
+         .says = fmt::format("all channels stayed inside one node, and now some go between nodes "
+                             "over {}: measure all_reduce_perf on one node and on all of them",
+                             over(after)),
+         .place = after.network_place(),
+         .effect = FindingEffect::costs});
+  if (inside(after) && !before.networks.empty() && !before.one_node())
+    findings.push_back(
+        {.what = FindingClass::transport_changed,
+         .says = fmt::format("channels went between nodes over {}, and now all stay inside one "
+                             "node",
+                             over(before)),
+         .place = "NCCL's log",
+         .effect = FindingEffect::relieves});
 }
 
 bool is_at_least(const NcclFacts& facts, NcclVersion version) {
@@ -53,36 +102,104 @@ void add_versions(const NcclFacts& before, const NcclFacts& after, std::vector<F
          .says = fmt::format("the driver's CUDA was {} and is {}: compare kernels of one GPU alone",
                              before.cuda_driver->word, after.cuda_driver->word),
          .place = after.cuda_driver->place});
+  const std::string old_plugin = all_words(before.plugin_versions);
+  const std::string new_plugin = all_words(after.plugin_versions);
+  // One of the two may print more of them than the other.
+  const auto changed = [&](const NotedWord& now) {
+    const std::string name = now.word.substr(0, now.word.find(' ') + 1);
+    return std::ranges::any_of(before.plugin_versions,
+                               [&](const NotedWord& was) { return was.word.starts_with(name); }) &&
+           std::ranges::find(before.plugin_versions, now.word, &NotedWord::word) ==
+               before.plugin_versions.end();
+  };
+  if (const auto now = std::ranges::find_if(after.plugin_versions, changed);
+      now != after.plugin_versions.end())
+    findings.push_back({.what = FindingClass::version_changed,
+                        .says = fmt::format(
+                            "the network plugin was {} and is {}: run today's job with the old one "
+                            "to see what it costs",
+                            old_plugin, new_plugin),
+                        .place = now->place});
+}
+
+/// NCCL's own networks; any other name is a plugin's, which is loaded then whatever else the log says.
+bool is_built_in(const std::string& network) {
+  return network == "IB" || network == "Socket";
+}
+
+bool uses_plugin(const NcclFacts& facts) {
+  return !facts.plugins.empty() || !facts.plugin_versions.empty() || facts.provider ||
+         !std::ranges::all_of(facts.network_names(), is_built_in);
+}
+
+std::string plugin_words(const NcclFacts& facts) {
+  if (!facts.plugins.empty()) return all_words(facts.plugins);
+  if (!facts.plugin_versions.empty()) return all_words(facts.plugin_versions);
+  return network_names(facts);
 }
 
 void add_networks(const NcclFacts& before, const NcclFacts& after, std::vector<Finding>& findings) {
-  const std::string lost = all_words(before.plugins);
-  if (!before.plugins.empty() && after.plugins.empty() && after.lines > 0 && after.several_nodes())
+  if (uses_plugin(before) && !uses_plugin(after) && after.several_nodes())
     findings.push_back(
         {.what = FindingClass::plugin_missing,
          .says = fmt::format("the network plugin {} was loaded before and is not now: put its "
                              "folder on LD_LIBRARY_PATH on every node",
-                             lost),
-         .place =
-             after.network_places.empty() ? "NCCL's log" : after.network_places.begin()->second});
-  if (before.networks.empty() || after.networks.empty()) return;
-  const bool sockets_now = after.networks.contains("Socket");
-  if (sockets_now && !before.networks.contains("Socket")) {
+                             plugin_words(before)),
+         .place = after.network_place(),
+         .effect = FindingEffect::costs});
+  const std::set<std::string> was = before.network_names();
+  const std::set<std::string> is = after.network_names();
+  // Of a job inside one node NCCL announces a network all the same.
+  if (was.empty() || is.empty() || was == is || before.one_node() || after.one_node()) return;
+  if (before.networks.empty() != after.networks.empty() &&
+      !std::ranges::none_of(was, [&](const std::string& name) { return is.contains(name); }))
+    return;  // what is announced beside what was used: a part of it
+  const bool sockets_now = is.contains("Socket") && !was.contains("Socket");
+  const bool sockets_before = was.contains("Socket") && !is.contains("Socket");
+  if (sockets_now) {
+    const auto channels = after.network_places.find("Socket");
     findings.push_back(
         {.what = FindingClass::socket_instead_of_ib,
          .says = fmt::format("channels between nodes went over {} and go over TCP sockets now, "
                              "several times slower: look for what hides the NICs from the job "
                              "(container, driver, NCCL_IB_DISABLE, NCCL_IB_HCA, a missing plugin)",
                              network_names(before)),
-         .place = after.network_places.at("Socket")});
-  } else if (network_names(before) != network_names(after)) {
+         .place = channels != after.network_places.end() ? channels->second : after.network_place(),
+         .effect = FindingEffect::costs});
+  } else if (sockets_before) {
+    findings.push_back(
+        {.what = FindingClass::socket_instead_of_ib,
+         .says = fmt::format("channels between nodes went over TCP sockets and go over {} now",
+                             network_names(after)),
+         .place = after.network_place(),
+         .effect = FindingEffect::relieves});
+  } else {
     findings.push_back(
         {.what = FindingClass::transport_changed,
          .says = fmt::format("channels between nodes went over {} and go over {} now: "
                              "measure all_reduce_perf with both",
                              network_names(before), network_names(after)),
-         .place = after.network_places.begin()->second});
+         .place = after.network_place()});
   }
+}
+
+/// Interfaces of sockets, where both sides send over them.
+void add_interfaces(const NcclFacts& before, const NcclFacts& after,
+                    std::vector<Finding>& findings) {
+  const std::set<std::string> sockets = {"Socket"};
+  if (before.network_names() != sockets || after.network_names() != sockets ||
+      before.interfaces.empty() || after.interfaces.empty() || before.one_node() ||
+      after.one_node())
+    return;
+  const std::string was = all_words(before.interfaces);
+  const std::string is = all_words(after.interfaces);
+  if (was != is)
+    findings.push_back(
+        {.what = FindingClass::other_nic,
+         .says = fmt::format("TCP sockets went over {} and go over {} now: look at "
+                             "NCCL_SOCKET_IFNAME and at the speed of both interfaces",
+                             was, is),
+         .place = after.interfaces.front().place});
 }
 
 /// A log may be one rank's, and the other all ranks': of those that both have.
@@ -112,22 +229,63 @@ std::optional<Shares> shares(const NcclFacts& before, const NcclFacts& after,
   return Shares{old_first / old_all, new_first / new_all};
 }
 
+/// Of all ends, where ranks do not tell: of lone lines.
+std::optional<Shares> gpudirect_shares(const NcclFacts& before, const NcclFacts& after) {
+  if (auto share = shares(before, after, &NcclRankLines::with_gpudirect, &NcclRankLines::without))
+    return share;
+  const auto share_of = [](const NcclFacts& facts) -> std::optional<double> {
+    int with = 0, all = 0;
+    for (const auto& [name, host] : facts.hosts) {
+      with += host.sends_with + host.receives_with;
+      all += host.sends_with + host.receives_with + host.sends_without + host.receives_without;
+    }
+    if (all == 0) return std::nullopt;
+    return static_cast<double>(with) / all;
+  };
+  const auto was = share_of(before), is = share_of(after);
+  if (!was || !is) return std::nullopt;
+  return Shares{*was, *is};
+}
+
+/// What NCCL says of its NICs as it begins.
+bool add_gpudirect_of_nics(const NcclFacts& before, const NcclFacts& after,
+                           std::vector<Finding>& findings) {
+  const auto count = [](const NcclFacts& facts) {
+    return std::ranges::count_if(facts.gpudirect_of_nics,
+                                 [](const auto& nic) { return nic.second.first; });
+  };
+  if (before.gpudirect_of_nics.empty() || after.gpudirect_of_nics.empty()) return false;
+  const bool off = count(before) > 0 && count(after) == 0;
+  const bool on = count(before) == 0 && count(after) > 0;
+  if (off || on)
+    findings.push_back(
+        {.what = FindingClass::gpudirect_off,
+         .says = off ? "NCCL enabled GPUDirect RDMA for its NICs and enables it for none now: load "
+                       "nvidia_peermem on every node, and look at NCCL_NET_GDR_LEVEL"
+                     : "NCCL enabled GPUDirect RDMA for no NIC and enables it now",
+         .place = after.gpudirect_of_nics.begin()->second.second,
+         .effect = off ? FindingEffect::costs : FindingEffect::relieves});
+  return off || on;
+}
+
 void add_gpudirect(const NcclFacts& before, const NcclFacts& after,
                    std::vector<Finding>& findings) {
-  const auto share = shares(before, after, &NcclRankLines::with_gpudirect, &NcclRankLines::without);
+  if (add_gpudirect_of_nics(before, after, findings)) return;
+  const auto share = gpudirect_shares(before, after);
   // Another network has its own reasons.
-  if (!share || share->before <= 0 || share->after > share->before - 0.01 ||
-      network_names(before) != network_names(after))
-    return;
+  if (!share || network_names(before) != network_names(after)) return;
+  const bool fewer = share->after < share->before - 0.01;
+  if (!fewer && share->after < share->before + 0.01) return;
   findings.push_back(
       {.what = FindingClass::gpudirect_off,
-       .says =
-           fmt::format("{:.0f} % of the ends of channels between nodes used GPUDirect RDMA, now "
-                       "{:.0f} %: the others pass through the host's memory; load nvidia_peermem "
-                       "on every node, and look at NCCL_NET_GDR_LEVEL and at which NIC is taken",
-                       100 * share->before, 100 * share->after),
-       .place = after.network_places.begin()->second,
-       .effect = FindingEffect::costs});
+       .says = fmt::format(
+           "{:.0f} % of the ends of channels between nodes used GPUDirect RDMA, now {:.0f} %{}",
+           100 * share->before, 100 * share->after,
+           fewer ? ": the others pass through the host's memory; load nvidia_peermem on every "
+                   "node, and look at NCCL_NET_GDR_LEVEL and at which NIC is taken"
+                 : ""),
+       .place = after.network_place(),
+       .effect = fewer ? FindingEffect::costs : FindingEffect::relieves});
 }
 
 /// "mlx5_0:1" of "mlx5_0:1/IB/SHARP": what runs over it is no other NIC.
@@ -160,7 +318,7 @@ void add_nics(const NcclFacts& before, const NcclFacts& after, std::vector<Findi
   const bool fewer = new_use.size() < old_use.size();
   const bool more = new_use.size() > old_use.size();
   findings.push_back(
-      {.what = fewer ? FindingClass::fewer_nics : FindingClass::other_nic,
+      {.what = fewer || more ? FindingClass::fewer_nics : FindingClass::other_nic,
        .says = fmt::format(
            "channels of the same ranks used {} NIC{} ({}), now {} ({}){}: look at NCCL_IB_HCA, "
            "NCCL_CROSS_NIC, the NICs' ports and the topology file",
@@ -185,30 +343,35 @@ void add_listed_nics(const NcclFacts& before, const NcclFacts& after,
     return finding.what == FindingClass::fewer_nics ||
            finding.what == FindingClass::socket_instead_of_ib;
   });
-  if (said || before.merged_nics || after.merged_nics || most(after) == 0 ||
-      most(after) >= most(before))
+  if (said || before.merged_nics || after.merged_nics || most(after) == 0 || most(before) == 0 ||
+      most(after) == most(before))
     return;
+  const bool fewer = most(after) < most(before);
   findings.push_back(
       {.what = FindingClass::fewer_nics,
        .says = fmt::format(
-           "{} NICs were found on a node, and {} now: look at NCCL_IB_HCA, the NICs' ports and "
-           "what the container shows of them",
-           most(before), most(after)),
+           "{} NICs were found on a node, and {} now{}", most(before), most(after),
+           fewer ? ": look at NCCL_IB_HCA, the NICs' ports and what the container shows of them"
+                 : ""),
        .place = after.provider_nics ? after.provider->place : "NCCL's log",
-       .effect = FindingEffect::costs});
+       .effect = fewer ? FindingEffect::costs : FindingEffect::relieves});
 }
 
 /// Libfabric's TCP where it had a network's own provider.
 void add_provider(const NcclFacts& before, const NcclFacts& after, std::vector<Finding>& findings) {
   if (!before.provider || !after.provider || before.provider->word == after.provider->word) return;
   const bool sockets = goes_over_tcp(*after.provider);
+  const bool no_sockets = goes_over_tcp(*before.provider) && !sockets;
   findings.push_back(
-      {.what = sockets ? FindingClass::socket_instead_of_ib : FindingClass::transport_changed,
+      {.what = sockets || no_sockets ? FindingClass::socket_instead_of_ib
+                                     : FindingClass::transport_changed,
        .says = fmt::format("libfabric's provider was {} and is {}: look at FI_PROVIDER, the "
                            "devices in the container and their driver",
                            before.provider->word, after.provider->word),
        .place = after.provider->place,
-       .effect = sockets ? FindingEffect::costs : FindingEffect::either});
+       .effect = sockets      ? FindingEffect::costs
+                 : no_sockets ? FindingEffect::relieves
+                              : FindingEffect::either});
 }
 
 void add_pxn(const NcclFacts& before, const NcclFacts& after, std::vector<Finding>& findings) {
@@ -243,18 +406,26 @@ void add_channels(const NcclFacts& before, const NcclFacts& after, std::vector<F
   const auto lost = [](const std::optional<int>& old_count, const std::optional<int>& new_count) {
     return old_count.value_or(0) > 0 && new_count == 0;
   };
-  for (const auto& [name, gone] :
-       {std::pair("NVLink's switches (NVLS)", lost(was->nvls_channels, is->nvls_channels)),
-        std::pair("the network's switches (SHARP)",
-                  lost(was->collnet_channels, is->collnet_channels))})
-    if (gone)
-      findings.push_back(
-          {.what = FindingClass::in_switch_off,
-           .says = fmt::format("NCCL had channels that reduce in {} and has none now: "
-                               "look at NCCL_NVLS_ENABLE, NCCL_COLLNET_ENABLE, the "
-                               "fabric manager and the plugin",
-                               name),
-           .place = is->channels_place});
+  struct InSwitch {
+    const char* name;
+    std::optional<int> NcclCommunicator::*channels;
+  };
+  for (const InSwitch& one :
+       {InSwitch{"NVLink's switches (NVLS)", &NcclCommunicator::nvls_channels},
+        InSwitch{"the network's switches (SHARP)", &NcclCommunicator::collnet_channels}}) {
+    const bool gone = lost(was->*one.channels, is->*one.channels);
+    const bool come = lost(is->*one.channels, was->*one.channels);
+    if (!gone && !come) continue;
+    findings.push_back(
+        {.what = FindingClass::in_switch_off,
+         .says = gone ? fmt::format("NCCL had channels that reduce in {} and has none now: "
+                                    "look at NCCL_NVLS_ENABLE, NCCL_COLLNET_ENABLE, the "
+                                    "fabric manager and the plugin",
+                                    one.name)
+                      : fmt::format("NCCL has channels that reduce in {} and had none", one.name),
+         .place = is->channels_place,
+         .effect = gone ? FindingEffect::costs : FindingEffect::relieves});
+  }
 }
 
 bool reduces_in_switches(std::string_view algorithm) {
@@ -309,16 +480,18 @@ void add_local_transports(const NcclFacts& before, const NcclFacts& after,
                           std::vector<Finding>& findings) {
   const auto share =
       shares(before, after, &NcclRankLines::shared_memory, &NcclRankLines::peer_to_peer);
-  if (!share || share->after < share->before + 0.01) return;
+  if (!share || std::max(share->after - share->before, share->before - share->after) < 0.01) return;
+  const bool more = share->after > share->before;
   findings.push_back(
       {.what = FindingClass::peer_to_peer_off,
-       .says =
-           fmt::format("{:.0f} % of the channels inside nodes went through the host's memory, "
-                       "now {:.0f} %: look at NCCL_P2P_DISABLE, NCCL_P2P_LEVEL, ACS, IOMMU and at "
-                       "which GPUs the job got",
-                       100 * share->before, 100 * share->after),
-       .place = after.shared_memory_place,
-       .effect = FindingEffect::costs});
+       .says = fmt::format("{:.0f} % of the channels inside nodes went through the host's memory, "
+                           "now {:.0f} %{}",
+                           100 * share->before, 100 * share->after,
+                           more ? ": look at NCCL_P2P_DISABLE, NCCL_P2P_LEVEL, ACS, IOMMU and at "
+                                  "which GPUs the job got"
+                                : ""),
+       .place = after.shared_memory_place.empty() ? "NCCL's log" : after.shared_memory_place,
+       .effect = more ? FindingEffect::costs : FindingEffect::relieves});
 }
 
 }  // namespace
@@ -326,7 +499,10 @@ void add_local_transports(const NcclFacts& before, const NcclFacts& after,
 std::vector<Finding> nccl_changes(const NcclFacts& before, const NcclFacts& after) {
   std::vector<Finding> findings;
   add_versions(before, after, findings);
+  add_ranks(before, after, findings);
+  add_leaving_node(before, after, findings);
   add_networks(before, after, findings);
+  add_interfaces(before, after, findings);
   add_gpudirect(before, after, findings);
   add_nics(before, after, findings);
   add_provider(before, after, findings);

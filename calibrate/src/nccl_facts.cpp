@@ -103,23 +103,45 @@ void take_nics(std::string_view list, const std::string& host, NcclFacts& facts)
       }
     }
     while (!word.empty() && (word.back() == '}' || word.back() == ',')) word.remove_suffix(1);
-    if (word.find(':') != std::string_view::npos && nics.size() < kMostNics)
+    const bool whole =
+        word.find("/IB") != std::string_view::npos || word.find("/RoCE") != std::string_view::npos;
+    if (whole && word.find(':') != std::string_view::npos && nics.size() < kMostNics)
       nics.push_back(legible(word, 60));
   }
+}
+
+/// "NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'", "… Enabled for GPU 4[9000] / HCA 2 (distance 4 <= 4), read 1".
+void take_gpudirect_line(std::string_view said, const Head& head, const std::string& place,
+                         NcclFacts& facts) {
+  const auto behind = after_mark(said, "GPU Direct RDMA ");
+  const auto hca = behind ? after_mark(*behind, "HCA ") : std::nullopt;
+  if (!hca) return;
+  const std::string_view verb = behind->substr(0, behind->find(" for "));
+  const bool enabled = verb.ends_with("nabled");
+  if (!enabled && !verb.ends_with("isabled")) return;
+  const auto number = leading_number<int>(*hca);
+  if (!number || facts.gpudirect_of_nics.size() >= kMostHosts) return;
+  const auto [at, first] = facts.gpudirect_of_nics.try_emplace(
+      fmt::format("{} HCA {}", head.host, *number), enabled, place);
+  at->second.first = at->second.first || enabled;
 }
 
 void take_network_line(std::string_view said, const Head& head, const std::string& place,
                        NcclFacts& facts) {
   if (const auto name = after_mark(said, "Using network "))
     note_once(facts.announced, trimmed(*name), place);
+  if (const auto name = after_mark(said, "Assigned NET plugin "))  // since 2.27
+    note_once(facts.announced, name->substr(0, name->find(" to comm")), place);
+  take_gpudirect_line(said, head, place, facts);
   if (said.find("NET/IB : No device found") != std::string_view::npos) {
     if (!facts.no_ib_device) facts.no_ib_device = place;
   } else if (const auto nics = after_mark(said, "NET/IB : Using ")) {
     take_nics(*nics, head.host, facts);
   } else if (const auto list = after_mark(said, "NET/Socket : Using ")) {
     for (std::string_view word : words_of(*list)) {
-      if (word.starts_with('[')) word = word.substr(std::min(word.find(']') + 1, word.size()));
-      if (word.find(':') != std::string_view::npos)
+      const bool numbered = word.starts_with('[');
+      if (numbered) word = word.substr(std::min(word.find(']') + 1, word.size()));
+      if (!word.empty() && (numbered || word.find(':') != std::string_view::npos))
         note_once(facts.interfaces, up_to(word, ":"), place);
     }
   }
@@ -140,7 +162,21 @@ void take_network_line(std::string_view said, const Head& head, const std::strin
 void take_plugin_line(std::string_view said, const std::string& place, NcclFacts& facts) {
   if (const auto name = after_mark(said, "NET/Plugin: Loaded net plugin "))
     note_once(facts.plugins, trimmed(*name), place);
+  for (const std::string_view mark :
+       {"Successfully loaded external plugin ", "Successfully loaded external network plugin "})
+    if (const auto name = after_mark(said, mark)) note_once(facts.plugins, trimmed(*name), place);
+  for (const auto& [mark, name] :
+       {std::pair<std::string_view, std::string_view>("aws-ofi-nccl ", "aws-ofi-nccl"),
+        std::pair<std::string_view, std::string_view>("Using Libfabric version ", "libfabric"),
+        std::pair<std::string_view, std::string_view>("Libfabric version is ", "libfabric")})
+    if (const auto version = after_mark(said, mark);
+        version && said.find("NET/OFI") != std::string_view::npos)
+      note_once(facts.plugin_versions, fmt::format("{} {}", name, up_to(*version, " ,;")), place);
   if (facts.plugin_not_found) return;
+  if (const auto name = after_mark(said, "NET/Plugin : No plugin found ("))  // 2.4 to 2.10
+    if (const std::string_view library = up_to(*name, ")");
+        library != "libnccl-net.so" && library != "librccl-net.so")
+      facts.plugin_not_found = {legible(library, 120), place};
   if (const auto sought = after_mark(said, "NET/Plugin: Could not find:")) {
     for (std::string_view word : words_of(*sought)) {
       while (word.ends_with('.') || word.ends_with(',')) word.remove_suffix(1);
@@ -293,6 +329,36 @@ void take_warning(std::string_view text, const std::string& place, NcclFacts& fa
     facts.warnings.push_back({shown, place});
 }
 
+/// Where a line begins that people quote without its head, "host:pid:thread [gpu] NCCL INFO "; absent: it is none of NCCL's.
+std::optional<std::size_t> begin_of_lone_line(std::string_view line) {
+  const auto says = [&](std::string_view words) {
+    return line.find(words) != std::string_view::npos;
+  };
+  if (const std::size_t channel = line.find("Channel ");
+      channel != std::string_view::npos && says(" -> ") && says(" via "))
+    return channel;
+  for (const std::string_view mark :
+       {"NET/IB : ", "NET/Socket : ", "NET/Plugin", "NET/OFI ", "GPU Direct RDMA "})
+    if (const std::size_t at = line.find(mark); at != std::string_view::npos) return at;
+  if (trimmed(line).starts_with("via NET/")) return line.find("via NET/");
+  for (const std::string_view mark : {"Using network ", "Connected all rings", " coll channels, "})
+    if (const std::size_t at = line.find(mark); at != std::string_view::npos && at < 40) return 0;
+  if (says(" nRanks ") && says(" nNodes ")) return 0;
+  return std::nullopt;
+}
+
+/// "via NET/AWS Libfabric/3/GDRDMA" without the ranks it is between.
+void take_lone_path(std::string_view path, const std::string& place, NcclFacts& facts) {
+  if (!path.starts_with("NET/")) return;
+  path.remove_prefix(4);
+  std::string network = legible(path.substr(0, path.find('/')), 60);
+  if (facts.networks.size() >= 16 && !facts.networks.contains(network)) return;
+  ++facts.networks[network];
+  facts.network_places.try_emplace(std::move(network), place);
+  NcclHostNet& host = facts.hosts[""];
+  ++(path.find("/GDRDMA") != std::string_view::npos ? host.sends_with : host.sends_without);
+}
+
 std::optional<int> count_behind(const Words& words, std::string_view name, int most) {
   const auto at = find_words(words, {name});
   const auto value = at ? integer_at(words, *at + 1) : std::nullopt;
@@ -310,6 +376,28 @@ std::optional<int> count_before(const Words& words, std::string_view kind) {
 }
 
 }  // namespace
+
+std::set<std::string> NcclFacts::network_names() const {
+  std::set<std::string> names;
+  for (const auto& [name, ends] : networks) names.insert(name);
+  if (!names.empty()) return names;
+  for (const NotedWord& network : announced) names.insert(network.word);
+  if (!names.empty()) return names;
+  if (!nics.empty()) return {"IB"};
+  if (!interfaces.empty()) return {"Socket"};  // NCCL lists them only where it takes them
+  return {};
+}
+
+std::string NcclFacts::network_place() const {
+  if (!network_places.empty()) return network_places.begin()->second;
+  if (!announced.empty()) return announced.front().place;
+  return interfaces.empty() ? "NCCL's log" : interfaces.front().place;
+}
+
+bool NcclFacts::one_node() const {
+  const NcclCommunicator* job = largest();
+  return networks.empty() && job != nullptr && job->nodes == 1;
+}
 
 bool NcclFacts::several_nodes() const {
   if (!networks.empty()) return true;
@@ -357,7 +445,7 @@ void NcclLineReader::take_communicator(std::string_view line, const std::string&
   auto at = std::ranges::find(facts.communicators, thread.ranks, &NcclCommunicator::ranks);
   if (at == facts.communicators.end()) {
     if (facts.communicators.size() >= 1000) return;
-    facts.communicators.push_back({.ranks = thread.ranks});
+    facts.communicators.push_back({.ranks = thread.ranks, .place = place});
     std::ranges::sort(facts.communicators, {}, &NcclCommunicator::ranks);
     at = std::ranges::find(facts.communicators, thread.ranks, &NcclCommunicator::ranks);
   }
@@ -372,6 +460,22 @@ void NcclLineReader::take_communicator(std::string_view line, const std::string&
   }
 }
 
+bool NcclLineReader::is_whole(std::string_view line) const {
+  line = trimmed(line);
+  if (const auto path = after_mark(line, " via ")) {
+    for (const std::string_view end : {"/GDRDMA", "/Shared", "/IPC", "/CUMEM", "/read", "/direct"})
+      if (line.ends_with(end)) return true;
+    return paths_.empty() || paths_.contains(trimmed(*path));
+  }
+  if (line.find(": Using [") != std::string_view::npos) return line.ends_with('>');
+  const Words words = words_of(line);
+  if (words.size() < 2) return true;
+  const std::string_view before = words[words.size() - 2];
+  for (const std::string_view count : {"nRanks", "nranks", "nNodes", "localRanks", "version"})
+    if (before == count) return false;
+  return true;
+}
+
 bool NcclLineReader::take(std::string_view line, const std::string& place, NcclFacts& facts) {
   if (line.size() > 20'000) return false;
   // Logs quoted by people are often without the head; these sentences are NCCL's alone.
@@ -382,12 +486,20 @@ bool NcclLineReader::take(std::string_view line, const std::string& place, NcclF
   if (versions) take_version_line(line, place, facts);
   const std::size_t info = line.find("NCCL INFO ");
   const std::size_t warn = line.find("NCCL WARN ");
-  if (info == std::string_view::npos && warn == std::string_view::npos) return versions;
+  const bool headed = info != std::string_view::npos || warn != std::string_view::npos;
+  const auto lone = headed ? std::nullopt : begin_of_lone_line(line);
+  if (!headed && !lone) return versions;
   ++facts.lines;
-  const bool warns = info == std::string_view::npos;
-  const std::size_t at = warns ? warn : info;
-  const Head head = head_of(line.substr(0, at));
-  const std::string_view said = line.substr(at + 10);
+  const bool warns = headed && info == std::string_view::npos;
+  const std::size_t at = lone ? *lone : warns ? warn : info;
+  const Head head = lone ? Head() : head_of(line.substr(0, at));
+  const std::string_view said = line.substr(lone ? at : at + 10);
+  if (const auto path = after_mark(said, " via "); path && paths_.size() < 256)
+    paths_.insert(std::string(trimmed(*path).substr(0, 80)));
+  if (said.starts_with("via ")) {
+    take_lone_path(trimmed(said.substr(4)), place, facts);
+    return true;
+  }
   take_peer_line(said, place, facts);
   take_network_line(said, head, place, facts);
   if (warns) {

@@ -172,6 +172,20 @@ void add_gpudirect_off(const NcclFacts& facts, std::vector<Finding>& findings) {
   for (const auto& [name, host] : facts.hosts) with += host.sends_with + host.receives_with;
   const auto verbs = std::ranges::find_if(
       facts.network_places, [](const auto& network) { return is_verbs(network.first); });
+  const auto enabled = [](const auto& nic) { return nic.second.first; };
+  if (with == 0 && !facts.gpudirect_of_nics.empty() &&
+      std::ranges::none_of(facts.gpudirect_of_nics, enabled)) {
+    findings.push_back({.what = FindingClass::gpudirect_off,
+                        .says = fmt::format(
+                            "NCCL says that GPUDirect RDMA is disabled for {}: what is sent passes "
+                            "through the host's memory; load nvidia_peermem on every node, or "
+                            "take a driver with DMA-BUF; GeForce GPUs and GB10 cannot",
+                            facts.gpudirect_of_nics.size() == 1
+                                ? std::string(trimmed(facts.gpudirect_of_nics.begin()->first))
+                                : fmt::format("all {} HCAs", facts.gpudirect_of_nics.size())),
+                        .place = facts.gpudirect_of_nics.begin()->second.second});
+    return;
+  }
   if (with > 0 || verbs == facts.network_places.end()) return;
   findings.push_back(
       {.what = FindingClass::gpudirect_off,

@@ -5,12 +5,16 @@
 //   #  Rank  0 Group  0 Pid 101 on hostA device 0 [0x07] NVIDIA X   a GPU of it
 //   #  size  count  type  redop  root  time  algbw  busbw  #wrong  time …   names the columns
 //   1048576  262144  float  sum  -1  40.00  26.21  39.32  0  39.50 …   a row
+//
+// Scripts that run several programs into one file print a program's name before its table: "=== sendrecv_perf ===",
+// "+ mpirun … ./all_gather_perf -b 8". Such a line names the next table, unless others name other programs.
 #include "nccl_tests_text.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <utility>
 
 #include "ddpsim/calibrate/evidence.hpp"
@@ -42,6 +46,23 @@ bool is_redop(std::string_view word) {
   return std::find(kOps.begin(), kOps.end(), word) != kOps.end();
 }
 
+/// "all_reduce_perf" of "./build/all_reduce_perf", "%%%sendrecv_perf%%%", "all_reduce_perf_mpi"; empty where no program of
+/// nccl-tests or rccl-tests is named.
+std::string_view program_in(std::string_view word) {
+  constexpr std::array<std::string_view, 12> kPrograms = {
+      "all_reduce_perf", "all_gather_perf", "reduce_scatter_perf",  "alltoallv_perf",
+      "alltoall_perf",   "broadcast_perf",  "sendrecv_perf",        "hypercube_perf",
+      "gather_perf",     "scatter_perf",    "all_reduce_bias_perf", "reduce_perf"};
+  for (const std::string_view program : kPrograms) {
+    const std::size_t at = word.find(program);
+    if (at == std::string_view::npos) continue;
+    const bool begins = at == 0 || (std::isalnum(static_cast<unsigned char>(word[at - 1])) == 0 &&
+                                    word[at - 1] != '_');
+    if (begins) return program;
+  }
+  return "";
+}
+
 class Scanner {
  public:
   explicit Scanner(const std::string& file) {
@@ -54,6 +75,8 @@ class Scanner {
       ++line_;
       take(take_line(text));
     }
+    drop_cut_rows();
+    for (RawRun& one : log_.runs) take_unit_of_times(one);
     if (torn_ > kMostWarnings) {
       log_.warnings.push_back(
           fmt::format("{} more rows are cut by other output", torn_ - kMostWarnings));
@@ -67,6 +90,10 @@ class Scanner {
   bool take_device(const Words& words, std::string_view line);
   bool take_columns(const Words& words);
   bool take_row(const Words& words);
+  void note_program(const Words& words);
+  void drop_cut_rows();
+  void take_unit_of_times(RawRun& run);
+  void say_cut(int line);
 
   std::string place() const { return fmt::format("line {}", line_); }
   RawRun& run() {
@@ -84,6 +111,7 @@ class Scanner {
     if (log_.runs.size() == kMostRuns) refuse_more_than(kMostRuns, "runs");
     log_.runs.emplace_back();
     log_.runs.back().place = place();
+    figures_.emplace_back();
   }
   [[noreturn]] void refuse_more_than(std::size_t most, const char* what) const {
     throw InputError({log_.file, place(), fmt::format("more than {} {}", most, what),
@@ -96,16 +124,57 @@ class Scanner {
   std::size_t listed_ = 0;
   std::size_t torn_ = 0;
   std::vector<std::string> columns_;  ///< behind redop, as the header names them
+  std::string_view program_;  ///< named by a line since the last row; empty: none, or several
+  bool several_programs_ = false;
+  /// Of each run's rows: how many figures of its columns stand there, and the line.
+  struct Figures {
+    std::size_t count = 0;
+    int line = 0;
+  };
+  std::vector<std::vector<Figures>> figures_;
 };
+
+/// "1,048,576": what a spreadsheet makes of 1048576. A row whose figures do not fit together then is refused later on.
+std::string without_separators(std::string_view line) {
+  const auto is_digit = [&](std::size_t i) {
+    return i < line.size() && line[i] >= '0' && line[i] <= '9';
+  };
+  std::string plain;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const bool separates = line[i] == ',' && i > 0 && is_digit(i - 1) && is_digit(i + 1) &&
+                           is_digit(i + 2) && is_digit(i + 3) && !is_digit(i + 4);
+    if (!separates) plain += line[i];
+  }
+  return plain;
+}
 
 void Scanner::take(std::string_view line) {
   if (line.size() > kLongestLogLine) return;  // as in read_evidence, which says so
+  if (line.find(',') != std::string_view::npos) {
+    const std::string plain = without_separators(line);
+    if (plain.size() != line.size() && take_row(words_of(plain))) return;
+  }
   const Words words = words_of(line);
   if (words.empty()) return;
   if (take_row(words) || take_columns(words) || take_header(words) || take_device(words, line)) {
     return;
   }
+  note_program(words);
   take_nccl_words(words, log_);
+}
+
+/// A line that lists several programs names none of them.
+void Scanner::note_program(const Words& words) {
+  std::string_view named;
+  for (const std::string_view word : words) {
+    const std::string_view program = program_in(word);
+    if (program.empty() || program == named) continue;
+    if (!named.empty()) return;
+    named = program;
+  }
+  if (named.empty() || find_words(words, {"test", "concluded:"})) return;
+  several_programs_ = several_programs_ || (!program_.empty() && program_ != named);
+  program_ = named;
 }
 
 bool Scanner::take_header(const Words& words) {
@@ -156,11 +225,12 @@ bool Scanner::take_device(const Words& words, std::string_view line) {
 }
 
 bool Scanner::take_columns(const Words& words) {
-  const auto at = find_words(words, {"size", "count", "type"});
+  auto at = find_words(words, {"size", "count", "type"});
+  if (!at) at = find_words(words, {"bytes", "N", "type"});  // of NCCL 2.1's time
   if (!at) return false;
   columns_.clear();
   for (std::size_t i = *at + 3; i < words.size() && columns_.size() < kMostColumns; ++i) {
-    if (words[i] == "redop") continue;
+    if (words[i] == "redop" || words[i] == "op") continue;
     columns_.emplace_back(words[i]);
     if (words[i] == "cputime") {
       run().host_times = true;
@@ -186,6 +256,12 @@ bool Scanner::take_row(const Words& words) {
   const auto size = parse_number<std::int64_t>(first);
   if (!size) return false;
   if (++rows_ > kMostRows) refuse_more_than(kMostRows, "rows");
+  const bool other =
+      run().program.empty() ? program_ != "all_reduce_perf" : program_ != run().program;
+  if (!program_.empty() && other && !run().rows.empty()) add_run();  // its header is missing
+  if (!several_programs_ && run().program.empty()) run().program = program_;
+  program_ = {};
+  several_programs_ = false;
   RawRow row;
   row.place = place();
   row.size = *size;
@@ -204,10 +280,12 @@ bool Scanner::take_row(const Words& words) {
     columns.erase(columns.begin());
   }
   bool in_place = false;
+  std::size_t figures = 0;
   for (std::size_t c = 0; c < columns.size() && next < words.size(); ++c, ++next) {
     const std::string_view name = columns[c];
     const std::optional<Figure> figure = figure_of(words[next]);
     if (name == "timestamp" || (!figure && words[next] != "N/A")) break;
+    ++figures;
     if (name == "time") {
       in_place = row.time_us.has_value();
       (in_place ? row.in_place_us : row.time_us) = figure;
@@ -220,14 +298,58 @@ bool Scanner::take_row(const Words& words) {
     }
   }
   if (!row.time_us || !row.algbw_gbps) {
-    if (++torn_ <= kMostWarnings) {
-      log_.warnings.push_back(
-          fmt::format("line {}: a row of the table is cut by other output; it is left out", line_));
-    }
+    say_cut(line_);
     return true;
   }
   run().rows.push_back(std::move(row));
+  figures_.back().push_back({figures, line_});
   return true;
+}
+
+/// Times were once printed in milliseconds: algbw of the same row tells, where every row says the same.
+void Scanner::take_unit_of_times(RawRun& run) {
+  constexpr double kDigits = 0.02;  // figures known less well tell nothing
+  std::size_t in_milliseconds = 0;
+  for (const RawRow& row : run.rows) {
+    const Figure& time = *row.time_us;
+    const Figure& algbw = *row.algbw_gbps;
+    if (!(time.value > 0) || !(algbw.value > 0) || time.half_unit > kDigits * time.value ||
+        algbw.half_unit > kDigits * algbw.value)
+      continue;
+    const double ratio = algbw.value * time.value * 1e3 / static_cast<double>(row.size);
+    if (!(ratio > 0.9e-3 && ratio < 1.1e-3)) return;
+    ++in_milliseconds;
+  }
+  if (in_milliseconds == 0) return;
+  constexpr double kMicroseconds = 1000;
+  for (RawRow& row : run.rows)
+    for (std::optional<Figure>* time : {&row.time_us, &row.in_place_us})
+      if (*time) *time = Figure{(*time)->value * kMicroseconds, (*time)->half_unit * kMicroseconds};
+  log_.recognised.push_back(
+      fmt::format("{}: times are in milliseconds, as algbw of the same rows shows", run.place));
+}
+
+void Scanner::say_cut(int line) {
+  if (++torn_ > kMostWarnings) return;
+  log_.warnings.push_back(fmt::format("line {}: a row of the table is cut; it is left out", line));
+}
+
+/// A row with fewer figures than others of its table ends in the middle, perhaps of a number.
+void Scanner::drop_cut_rows() {
+  for (std::size_t r = 0; r < log_.runs.size(); ++r) {
+    const std::vector<Figures>& figures = figures_[r];
+    std::size_t most = 0;
+    for (const Figures& one : figures) most = std::max(most, one.count);
+    std::vector<RawRow> whole;
+    for (std::size_t k = 0; k < figures.size(); ++k) {
+      // Half of them is one place whole.
+      if (figures[k].count == most || 2 * figures[k].count == most)
+        whole.push_back(std::move(log_.runs[r].rows[k]));
+      else
+        say_cut(figures[k].line);
+    }
+    log_.runs[r].rows = std::move(whole);
+  }
 }
 
 }  // namespace

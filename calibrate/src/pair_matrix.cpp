@@ -11,6 +11,7 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
+#include "pair_groups.hpp"
 
 namespace ddpsim {
 namespace {
@@ -96,6 +97,7 @@ PairVerdict judge_pairs(const PairMatrix& matrix) {
       verdict.undecided.push_back(pair);
   verdict.slow_nodes.assign(slow.begin(), slow.end());
   verdict.fast_nodes.assign(fast.begin(), fast.end());
+  verdict.groups = find_pair_groups(matrix, kSlowPair * verdict.fastest_gbps);
   return verdict;
 }
 

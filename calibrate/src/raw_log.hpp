@@ -73,9 +73,6 @@ struct RawLog {
   std::vector<std::string> warnings;
 };
 
-/// The warning of a log whose nodes cannot be told; who needs no nodes takes it out.
-std::string nodes_unknown(int ranks);
-
 /// Checks everything and pools the runs of one shape: one log per shape, in the order of the file.
 std::vector<MeasuredLog> measured_logs(const RawLog& raw, std::optional<JobShape> stated);
 

@@ -234,6 +234,7 @@ class Ranking {
   }
   /// By what was recorded, which then stands among the settings. The next candidates of the row are no likelier for that.
   bool refuted(std::string_view what, StepPart part) const {
+    if (std::ranges::count(evidence_.excluded, what, &ExcludedCause::what) > 0) return true;
     return what == name_of(FindingClass::host_threads) && part != kInput && evidence_.threads_known;
   }
   /// What only helps slows nothing, what only costs makes nothing faster.
@@ -262,17 +263,28 @@ class Ranking {
 void Ranking::add_findings() {
   const auto take = [&](const Finding& finding) {
     if (cannot_be(finding.effect)) return;
-    const std::vector<StepPart> parts = lengthened_by(finding.what);
+    // More channels shorten what fewer would lengthen.
+    const bool fewer_or_more =
+        finding.what == FindingClass::fewer_channels || finding.what == FindingClass::more_channels;
+    const std::vector<StepPart> parts =
+        fewer_or_more && sign_ < 0 ? lengthened_by(finding.what == FindingClass::more_channels
+                                                       ? FindingClass::fewer_channels
+                                                       : FindingClass::more_channels)
+                                   : lengthened_by(finding.what);
     // What no row tells a finding may be: its mechanism is seen, its share is not.
     const double of_rows = share(parts) + (parts.empty() ? 0 : unexplained());
     const double strength = finding.doubtful                                ? kFirstOfRow
                             : finding.what == FindingClass::version_changed ? kVersion
+                            : finding.what == FindingClass::ranks_changed   ? kSetting
                                                                             : 1;
     add(name_of(finding.what), std::max(of_rows * strength, kBeside),
         fmt::format("{} ({})", finding.says, finding.place), "");
   };
   for (const Finding& finding : evidence_.changes) take(finding);
-  if (sign_ < 0) return;  // a problem of today makes no step shorter
+  if (sign_ < 0) {  // a problem of today makes no step shorter, but one of before that is gone
+    for (const Finding& finding : evidence_.repairs) take(finding);
+    return;
+  }
   for (const Finding& finding : evidence_.now)
     if (!was_there(finding)) take(finding);
 }
@@ -349,8 +361,13 @@ void Ranking::add_late_rank() {
 
 /// A node that is slow with every other lengthens transfers, and waits where its GPUs are slow, too.
 void Ranking::add_pairs() {
-  if (!evidence_.pairs || evidence_.pairs->slow_nodes.empty() || sign_ < 0) return;
+  if (!evidence_.pairs || sign_ < 0) return;
   const double own = share({kTransfer, kWaits}) + unexplained();
+  if (evidence_.pairs->groups.found())
+    add("network_slower", std::max(own * kSetting, kBeside), group_words(evidence_.pairs->groups),
+        "what joins these groups (leaf and spine switches, their uplinks and errors), and a job "
+        "that "
+        "stays within one group");
   for (const std::string& node : evidence_.pairs->slow_nodes)
     add("slow_node", std::max(own * kSetting, kBeside),
         fmt::format("node {} is in every one of its slow pairs the one without a fast pair", node),
@@ -369,7 +386,7 @@ void Ranking::add_kernels() {
 
 void Ranking::add_unknown() {
   if (evidence_.all_reduce_only) {
-    add(kUnknownCause, kUnknown, "times of all-reduces alone: they say how much slower, not why",
+    add(kUnknownCause, kUnknown, "times of all-reduces alone: they say by how much, not why",
         "NCCL_DEBUG=INFO with NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING,ENV of both runs: version, "
         "network, "
         "channels, algorithm");
@@ -438,6 +455,7 @@ std::vector<StepPart> lengthened_by(FindingClass what) {
     case pcie_link_below_its_best:
       return {kTransfer, kWaits, kInput, kCopies};
     case environment_changed:
+    case ranks_changed:
     case hardware_changed:
     case version_changed:
     case unequal_versions:

@@ -36,14 +36,6 @@ struct DiffArguments {
   OutputArguments output;
 };
 
-Duration time_of(const DiffSide& side, Bytes size) {
-  std::vector<Duration> times;
-  for (const auto& [bytes, time] : side.all_reduces)
-    if (bytes == size) times.push_back(time);
-  std::ranges::sort(times);
-  return times[(times.size() - 1) / 2];
-}
-
 StepBreakdown breakdown_of(const DiffSide& side, const std::string& argument) {
   std::optional<StepBreakdown> breakdown;
   if (side.workload) breakdown = step_breakdown(*side.workload);
@@ -52,20 +44,28 @@ StepBreakdown breakdown_of(const DiffSide& side, const std::string& argument) {
                                                : step_alone(side.steps);
   if (breakdown && breakdown->step > Duration()) return *breakdown;
   throw InputError({argument, "", "says how long no step took",
-                    side.all_reduces.empty()
-                        ? "Give a recording with times, or step times"
-                        : "It is a log of all-reduces: compare it with another"});
+                    side.logs.empty() ? "Give a recording with times, or step times"
+                                      : "It is a log of all-reduces: compare it with another"});
 }
 
-/// Two logs: one all-reduce in place of a step, all of it transfer.
-StepDifference difference_of_logs(const DiffSide& before, const DiffSide& after, Bytes size) {
-  StepBreakdown old = step_alone(std::vector{time_of(before, size)});
-  StepBreakdown now = step_alone(std::vector{time_of(after, size)});
+/// Two logs: one all-reduce in place of a step, all of it transfer. With other ranks the new time is that of the old bus bytes.
+StepDifference difference_of_logs(const SizeChange& change) {
+  StepBreakdown old = step_alone(std::vector{change.before});
+  StepBreakdown now =
+      step_alone(std::vector{Duration::microseconds(change.before.microseconds() * change.growth)});
   for (StepBreakdown* one : {&old, &now}) {
     (*one)[StepPart::all_reduce_transfer] = (*one)[LossCause::unexplained];
     (*one)[LossCause::unexplained] = PartTime();
   }
   return difference(old, now);
+}
+
+/// The size that got slower most, where a limit is held against every size: others may have become faster.
+DifferenceReport::Limit limit_of_logs(const AllReduceChanges& changes, double percent) {
+  const SizeChange* worst = &changes.one();
+  for (const SizeChange& one : changes.sizes)
+    if (one.clear && one.growth > worst->growth) worst = &one;
+  return {percent, slowdown_above(difference_of_logs(*worst), percent), worst->size};
 }
 
 std::vector<RankCollectiveLine> collectives_of(const DiffSide& side) {
@@ -85,34 +85,15 @@ std::vector<RankCollectiveLine> collectives_of(const DiffSide& side) {
   return lines;
 }
 
-struct ComparedSize {
-  Bytes size;
-  double growth = 1;  ///< of its time
-  std::string said;   ///< where it is not the largest
-};
-/// The largest all-reduce both logs timed, where the wire decides and not the latency; another, where that grew by clearly more:
-/// half of what changes between versions and networks is latency.
-std::optional<ComparedSize> size_to_compare(const DiffSide& before, const DiffSide& after) {
-  constexpr double kClearly = 1.2;  // small sizes repeat to some percent
-  std::map<Bytes, double> growths;
-  for (const auto& [size, time] : before.all_reduces)
-    if (time > Duration() &&
-        std::ranges::any_of(after.all_reduces, [size = size](const auto& other) {
-          return other.first == size && other.second > Duration();
-        }))
-      growths.try_emplace(size, time_of(after, size) / time_of(before, size));
-  if (growths.empty()) return std::nullopt;
-  const auto largest = std::prev(growths.end());
-  const auto most =
-      std::ranges::max_element(growths, {}, [](const auto& entry) { return entry.second; });
-  if (most->second < kClearly || most->second - 1 < 2 * (largest->second - 1))
-    return ComparedSize{largest->first, largest->second, ""};
-  return ComparedSize{
-      most->first, most->second,
-      fmt::format("of {} sizes that both logs time, {} bytes changed most and is compared; the "
-                  "largest, {} bytes, takes {:+.1f} %",
-                  growths.size(), most->first.count(), largest->first.count(),
-                  100 * (largest->second - 1))};
+/// Where another size than the largest is compared.
+std::optional<std::string> why_not_largest(const AllReduceChanges& changes) {
+  if (changes.compared + 1 == changes.sizes.size()) return std::nullopt;
+  const SizeChange& largest = changes.sizes.back();
+  return fmt::format(
+      "of {} sizes that both logs time, {} bytes changed most and is compared; the "
+      "largest, {} bytes, takes {:+.1f} %",
+      changes.sizes.size(), changes.one().size.count(), largest.size.count(),
+      100 * (largest.growth - 1));
 }
 
 /// Of the rank the others wait for, where both sides recorded it.
@@ -149,12 +130,14 @@ std::vector<std::string> what_is_missing(const DiffSide& before, const DiffSide&
 }
 
 /// What makes the two something else than one job twice.
-std::vector<std::string> other_jobs(const DiffSide& before, const DiffSide& after) {
+std::vector<std::string> other_jobs(const DiffSide& before, const DiffSide& after,
+                                    const std::optional<AllReduceChanges>& logs) {
   std::vector<std::string> said;
-  if (before.log_ranks > 0 && after.log_ranks > 0 && before.log_ranks != after.log_ranks)
+  if (logs && logs->by_busbw())
     said.push_back(
-        fmt::format("OLD's log is of {} ranks, NEW's of {}: other rings, not the same work",
-                    before.log_ranks, after.log_ranks));
+        fmt::format("OLD's log is of {} ranks, NEW's of {}: other rings, not the same work; bus "
+                    "bandwidths are compared, not times",
+                    logs->ranks_before, logs->ranks_after));
   if (!before.workload || !after.workload) return said;
   const auto bytes = [](const Workload& workload) {
     std::int64_t sum = 0;
@@ -176,21 +159,20 @@ DifferenceReport compare_sides(const DiffSide& before, const DiffSide& after,
                                const DiffArguments& arguments) {
   DifferenceReport report{.before = before.shown, .after = after.shown};
   SlowdownEvidence evidence;
-  std::optional<ComparedSize> compared;
+  const std::optional<AllReduceChanges> logs = all_reduce_changes(before.logs, after.logs);
   const auto has_step = [](const DiffSide& side) {
     if (!side.steps.empty()) return true;
     const auto breakdown = side.workload ? step_breakdown(*side.workload) : std::nullopt;
     return breakdown && breakdown->step > Duration();
   };
-  if (!before.all_reduces.empty() && !after.all_reduces.empty() &&
-      !(has_step(before) && has_step(after))) {
-    compared = size_to_compare(before, after);
-    if (!compared)
+  if (!before.logs.empty() && !after.logs.empty() && !(has_step(before) && has_step(after))) {
+    if (!logs)
       throw InputError({arguments.after, "",
                         "times no all-reduce of a size that " + arguments.before + " times",
                         "Run both with the same -b, -e and -f"});
-    report.before.all_reduce = report.after.all_reduce = compared->size;
-    report.difference = difference_of_logs(before, after, compared->size);
+    report.all_reduces = logs;
+    report.before.all_reduce = report.after.all_reduce = logs->one().size;
+    report.difference = difference_of_logs(logs->one());
     evidence.all_reduce_only = true;
   } else if (!(has_step(before) && has_step(after)) &&
              !(before.evidence.empty() && after.evidence.empty())) {
@@ -201,8 +183,9 @@ DifferenceReport compare_sides(const DiffSide& before, const DiffSide& after,
     for (std::string& missing : what_is_missing(before, after))
       report.difference.missing.push_back(std::move(missing));
   }
-  report.warnings = other_jobs(before, after);
-  if (compared && !compared->said.empty()) report.warnings.push_back(compared->said);
+  report.warnings = other_jobs(before, after, logs);
+  if (report.all_reduces)
+    if (auto why = why_not_largest(*logs)) report.warnings.push_back(*std::move(why));
   for (const auto& [breakdown, argument] : {std::pair(&report.difference.before, &arguments.before),
                                             std::pair(&report.difference.after, &arguments.after)})
     if (const PartTime& kernels = (*breakdown)[StepPart::kernels];
@@ -228,24 +211,31 @@ DifferenceReport compare_sides(const DiffSide& before, const DiffSide& after,
   evidence.before = find_problems(before.evidence);
   evidence.now = find_problems(after.evidence);
   // A change is of two sides: where the old one has no evidence, nothing is known to be new.
-  if (!before.evidence.empty()) evidence.changes = find_changes(before.evidence, after.evidence);
+  if (!before.evidence.empty()) {
+    evidence.changes = find_changes(before.evidence, after.evidence);
+    evidence.repairs = find_repairs(before.evidence, after.evidence);
+    evidence.excluded = report.excluded = excluded_causes(before.evidence, after.evidence);
+  }
   if (before.workload && after.workload) {
     evidence.settings = setting_changes(*before.workload, *after.workload);
     evidence.threads_known = threads_known(*before.workload, *after.workload);
   }
   constexpr double kSlower = 1.1;
-  if (const auto logs = evidence.all_reduce_only ? std::nullopt : size_to_compare(before, after);
-      logs && logs->growth > kSlower)
+  if (logs && !evidence.all_reduce_only && logs->one().growth > kSlower)
     evidence.settings.push_back(
         {.what = "network_slower",
          .says = fmt::format("an all-reduce of {} bytes alone takes {:.3g} ms, {:.3g} before, by "
                              "the logs beside the steps",
-                             logs->size.count(), time_of(after, logs->size).milliseconds(),
-                             time_of(before, logs->size).milliseconds()),
+                             logs->one().size.count(), logs->one().after.milliseconds(),
+                             logs->one().before.milliseconds()),
          .lengthens = lengthened_by(FindingClass::transport_changed)});
   report.findings = evidence.now;
-  for (const Finding& change : evidence.changes)
-    if (std::ranges::count(report.findings, change) == 0) report.findings.push_back(change);
+  for (const std::vector<Finding>* more : {&evidence.changes, &evidence.repairs})
+    for (const Finding& finding : *more)
+      if (std::ranges::none_of(report.findings, [&](const Finding& known) {
+            return known.what == finding.what && known.says == finding.says;
+          }))
+        report.findings.push_back(finding);
   if (arguments.expected.cluster) {
     if (!before.workload)
       report.warnings.emplace_back(
@@ -272,9 +262,11 @@ DifferenceReport compare_sides(const DiffSide& before, const DiffSide& after,
   if (arguments.max_slowdown && !report.timed)
     throw InputError({arguments.after, "", "--max-slowdown: there are no times to compare",
                       "Add a step time to either side, as in \"nccl.log,104ms\""});
-  if (arguments.max_slowdown)
+  if (arguments.max_slowdown && report.all_reduces)
+    report.limit = limit_of_logs(*report.all_reduces, *arguments.max_slowdown);
+  else if (arguments.max_slowdown)
     report.limit = DifferenceReport::Limit{
-        *arguments.max_slowdown, slowdown_above(report.difference, *arguments.max_slowdown)};
+        *arguments.max_slowdown, slowdown_above(report.difference, *arguments.max_slowdown), {}};
   return report;
 }
 

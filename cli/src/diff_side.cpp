@@ -105,7 +105,9 @@ class SideReader {
 
   DiffSide run() {
     std::vector<std::filesystem::path> recordings;
-    for (const std::string& item : items_of(text_)) {
+    const std::vector<std::string> items = items_of(text_);
+    alone_ = items.size() == 1;
+    for (const std::string& item : items) {
       if (exists(item) && is_archive(item))
         take_archive(item);
       else if (exists(item) && is_recording(item))
@@ -148,6 +150,7 @@ class SideReader {
   void take_item(const std::string& item);
   void take_text(const std::string& item, const std::string& file, const StepTimesAsked& key);
   StepTimesAsked with_batch(StepTimesAsked asked) const;
+  void leave_out(const InputError& error);
   void add_text(const std::filesystem::path& file);
   void take_unprofiled(Duration step);
   bool is_stated(std::string_view found, std::string_view source);
@@ -162,6 +165,7 @@ class SideReader {
   std::vector<std::string> kinds_;
   bool is_stated_ = false;  ///< its step, as a time
   bool has_times_ = false;  ///< of a file
+  bool alone_ = true;       ///< one item is all there is
   DiffSide side_;
 };
 
@@ -226,12 +230,19 @@ void SideReader::take_steps(MeasuredSteps measured) {
 void SideReader::take_logs(const std::vector<MeasuredLog>& logs) {
   for (const MeasuredLog& log : logs) {
     if (log.points.empty()) continue;
-    if (side_.all_reduces.empty()) kinds_.emplace_back("an all_reduce_perf log");
-    side_.log_ranks = log.ranks;
-    for (const MeasuredPoint& point : log.points)
-      side_.all_reduces.emplace_back(point.size, Duration::microseconds(point.time_us));
-    side_.warnings.insert(side_.warnings.end(), log.warnings.begin(), log.warnings.end());
-    return;  // of several shapes the first, in the order of the file
+    if (side_.logs.empty()) kinds_.emplace_back("an all_reduce_perf log");
+    auto at = std::ranges::find(side_.logs, log.ranks, &AllReduceTimes::ranks);
+    if (at == side_.logs.end()) {
+      side_.logs.push_back({.ranks = log.ranks, .out_of_place = {}, .in_place = {}});
+      at = side_.logs.end() - 1;
+    }
+    for (const MeasuredPoint& point : log.points) {
+      at->out_of_place.emplace_back(point.size, Duration::microseconds(point.time_us));
+      if (point.in_place_us)
+        at->in_place.emplace_back(point.size, Duration::microseconds(*point.in_place_us));
+    }
+    for (const std::string& warning : log.warnings)
+      if (warning != nodes_unknown(log.ranks)) side_.warnings.push_back(warning);
   }
 }
 
@@ -294,6 +305,12 @@ StepTimesAsked SideReader::with_batch(StepTimesAsked asked) const {
   return asked;
 }
 
+/// A log that cannot be used takes nothing else of its side down.
+void SideReader::leave_out(const InputError& error) {
+  if (alone_) throw InputError(error.diagnostic());
+  unread_.push_back(error.diagnostic());
+}
+
 void SideReader::take_text(const std::string& item, const std::string& file,
                            const StepTimesAsked& key) {
   add_text(file);
@@ -310,7 +327,7 @@ void SideReader::take_text(const std::string& item, const std::string& file,
     if (timed) return take_logs(logs);  // else a training's, with NCCL's lines among its steps
   } catch (const InputError& error) {
     if (error.diagnostic().message != kNoRow) {
-      if (!may_hold_steps(text)) throw;
+      if (!may_hold_steps(text)) return leave_out(error);
       no_log = error;
     }
   }
@@ -318,7 +335,7 @@ void SideReader::take_text(const std::string& item, const std::string& file,
     take_steps(parse_step_times(text, file, with_batch({})));
   } catch (const InputError& error) {
     const bool none = error.diagnostic().message == kNoStepTime;
-    if (none && no_log && is_of_nccl_tests(text)) throw InputError(no_log->diagnostic());
+    if (none && no_log && is_of_nccl_tests(text)) return leave_out(*no_log);
     if (is_evidence && none) return;
     if (!is_evidence && !none) throw;
     unread_.push_back(error.diagnostic());

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "ddpsim/calibrate/all_reduce_changes.hpp"
 #include "ddpsim/calibrate/evidence.hpp"
 #include "ddpsim/reports/difference_report.hpp"
 #include "ddpsim/sim/workload.hpp"
@@ -16,13 +17,12 @@ namespace ddpsim {
 
 struct DiffSide {
   DifferenceSide shown;
-  std::optional<Workload> workload;                     ///< of a recording
-  std::vector<JoinedCollective> joined;                 ///< of several ranks' traces
-  std::vector<Duration> steps;                          ///< of step times alone
-  std::vector<std::pair<Bytes, Duration>> all_reduces;  ///< of an nccl-tests log
-  std::optional<KernelTimes> kernels;                   ///< of the first trace given
-  int log_ranks = 0;                                    ///< 0: the log does not say
-  Evidence evidence;                                    ///< of its logs, environments and machines
+  std::optional<Workload> workload;      ///< of a recording
+  std::vector<JoinedCollective> joined;  ///< of several ranks' traces
+  std::vector<Duration> steps;           ///< of step times alone
+  std::vector<AllReduceTimes> logs;      ///< of nccl-tests, each of other ranks
+  std::optional<KernelTimes> kernels;    ///< of the first trace given
+  Evidence evidence;                     ///< of its logs, environments and machines
   std::vector<std::string> warnings;
 };
 

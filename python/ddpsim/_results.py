@@ -2288,8 +2288,8 @@ class Workload(Imported):
     torch_at_least: str | None
     parameter_order: str
     parameters: tuple[Parameter, ...]
-    forward: Work
-    backward: Backward
+    forward: Work | None
+    backward: Backward | None
     optimizer: Work | None
     iteration: Work | None
     host: Host | None
@@ -2625,6 +2625,14 @@ class SlowdownCause(Record):
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
+class ExcludedCause(Record):
+    """`excluded` of a document."""
+
+    class_: str
+    says: str
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class Finding(Record):
     """`findings` of a document."""
 
@@ -2730,6 +2738,19 @@ class PairBandwidth(Record):
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
+class GroupPairs(Record):
+    """`across_groups` of a document."""
+
+    pairs: int
+    slow: int
+    median_gbps: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "median_gbps": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class NodePairs(Record):
     """`pairs` of a document."""
 
@@ -2739,6 +2760,9 @@ class NodePairs(Record):
     slow_pairs: tuple[PairBandwidth, ...]
     slow_paths: tuple[PairBandwidth, ...]
     undecided: tuple[PairBandwidth, ...]
+    groups: tuple[tuple[str, ...], ...]
+    across_groups: GroupPairs | None
+    within_groups: GroupPairs | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "fastest_gbps": real,
@@ -2746,6 +2770,9 @@ class NodePairs(Record):
         "slow_pairs": each(PairBandwidth.from_document),
         "slow_paths": each(PairBandwidth.from_document),
         "undecided": each(PairBandwidth.from_document),
+        "groups": each(each(same)),
+        "across_groups": GroupPairs.from_document,
+        "within_groups": GroupPairs.from_document,
     }
 
 
@@ -2759,6 +2786,27 @@ class SlowdownLimit(Record):
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "max_slowdown_percent": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class SizeChange(Record):
+    """`sizes` of a document."""
+
+    bytes: int
+    before_us: float
+    after_us: float
+    before_busbw_gbps: float
+    after_busbw_gbps: float
+    change_percent: float
+    clear: bool
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "before_us": real,
+        "after_us": real,
+        "before_busbw_gbps": real,
+        "after_busbw_gbps": real,
+        "change_percent": real,
     }
 
 
@@ -2779,6 +2827,7 @@ class DiffResult(Answer):
     expected_change_us: float | None
     rows: tuple[DiffRow, ...]
     causes: tuple[SlowdownCause, ...]
+    excluded: tuple[ExcludedCause, ...]
     findings: tuple[Finding, ...]
     kernel_kinds: tuple[KernelKind, ...]
     late_ranks: LateRanks | None
@@ -2787,6 +2836,7 @@ class DiffResult(Answer):
     missing: tuple[str, ...]
     warnings: tuple[str, ...]
     limit: SlowdownLimit | None
+    sizes: tuple[SizeChange, ...] | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "before": DiffSide.from_document,
@@ -2797,6 +2847,7 @@ class DiffResult(Answer):
         "expected_change_us": real,
         "rows": each(DiffRow.from_document),
         "causes": each(SlowdownCause.from_document),
+        "excluded": each(ExcludedCause.from_document),
         "findings": each(Finding.from_document),
         "kernel_kinds": each(KernelKind.from_document),
         "late_ranks": LateRanks.from_document,
@@ -2805,6 +2856,7 @@ class DiffResult(Answer):
         "missing": each(same),
         "warnings": each(same),
         "limit": SlowdownLimit.from_document,
+        "sizes": each(SizeChange.from_document),
     }
 
 

@@ -11,7 +11,7 @@ std::string_view word_of(Bound bound) {
 }
 
 void write_side(JsonWriter& json, std::string_view key, const DifferenceSide& side,
-                const StepBreakdown& breakdown, bool timed) {
+                const StepBreakdown& breakdown, bool timed, std::optional<Duration> all_reduce) {
   json.key(key).begin_object();
   json.key("source").string(side.source);
   json.key("kind").string(side.kind);
@@ -25,7 +25,7 @@ void write_side(JsonWriter& json, std::string_view key, const DifferenceSide& si
   json.key("efficiency_percent").ratio(efficiency_percent(breakdown));
   if (side.all_reduce) {
     json.key("all_reduce_bytes").integer(side.all_reduce->count());
-    json.key("all_reduce_us").time(breakdown.step);
+    json.key("all_reduce_us").time(all_reduce.value_or(breakdown.step));
   }
   if (breakdown.parts_known) {
     json.key("kernels").begin_object(JsonWriter::Layout::line);
@@ -35,6 +35,22 @@ void write_side(JsonWriter& json, std::string_view key, const DifferenceSide& si
     json.end_object();
   }
   json.end_object();
+}
+
+void write_sizes(JsonWriter& json, const AllReduceChanges& changes) {
+  json.begin_array();
+  for (const SizeChange& one : changes.sizes) {
+    json.begin_object(JsonWriter::Layout::line);
+    json.key("bytes").integer(one.size.count());
+    json.key("before_us").time(one.before);
+    json.key("after_us").time(one.after);
+    json.key("before_busbw_gbps").ratio(known_busbw(one.size, one.before, changes.ranks_before));
+    json.key("after_busbw_gbps").ratio(known_busbw(one.size, one.after, changes.ranks_after));
+    json.key("change_percent").ratio(100 * (one.growth - 1));
+    json.key("clear").boolean(one.clear);
+    json.end_object();
+  }
+  json.end_array();
 }
 
 void write_row(JsonWriter& json, const DifferenceRow& row, const StepBreakdown& after) {
@@ -99,6 +115,21 @@ void write_pairs(JsonWriter& json, const PairMatrix& matrix) {
   list("slow_pairs", verdict.slow);
   list("slow_paths", verdict.slow_paths);
   list("undecided", verdict.undecided);
+  const PairGroups& groups = verdict.groups;
+  json.key("groups").begin_array();
+  for (const std::vector<std::string>& names : groups.groups) json.strings(names);
+  json.end_array();
+  const auto count = [&](std::string_view key, std::size_t pairs, std::size_t slow, double gbps) {
+    json.key(key);
+    if (!groups.found()) return json.null();
+    json.begin_object(JsonWriter::Layout::line);
+    json.key("pairs").count(pairs);
+    json.key("slow").count(slow);
+    json.key("median_gbps").ratio(gbps);
+    json.end_object();
+  };
+  count("across_groups", groups.across, groups.slow_across, groups.across_gbps);
+  count("within_groups", groups.within, groups.slow_within, groups.within_gbps);
   json.end_object();
 }
 
@@ -109,8 +140,14 @@ std::string difference_json(const DifferenceReport& report) {
   JsonWriter json;
   json.begin_object();
   json.key("schema").string("ddpsim.diff/1");
-  write_side(json, "before", report.before, difference.before, report.timed);
-  write_side(json, "after", report.after, difference.after, report.timed);
+  const auto measured = [&](Duration SizeChange::*time) -> std::optional<Duration> {
+    if (!report.all_reduces) return std::nullopt;
+    return report.all_reduces->one().*time;
+  };
+  write_side(json, "before", report.before, difference.before, report.timed,
+             measured(&SizeChange::before));
+  write_side(json, "after", report.after, difference.after, report.timed,
+             measured(&SizeChange::after));
   const auto where_timed = [&](auto value) {
     return report.timed ? std::optional(value) : std::nullopt;
   };
@@ -122,6 +159,10 @@ std::string difference_json(const DifferenceReport& report) {
   report.timed ? json.boolean(difference.beyond_noise()) : json.null();
   json.key("expected_of").string_or_null(report.expected_of);
   json.key("expected_change_us").time(report.expected_change);
+  if (report.all_reduces) {
+    json.key("sizes");
+    write_sizes(json, *report.all_reduces);
+  }
   json.key("rows").begin_array();
   for (const DifferenceRow& row : difference.rows) write_row(json, row, difference.after);
   json.end_array();
@@ -131,6 +172,14 @@ std::string difference_json(const DifferenceReport& report) {
     json.key("class").string(cause.what);
     json.key("evidence").strings(cause.evidence);
     json.key("decide_by").string(cause.decide_by);
+    json.end_object();
+  }
+  json.end_array();
+  json.key("excluded").begin_array();
+  for (const ExcludedCause& one : report.excluded) {
+    json.begin_object();
+    json.key("class").string(one.what);
+    json.key("says").string(one.says);
     json.end_object();
   }
   json.end_array();

@@ -2,8 +2,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "ddpsim/reports/difference_report.hpp"
+#include "ddpsim/sim/size_text.hpp"
 #include "loss_lines.hpp"
 #include "text_layout.hpp"
 
@@ -43,6 +45,7 @@ class DifferenceText {
       verdict();
       sides();
       waterfall();
+      sizes();
       kernels();
     } else {
       evidence_alone();
@@ -67,6 +70,8 @@ class DifferenceText {
   void verdict();
   void sides();
   void waterfall();
+  void sizes();
+  std::string all_reduce_words() const;
   void kernels();
   void causes();
   void findings();
@@ -93,20 +98,18 @@ void DifferenceText::evidence_alone() {
 
 void DifferenceText::verdict() {
   const bool all_reduce = report_.before.all_reduce.has_value();
-  const std::string what =
-      all_reduce ? fmt::format("all-reduce of {} bytes", report_.before.all_reduce->count())
-                 : "step";
-  const auto both =
-      fmt::format("{} before, {} now", time_text(difference_.before.step, kDigits, unit_),
-                  time_text(difference_.after.step, kDigits, unit_));
+  const std::string both = all_reduce
+                               ? all_reduce_words()
+                               : fmt::format("step {} before, {} now",
+                                             time_text(difference_.before.step, kDigits, unit_),
+                                             time_text(difference_.after.step, kDigits, unit_));
   std::string first;
   if (!difference_.beyond_noise()) {
-    first = fmt::format("No difference larger than noise: {} {} ({:+.1f} %).", what, both,
+    first = fmt::format("No difference larger than noise: {} ({:+.1f} %).", both,
                         difference_.percent());
   } else {
-    first =
-        fmt::format("{:.1f} % {}: {} {}", std::max(difference_.percent(), -difference_.percent()),
-                    difference_.change > Duration() ? "slower" : "faster", what, both);
+    first = fmt::format("{:.1f} % {}: {}", std::max(difference_.percent(), -difference_.percent()),
+                        difference_.change > Duration() ? "slower" : "faster", both);
     const DifferenceRow* most = nullptr;
     for (const DifferenceRow& row : difference_.rows)
       if ((row.change > Duration()) == (difference_.change > Duration()) &&
@@ -220,6 +223,65 @@ void DifferenceText::waterfall() {
     paragraph(fmt::format("Expected: {}.", printable(report_.expected_of)));
 }
 
+std::string DifferenceText::all_reduce_words() const {
+  const AllReduceChanges& changes = *report_.all_reduces;
+  const SizeChange& one = changes.one();
+  std::string words = fmt::format("all-reduce of {} bytes ", one.size.count());
+  if (changes.by_busbw())
+    words +=
+        fmt::format("at {} GB/s bus bandwidth on {} ranks before, {} on {} now",
+                    significant(*known_busbw(one.size, one.before, changes.ranks_before), kDigits),
+                    changes.ranks_before,
+                    significant(*known_busbw(one.size, one.after, changes.ranks_after), kDigits),
+                    changes.ranks_after);
+  else
+    words += fmt::format("{} before, {} now", time_text(one.before, kDigits, unit_),
+                         time_text(one.after, kDigits, unit_));
+  if (changes.sizes.size() > 1 && changes.slower() + changes.faster() > 0)
+    words += fmt::format("; of {} sizes {} faster and {} slower by more than {:.0f} %",
+                         changes.sizes.size(), changes.faster(), changes.slower(),
+                         100 * (kClearChange - 1));
+  return words;
+}
+
+/// The sizes that changed most, faster and slower ones, by size.
+void DifferenceText::sizes() {
+  if (!report_.all_reduces) return;
+  const AllReduceChanges& changes = *report_.all_reduces;
+  std::vector<const SizeChange*> shown;
+  for (const bool slower : {true, false}) {
+    std::vector<const SizeChange*> ones;
+    for (const SizeChange& one : changes.sizes)
+      if (one.clear && (one.growth > 1) == slower) ones.push_back(&one);
+    std::ranges::stable_sort(ones, [&](const SizeChange* a, const SizeChange* b) {
+      return slower ? a->growth > b->growth : a->growth < b->growth;
+    });
+    constexpr std::size_t kMostSizes = 4;
+    if (style_.most_lines != 0 && ones.size() > kMostSizes) ones.resize(kMostSizes);
+    shown.insert(shown.end(), ones.begin(), ones.end());
+  }
+  if (shown.size() < 2) return;
+  std::ranges::sort(shown, {}, [](const SizeChange* one) { return one->size; });
+  Table table({{"all-reduces that changed most"},
+               {"before", Align::right, 3},
+               {"now", Align::right, 3},
+               {"busbw before", Align::right, 2},
+               {"now (GB/s)", Align::right, 2},
+               {"change", Align::right}});
+  const auto busbw = [](Bytes size, Duration time, int ranks) {
+    const auto gbps = known_busbw(size, time, ranks);
+    return gbps ? significant(*gbps, kDigits) : std::string("-");
+  };
+  for (const SizeChange* one : shown)
+    table.add_row({size_text(one->size), time_text(one->before, kDigits),
+                   time_text(one->after, kDigits),
+                   busbw(one->size, one->before, changes.ranks_before),
+                   busbw(one->size, one->after, changes.ranks_after),
+                   fmt::format("{:.1f} % {}", 100 * std::abs(one->growth - 1),
+                               one->growth > 1 ? "slower" : "faster")});
+  text_ += '\n' + table.text(style_);
+}
+
 void DifferenceText::kernels() {
   if (!report_.kernels || report_.kernels->rows.empty()) return;
   Table table({{"kernels by kind"},
@@ -256,6 +318,9 @@ void DifferenceText::causes() {
                           printable(fmt::to_string(fmt::join(cause.evidence, "; ")))),
               3);
   }
+  for (const ExcludedCause& one : report_.excluded)
+    if (style_.most_lines == 0)
+      paragraph(fmt::format("not {}: {}", one.what, printable(one.says)), 3);
   if (report_.causes.size() > most)
     paragraph(fmt::format("   … and {} more (--verbose, --json).", report_.causes.size() - most),
               3);
@@ -362,9 +427,16 @@ void DifferenceText::pairs() {
     line += fmt::format("; slow: node{} {} (the other node of each such pair is fast with another)",
                         verdict.slow_nodes.size() > 1 ? "s" : "",
                         printable(fmt::to_string(fmt::join(verdict.slow_nodes, ", "))));
+  if (verdict.groups.found()) line += "; " + printable(group_words(verdict.groups));
+  const auto joined = [&](const PairBandwidth& pair) {  // the groups tell of it
+    return std::ranges::none_of(verdict.groups.groups, [&](const auto& names) {
+      return std::ranges::count(names, pair.a) > 0 && std::ranges::count(names, pair.b) > 0;
+    });
+  };
   for (const PairBandwidth& pair : verdict.slow_paths)
-    line += fmt::format("; the path between {} and {}: both are fast with another",
-                        printable(pair.a), printable(pair.b));
+    if (!verdict.groups.found() || !joined(pair))
+      line += fmt::format("; the path between {} and {}: both are fast with another",
+                          printable(pair.a), printable(pair.b));
   for (const PairBandwidth& pair : verdict.undecided)
     line +=
         fmt::format("; {} or {}: neither is fast with any{}", printable(pair.a), printable(pair.b),
@@ -388,7 +460,8 @@ std::string difference_text(const DifferenceReport& report, const TerminalStyle&
 
 std::string slowdown_words(const DifferenceReport& report) {
   const Slowdown& slowdown = *report.limit->exceeded;
-  std::string text = fmt::format("{:.2f} % slower, above --max-slowdown {:g}%", slowdown.percent,
+  std::string text = fmt::format("{:.2f} % slower{}, above --max-slowdown {:g}%", slowdown.percent,
+                                 report.limit->size ? " at " + size_text(*report.limit->size) : "",
                                  report.limit->percent);
   if (slowdown.row)
     text += fmt::format("; most of it {}: {}", name_of(slowdown.row->part),

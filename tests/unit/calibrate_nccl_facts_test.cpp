@@ -367,8 +367,8 @@ TEST_CASE("Two sides: channels of as many ranks, and those that reduce in switch
         Kinds{FindingClass::more_channels});
   CHECK(changes_in(sound, job(8, "24 coll channels, 0 collnet channels, 0 nvls channels")) ==
         Kinds{FindingClass::in_switch_off});
-  CHECK(
-      changes_in(sound, job(4, "12 coll channels, 0 collnet channels, 16 nvls channels")).empty());
+  CHECK(changes_in(sound, job(4, "12 coll channels, 0 collnet channels, 16 nvls channels")) ==
+        Kinds{FindingClass::ranks_changed});
 }
 
 TEST_CASE("Two sides: rings where trees were, by NCCL's choices or by what it connected") {
@@ -477,6 +477,60 @@ TEST_CASE(
                                  evidence_of(began));
   REQUIRE(gone.size() == 1);
   CHECK(gone.front().effect == FindingEffect::relieves);
+}
+
+TEST_CASE("lines alone, without their head, are NCCL's") {
+  CHECK(problems_in("NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'\n") ==
+        Kinds{FindingClass::gpudirect_off});
+  CHECK(changes_in("NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB bond0:10.0.0.1<0>\n",
+                   "NET/Socket : Using [0]bond0\n") == Kinds{FindingClass::socket_instead_of_ib});
+  CHECK(problems_in("NET/Socket : Using [0]bond0\n").empty());
+  CHECK(changes_in("Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA\n",
+                   "Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0\n") ==
+        Kinds{FindingClass::gpudirect_off, FindingClass::gpudirect_off});
+  // A plugin's network is the plugin at work, whatever else its log says.
+  CHECK(changes_in("n1:1:2 [0] NCCL INFO NET/Plugin: Loaded net plugin AWS Libfabric (v6)\n"
+                   "n1:1:2 [0] NCCL INFO Using network AWS Libfabric\n",
+                   "via NET/AWS Libfabric/3\n")
+            .empty());
+}
+
+TEST_CASE("Two sides: another number of ranks, and channels that leave the node") {
+  const std::string one = R"(n1:1:2 [0] NCCL INFO comm 0x5 rank 0 nRanks 2 nNodes 1 localRanks 2
+n1:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/IPC
+)";
+  const std::string two = R"(n1:1:2 [0] NCCL INFO comm 0x5 rank 0 nRanks 4 nNodes 2 localRanks 2
+n1:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/IPC
+n1:1:2 [0] NCCL INFO Channel 00/0 : 1[1] -> 2[0] [send] via NET/Socket/0
+)";
+  CHECK(changes_in(one, two) ==
+        Kinds{FindingClass::transport_changed, FindingClass::ranks_changed});
+  const auto back = changes_of(two, one);
+  REQUIRE(back.size() == 2);
+  CHECK(back.front().effect == FindingEffect::relieves);
+  CHECK(mentions(back.back().says, "4 ranks on 2 nodes and has 2 ranks on 1 node"));
+}
+
+TEST_CASE("Two sides: another version of the network's plugin") {
+  const auto changes =
+      changes_of("n1:1:2 [0] NCCL INFO NET/OFI Using aws-ofi-nccl 1.6.0\n",
+                 "n1:1:2 [0] NCCL INFO NET/OFI Initializing aws-ofi-nccl 1.9.1-aws\n");
+  REQUIRE(changes.size() == 1);
+  CHECK(mentions(changes.front().says, "aws-ofi-nccl 1.6.0 and is aws-ofi-nccl 1.9.1-aws"));
+}
+
+TEST_CASE("A last line without its end says nothing that cutting may have made") {
+  const std::string line =
+      "n1:1:2 [0] NCCL INFO Channel 01/0 : 0[0] -> 8[0] [send] via NET/IB/1/GDRDMA";
+  const std::string before =
+      "n1:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA\n";
+  const std::string whole = before + line + "\n";
+  for (std::size_t length = 60; length < line.size(); ++length) {
+    CAPTURE(line.substr(0, length));
+    CHECK(
+        kinds_of(find_changes(evidence_of(whole), evidence_of(before + line.substr(0, length)))) ==
+        changes_in(whole, before));
+  }
 }
 
 TEST_CASE("findings: the page says of each class what tells it") {

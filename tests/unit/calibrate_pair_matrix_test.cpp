@@ -39,6 +39,32 @@ TEST_CASE("pair matrix: a few per cent are no slow node") {
   CHECK(judged("a,b,90\nc,d,75\n").slow.empty());
 }
 
+TEST_CASE("pair matrix: groups that are fast within and slow across, one pair aside") {
+  std::string text;
+  for (int a = 0; a < 7; ++a)
+    for (int b = a + 1; b < 7; ++b) {
+      const bool same = (a < 4) == (b < 4);
+      text += "n" + std::to_string(a) + ",n" + std::to_string(b) + (same ? ",23\n" : ",14\n");
+    }
+  const PairVerdict verdict = judged(text);
+  REQUIRE(verdict.groups.found());
+  CHECK(verdict.groups.groups.front() == std::vector<std::string>{"n0", "n1", "n2", "n3"});
+  CHECK(verdict.groups.across == 12);
+  CHECK(verdict.groups.slow_across == 12);
+  CHECK(verdict.groups.within == 9);
+  CHECK(verdict.groups.slow_within == 0);
+  CHECK(group_words(verdict.groups).find("12 of 12 pairs across") != std::string::npos);
+  // One fast pair across joins nothing.
+  text.replace(text.find("n0,n4,14"), 8, "n0,n4,23");
+  CHECK(judged(text).groups.slow_across == 11);
+}
+
+TEST_CASE("pair matrix: slow nodes and single paths are no groups") {
+  CHECK_FALSE(judged("a b 90\nc d 90\na c 40\n").groups.found());
+  CHECK_FALSE(judged("a,b,90\nb,c,88\nc,d,50\na,d,49\nb,d,48\n").groups.found());
+  CHECK_FALSE(judged("a,b,90\nb,c,88\na,c,89\n").groups.found());
+}
+
 TEST_CASE("pair matrix: what is none is said with its line") {
   const auto complaint = [](const std::string& text) {
     return complaint_of([&] { parse_pair_matrix(text, "pairs.csv"); });

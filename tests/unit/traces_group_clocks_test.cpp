@@ -273,3 +273,29 @@ TEST_CASE("rank group: a rank on another GPU is told, and warnings name theirs")
   CHECK(mentions(warnings, "rank 2 ran on A100, rank 0 on V100"));
   CHECK(mentions(warnings, "ranks 0, 2: early"));
 }
+
+TEST_CASE(
+    "group collectives: by their numbers where all have one, whatever each rank recorded beside") {
+  const auto numbered = [](std::int64_t number, std::int64_t start_ns, std::int64_t bytes) {
+    return RankCollective{.operation = "allreduce",
+                          .bytes = Bytes(bytes),
+                          .start_ns = start_ns,
+                          .end_ns = start_ns + 100,
+                          .group = "default_pg",
+                          .sequence = number};
+  };
+  // The second rank began to record one collective later, and one more at its end.
+  const CollectiveMatch match = match_collectives(
+      {trace({numbered(7, 0, 8), numbered(8, 200, 64), numbered(9, 400, 32)}),
+       trace({numbered(8, 210, 64), numbered(9, 410, 32), numbered(10, 600, 8)})});
+  CHECK(match.mismatch.empty());
+  REQUIRE(match.collectives.size() == 2);
+  CHECK(match.collectives[0].bytes == 64_B);
+  CHECK(match.collectives[0].start_ns == std::vector<std::int64_t>{200, 210});
+  CHECK(match.left_out == 2);
+  // One without a number: by their order, as ever.
+  RankCollective without = numbered(9, 400, 32);
+  without.sequence.reset();
+  CHECK_FALSE(match_collectives({trace({numbered(8, 0, 64), without}), trace({numbered(8, 0, 64)})})
+                  .mismatch.empty());
+}

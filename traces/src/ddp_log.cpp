@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ddp_log_fields.hpp"
+#include "ddp_log_text.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/models/catalogue.hpp"
 #include "model_fit.hpp"
@@ -271,11 +272,24 @@ void LogImport::note_options() {
   }
 }
 
+bool is_json_object(std::string_view text) {
+  const std::size_t brace = text.find_first_not_of(" \t\r\n");
+  if (brace == std::string_view::npos || text[brace] != '{') return false;
+  const std::size_t next = text.find_first_not_of(" \t\r\n", brace + 1);
+  return next != std::string_view::npos && (text[next] == '"' || text[next] == '}');
+}
+
 }  // namespace
 
 Imported parse_ddp_log(std::string_view text, const std::string& file,
                        const ImportOptions& options) {
-  return LogImport(read_ddp_log(text, file), file, options).run();
+  if (is_json_object(text)) return LogImport(read_ddp_log(text, file), file, options).run();
+  const PrintedDdpLog printed = read_printed_ddp_log(text, file);
+  Imported result = LogImport(read_ddp_log(printed.json, file), file, options).run();
+  if (printed.number > 1)
+    result.recognised.push_back(fmt::format("of {} printouts of it the last is taken, of line {}",
+                                            printed.number, printed.line));
+  return result;
 }
 
 }  // namespace ddpsim

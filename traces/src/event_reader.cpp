@@ -9,6 +9,7 @@
 
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
+#include "other_recorders.hpp"
 #include "recorded_collective.hpp"
 #include "scheme_names.hpp"
 #include "trace_names.hpp"
@@ -72,8 +73,7 @@ std::optional<std::int64_t> first_number(ondemand::value value) {
 EventKind kind_of(std::string_view category) {
   if (category == "cpu_op" || category == "Operator") return EventKind::cpu_op;
   if (category == "kernel" || category == "Kernel") return EventKind::kernel;
-  if (category.starts_with("mtia_") || category == "hpu_op" || category == "glow_runtime")
-    return EventKind::other_device;
+  if (!device_of_category(category).empty()) return EventKind::other_device;
   if (category == "Runtime" || category.ends_with("_runtime") || category.ends_with("_driver")) {
     return EventKind::runtime;
   }
@@ -122,6 +122,15 @@ void read_arguments(ondemand::object arguments, TraceEvent& event) {
         break;
       case 'C':
         if (is(key, "Collective name")) event.collective = written(field.value());
+        break;
+      case 'n':
+        if (is(key, "name")) event.label = written(field.value());
+        break;
+      case 'l':
+        if (is(key, "labels")) event.label = written(field.value());
+        break;
+      case 'S':
+        if (is(key, "Seq")) event.sequence = parse_number<std::int64_t>(written(field.value()));
         break;
       case 'g':
         if (is(key, "grid")) event.blocks = first_number(field.value());
@@ -175,17 +184,18 @@ struct Fields {
 Fields read_fields(ondemand::object object) {
   Fields fields;
   bool kind_known = false;
-  std::string_view process;
   for (auto field : object) {
     const ondemand::raw_json_string key = field.key();
     switch (*key.raw()) {
       case 'p':
         if (is(key, "ph")) fields.phase = written(field.value());
-        if (is(key, "pid")) process = written(field.value());
+        if (is(key, "pid")) fields.event.process = written(field.value());
         break;
       case 'c':
         if (is(key, "cat")) {
-          fields.event.kind = kind_of(written(field.value()));
+          const std::string_view category = written(field.value());
+          fields.event.kind = kind_of(category);
+          fields.event.device_name = device_of_category(category);
           kind_known = true;
         }
         break;
@@ -216,9 +226,14 @@ Fields read_fields(ondemand::object object) {
     fields.event.kind = EventKind::allocation;  // 2021: without a category
   else if (fields.event.kind == EventKind::allocation)
     fields.event.kind = EventKind::other;
+  const std::string_view process = fields.event.process;
   if (!kind_known && (process == "CPU functions" || process == "CUDA functions")) {
     fields.event.kind = EventKind::legacy;
   }
+  if (fields.phase == "M")
+    fields.event.kind = fields.event.name == "process_name" || fields.event.name == "process_labels"
+                            ? EventKind::process
+                            : EventKind::other;
   return fields;
 }
 
@@ -254,6 +269,10 @@ void EventReader::read(const EventBatch& batch,
       ondemand::object object = element.get_object();
       event_at = document.current_location();
       Fields fields = read_fields(object);
+      if (fields.event.kind == EventKind::process) {
+        accept(fields.event);
+        continue;
+      }
       const bool instant = fields.event.kind == EventKind::allocation;
       if (fields.phase != (instant ? "i" : "X") || fields.event.kind == EventKind::other) continue;
       if (fields.event.kind == EventKind::python && !named_scheme(fields.event.name)) continue;

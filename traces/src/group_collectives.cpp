@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "ddpsim/sim/quantile.hpp"
@@ -45,6 +46,54 @@ std::string count_mismatch(const ByOperation& own, const ByOperation& first) {
   return "";
 }
 
+/// Kineto writes each collective's number in its process group since PyTorch 2.6.
+struct Numbered {
+  std::string operation, group;
+  std::int64_t sequence = 0;
+  auto operator<=>(const Numbered&) const = default;
+};
+
+/// Each rank's collectives by number; empty where one of them has none, or two have the same.
+std::vector<std::map<Numbered, const RankCollective*>> by_number(
+    const std::vector<RankTrace>& ranks) {
+  std::vector<std::map<Numbered, const RankCollective*>> result;
+  for (const RankTrace& trace : ranks) {
+    auto& own = result.emplace_back();
+    for (const RankCollective& one : trace.collectives)
+      if (!one.sequence || !own.try_emplace({one.operation, one.group, *one.sequence}, &one).second)
+        return {};
+  }
+  return result;
+}
+
+/// What every rank has. Numbers that not all have are left out: a recording may begin or end within a step.
+std::optional<CollectiveMatch> match_by_number(const std::vector<RankTrace>& ranks) {
+  const auto numbered = by_number(ranks);
+  if (numbered.empty() || numbered.front().empty()) return std::nullopt;
+  CollectiveMatch match;
+  std::set<Numbered> all;
+  for (const auto& own : numbered)
+    for (const auto& [number, one] : own) all.insert(number);
+  for (const RankCollective& one : ranks.front().collectives) {
+    const Numbered number{one.operation, one.group, *one.sequence};
+    GroupCollective group{
+        .operation = one.operation, .bytes = one.bytes, .start_ns = {}, .end_ns = {}};
+    for (std::size_t r = 0; r < ranks.size(); ++r) {
+      const auto at = numbered[r].find(number);
+      if (at == numbered[r].end()) break;
+      const RankCollective& own = *at->second;
+      if (own.bytes && group.bytes && *own.bytes != *group.bytes) return std::nullopt;
+      if (!group.bytes) group.bytes = own.bytes;
+      group.start_ns.push_back(own.start_ns);
+      group.end_ns.push_back(own.end_ns);
+    }
+    if (group.start_ns.size() == ranks.size()) match.collectives.push_back(std::move(group));
+  }
+  if (match.collectives.empty()) return std::nullopt;
+  match.left_out = all.size() - match.collectives.size();
+  return match;
+}
+
 }  // namespace
 
 std::size_t GroupCollective::last_to_arrive() const {
@@ -70,6 +119,7 @@ std::int64_t GroupCollective::end_spread_ns() const {
 }
 
 CollectiveMatch match_collectives(const std::vector<RankTrace>& ranks) {
+  if (auto match = match_by_number(ranks)) return *std::move(match);
   CollectiveMatch match;
   std::vector<ByOperation> lists;
   for (const RankTrace& trace : ranks) lists.push_back(by_operation(trace));

@@ -37,9 +37,11 @@ struct CollectiveMatch {
   std::vector<GroupCollective> collectives;  ///< in the first rank's order of launch
   std::string mismatch;                      ///< why the ranks do not match; empty when they do
   std::size_t mismatched_rank = 0;           ///< position
+  std::size_t left_out = 0;                  ///< collectives that not all ranks recorded
 };
 
-/// The k-th collective of an operation on one rank is the k-th of it on every other.
+/// By their numbers in their process groups, where every collective has one; else the k-th collective of an operation on one
+/// rank is the k-th of it on every other.
 CollectiveMatch match_collectives(const std::vector<RankTrace>& ranks);
 
 struct Clocks {

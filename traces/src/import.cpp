@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "ddp_log_text.hpp"
 #include "ddpsim/formats/archive.hpp"
 #include "ddpsim/formats/byte_sources.hpp"
 #include "ddpsim/formats/input_error.hpp"
@@ -99,6 +100,13 @@ Imported import_ddp_log(const std::filesystem::path& path, const ByteSource& sou
   return parse_ddp_log(whole_text(path, source), path.string(), options);
 }
 
+/// "FILE" of a remedy is the file itself: what stands there can be run as it is.
+std::string for_file(std::string hint, const std::filesystem::path& path) {
+  if (const std::size_t at = hint.find("FILE"); at != std::string::npos)
+    hint.replace(at, 4, path.string());
+  return hint;
+}
+
 }  // namespace
 
 bool is_recording(const std::filesystem::path& path) {
@@ -110,6 +118,9 @@ bool is_recording(const std::filesystem::path& path) {
       return true;
     }
     const OpenedFile file = glance_at(path);
+    // A log that names DDP's logging data somewhere is a log first.
+    if (file.recognised.kind == Recognition::Kind::layer_table && holds_printed_ddp_log(file.head))
+      return false;
     // Any text with commas may be a layer table, until it is read.
     if (file.recognised.kind == Recognition::Kind::layer_table) import_opened(file, path, {});
     return file.recognised.kind != Recognition::Kind::other;
@@ -151,16 +162,24 @@ Imported import_opened(const OpenedFile& opened, const std::filesystem::path& pa
       result = import_nsys_export(SqliteFile(path.string()), options);
       break;
     case Recognition::Kind::layer_table:
+      if (holds_printed_ddp_log(opened.head)) {
+        result = import_ddp_log(path, source, options);
+        break;
+      }
       result = parse_layer_table(whole_text(path, source), path.string());
       break;
     case Recognition::Kind::ddp_log:
       result = import_ddp_log(path, source, options);
       break;
     case Recognition::Kind::other:
+      if (holds_printed_ddp_log(opened.head)) {
+        result = import_ddp_log(path, source, options);
+        break;
+      }
       refuse(path,
              recognised.looks_like.empty() ? "the format was not recognised"
                                            : "looks like " + recognised.looks_like,
-             recognised.hint);
+             for_file(recognised.hint, path));
   }
   if (!options.gpu.empty() && result.workload.gpu.empty()) result.workload.gpu = options.gpu;
   return result;

@@ -64,6 +64,11 @@ void JsonSplitter::mend(const EventBatch& batch) {
   }
 }
 
+std::size_t JsonSplitter::members(std::string_view name) const {
+  return static_cast<std::size_t>(
+      std::ranges::count(members_, name, &std::pair<std::string, std::string>::first));
+}
+
 std::string_view JsonSplitter::member(std::string_view name) const {
   for (const auto& [key, text] : members_) {
     if (key == name) return text;

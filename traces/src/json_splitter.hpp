@@ -43,6 +43,8 @@ class JsonSplitter {
 
   /// Text of a kept top-level member; empty when absent. Complete after the last batch.
   std::string_view member(std::string_view name) const;
+  /// How often it stands there.
+  std::size_t members(std::string_view name) const;
 
   [[noreturn]] void fail(std::uint64_t offset, std::string message, std::string hint = "") const;
 

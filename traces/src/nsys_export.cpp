@@ -127,6 +127,12 @@ void NsysImport::require(const char* table, std::initializer_list<std::string_vi
 }
 
 void NsysImport::check_tables() const {
+  if (has("StringTable") && !has("StringIds"))
+    refuse("is a database of nvprof, which knows no gradients",
+           "Record with torch.profiler instead, and give its trace");
+  if (has("rocpd_string") || has("rocpd_api"))
+    refuse("is a database of rocprof or rocm's tracers (rocpd)",
+           "Record with torch.profiler, which records ROCm, too, and give its trace");
   if (!has("StringIds") || (!has("META_DATA_EXPORT") && !has(kKernels) && !has(kRanges)))
     refuse("is an SQLite database, but not an export of Nsight Systems: its tables are missing",
            "Expected what nsys export --type sqlite REPORT.nsys-rep writes");

@@ -51,6 +51,11 @@ class TraceImport {
   [[noreturn]] void refuse(std::string message, std::string hint) const {
     throw InputError({file_, "", std::move(message), std::move(hint)});
   }
+  [[noreturn]] void refuse_several(const std::string& why) const {
+    refuse(fmt::format("traces of several processes in one file: {}", why),
+           "Give each rank's own trace by itself, as it was before they were merged; several are "
+           "joined as FILE,FILE,… or as a folder");
+  }
   void check_structure() const;
   bool only_micro_batches(const TraceHeader& header) const;
   void describe(const TraceHeader& header);
@@ -85,6 +90,8 @@ Imported TraceImport::run(const ByteSource& source) {
   }
   records_.finish();
   check_structure();
+  if (splitter.members("distributedInfo") > 1)
+    refuse_several("\"distributedInfo\" stands in it twice");
   return interpret(read_trace_header(splitter, records_.first_device()), splitter.mended());
 }
 
@@ -135,12 +142,27 @@ void TraceImport::note_rank_trace(const RecordedStep& step, const TraceHeader& h
                   .forward_start_ns = step.first_ns,
                   .collectives = {}};
   for (const Collective& one : step.collectives)
-    trace.collectives.push_back({one.operation, one.bytes, one.start_ns, one.end_ns});
+    trace.collectives.push_back({.operation = one.operation,
+                                 .bytes = one.bytes,
+                                 .start_ns = one.start_ns,
+                                 .end_ns = one.end_ns,
+                                 .group = one.group,
+                                 .sequence = one.sequence});
   result_.rank_trace = std::move(trace);
 }
 
 void TraceImport::check_structure() const {
   using Node = TraceRecords::Node;
+  if (records_.launches() == 0 && !records_.device_name().empty()) {
+    refuse(fmt::format("recorded on {}: ddpsim reads traces of NVIDIA and AMD GPUs",
+                       records_.device_name()),
+           "Record the model on an NVIDIA or AMD GPU, or have it estimated: MODEL@GPU");
+  }
+  if (records_.gpu_activities() == 0 && !records_.profiler_name().empty()) {
+    refuse(fmt::format("recorded by {}, not by PyTorch's profiler", records_.profiler_name()),
+           "Record with torch.profiler, which records CUDA and ROCm, and give its trace");
+  }
+  if (!records_.several_processes().empty()) refuse_several(records_.several_processes());
   if (records_.events() == 0) {
     refuse("there is no event of a PyTorch profiler in it",
            "Expected events with \"ph\": \"X\" and categories such as cpu_op and kernel");
@@ -150,13 +172,6 @@ void TraceImport::check_structure() const {
         "recorded by a PyTorch build without Kineto: it holds names and host times of operations, "
         "but no GPU activities, no launches, no categories and no shapes",
         "Record with torch.profiler of a CUDA or ROCm build");
-  }
-  if (records_.gpu_activities() == 0 && records_.other_device() > 0) {
-    refuse(fmt::format(
-               "recorded on a device other than CUDA's and ROCm's (MTIA, HPU or Glow): {} events "
-               "of it, no kernel of a GPU",
-               records_.other_device()),
-           "Record the model on an NVIDIA or AMD GPU, or have it estimated: MODEL@GPU");
   }
   if (records_.gpu_activities() == 0 && records_.launches() > 0) {
     refuse(

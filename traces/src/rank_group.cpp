@@ -164,6 +164,11 @@ void RankJoin::match() {
            fmt::format("its collectives are not those of {}: {}", ranks_[0].file, matched.mismatch),
            "Give traces of one step of one job, each recorded to the step's end");
   }
+  if (matched.left_out > 0)
+    result_.warnings.push_back(fmt::format(
+        "{} collectives are in the recordings of some ranks alone, by their numbers; they "
+        "are left out",
+        matched.left_out));
   collectives_ = std::move(matched.collectives);
   clocks_ = align_clocks(collectives_, ranks_.size());
   check_causes();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "chakra.hpp"
+#include "ddp_log_text.hpp"
 #include "trace_names.hpp"
 
 namespace ddpsim {
@@ -55,6 +56,8 @@ constexpr const char* kHowToRecord =
     "Expected a PyTorch profiler trace (prof.export_chrome_trace), a workload file or a layer "
     "table";
 
+constexpr const char* kUseProfiler = "Record with torch.profiler instead, and give its trace";
+
 Recognition recognise_object(std::string_view text) {
   const std::vector<Member> members = outer_members(text);
   const auto value_of = [&](std::string_view key) -> std::optional<std::string_view> {
@@ -92,6 +95,14 @@ Recognition recognise_object(std::string_view text) {
         "It holds collectives alone, no gradients; held against a prediction: ddpsim validate "
         "PREDICTED DUMP");
   }
+  if (value_of("rocprofiler-sdk-tool")) return other("the JSON of rocprofv3", kUseProfiler);
+  if (const auto form = value_of("$schema"); form && contains(form->substr(0, 80), "speedscope"))
+    return other("a profile for speedscope (py-spy and others), which knows the host alone",
+                 kUseProfiler);
+  if (contains(text.substr(0, 4096), "\"StringStorage\"") ||
+      contains(text.substr(0, 4096), "\"TargetInfoSystemEnv\""))
+    return other("the JSON of nsys export",
+                 "Export it again as a database: nsys export --type sqlite REPORT.nsys-rep");
   if (value_of("coll_perf"))
     return other(
         "a file of NCCL's inspector",
@@ -109,7 +120,7 @@ struct Mark {
 };
 
 constexpr const char* kUnpack = "Unpack it and give the trace inside";
-constexpr const char* kUseProfiler = "Record with torch.profiler instead, and give its trace";
+constexpr const char* kExportNsys = "Export it and give the export: nsys export --type sqlite FILE";
 
 std::optional<Recognition> recognise_magic(std::string_view head) {
   using namespace std::string_view_literals;
@@ -132,6 +143,12 @@ std::optional<Recognition> recognise_magic(std::string_view head) {
       {"\x80\x04"sv, "a Python pickle", kHowToRecord},
       {"\xFF\xFE"sv, "UTF-16 text", "Save it as UTF-8"},
       {"\xFE\xFF"sv, "UTF-16 text", "Save it as UTF-8"},
+      {"NVIDIA Tegra Profiler Report"sv, "a report of Nsight Systems", kExportNsys},
+      {"NVIDIA Nsight Systems"sv, "a report of Nsight Systems", kExportNsys},
+      {"NVR\0"sv, "a report of Nsight Compute, which has kernels one by one and no step",
+       kUseProfiler},
+      {"\x89HDF"sv, "an HDF5 file", kHowToRecord},
+      {"PERFILE2"sv, "a recording of perf, which knows the host alone", kUseProfiler},
   };
   for (const Mark& mark : kMagics) {
     if (head.substr(0, mark.text.size()) == mark.text) return other(mark.looks_like, mark.hint);
@@ -139,6 +156,12 @@ std::optional<Recognition> recognise_magic(std::string_view head) {
   constexpr std::size_t kTarMark = 257;
   if (head.size() > kTarMark && head.substr(kTarMark, 5) == "ustar") {
     return other("a tar archive", kUnpack);
+  }
+  if (contains(head.substr(0, 4096), "/host:metadata") ||
+      contains(head.substr(0, 4096), "/device:GPU:") ||
+      contains(head.substr(0, 4096), "/host:CPU")) {
+    if (head.front() != '{' && head.front() != '[')
+      return other("a profile of JAX or TensorFlow (xplane)", kUseProfiler);
   }
   if (contains(head.substr(0, 64), "brain.Event:")) {
     return other("TensorBoard's event file",
@@ -150,12 +173,18 @@ std::optional<Recognition> recognise_magic(std::string_view head) {
 /// Tables and logs of other tools, by what stands in their first lines.
 std::optional<Recognition> recognise_text(std::string_view text) {
   static constexpr Mark kMarks[] = {
+      {"[before iteration ", "what DDP logs of its times while it trains, which names no bucket",
+       "Give what print(ddp_model._get_ddp_logging_data()) prints"},
       {"NVPROF is profiling", "an nvprof log", kUseProfiler},
       {"==PROF==", "an Nsight Compute log", kUseProfiler},
       {"Total Time (ns)", "a table of nsys stats",
        "Give the export itself: nsys export --type sqlite REPORT.nsys-rep"},
       {"\"Time(%)\"", "an nvprof table", kUseProfiler},
       {"TotalDurationNs", "a rocprof table", kUseProfiler},
+      {"\"KernelName\"", "a rocprof table", kUseProfiler},
+      {"KernelName,", "a rocprof table", kUseProfiler},
+      {"\"Kernel_Name\"", "a table of rocprofv3", kUseProfiler},
+      {"Kernel_Name,", "a table of rocprofv3", kUseProfiler},
       {"Self CPU %", "the table of key_averages(), which has no times of single gradients",
        "Give the trace: prof.export_chrome_trace(…)"},
       {"Traceback (most recent call last)", "a Python traceback", kHowToRecord},
@@ -187,6 +216,7 @@ Recognition recognise(std::string_view head, bool whole) {
     return recognise_object(text);
   if (text.front() == '[' && (next == '{' || next == ']' || next == '\0'))
     return {Recognition::Kind::profiler_trace, "", ""};
+  if (begins_with_ddp_log(text)) return {Recognition::Kind::ddp_log, "", ""};
   if (auto known = recognise_text(text)) return *known;
   if (text.front() == '<') return other("HTML or XML", kHowToRecord);
   if (contains(head, "busbw") || contains(head, "nccl-tests") || contains(head, "# nThread")) {

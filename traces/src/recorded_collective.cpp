@@ -19,6 +19,7 @@ void complete(Collective& one, const Collective& call) {
   if (!one.bytes) one.bytes = call.bytes;
   if (!one.dtype) one.dtype = call.dtype;
   if (one.group.empty()) one.group = call.group;
+  if (!one.sequence) one.sequence = call.sequence;
   if (one.group_size == 0) one.group_size = call.group_size;
   one.integers = one.integers || call.integers;
 }
@@ -46,6 +47,7 @@ Collective collective_of(const TraceEvent& event) {
   Collective result;
   result.operation = operation_of(event.collective);
   result.group = event.group;
+  if (event.sequence && *event.sequence >= 0) result.sequence = event.sequence;
   result.group_size = std::clamp<std::int64_t>(event.group_size.value_or(0), 0, kMostRanks);
   result.start_ns = event.start_ns;
   result.end_ns = event.end_ns();

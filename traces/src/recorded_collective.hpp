@@ -22,8 +22,9 @@ struct Collective {
   bool integers = false;       ///< DDP's map of used parameters, for one, but never a gradient
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
-  std::int64_t launch_ns = 0;   ///< kernels only
-  std::uint16_t thread = 0;     ///< kernels: the launching thread
+  std::int64_t launch_ns = 0;            ///< kernels only
+  std::uint16_t thread = 0;              ///< kernels: the launching thread
+  std::optional<std::int64_t> sequence;  ///< number in its group; absent where not recorded
   std::string group;            ///< its description, else its name; empty where not recorded
   std::int64_t group_size = 0;  ///< ranks; 0 where not recorded
   std::int64_t channels = 0;    ///< kernels: thread blocks, one a channel; 0 where not recorded

@@ -18,13 +18,17 @@ enum class EventKind {
   memory,        ///< gpu_memcpy, gpu_memset
   allocation,    ///< "[memory]", of profile_memory=True
   other_device,  ///< of a device that is neither NVIDIA's nor AMD's: MTIA, HPU, Glow
+  process,       ///< the name or label of a process: metadata
   legacy,        ///< no category: the exporter of PyTorch builds without Kineto
 };
 
 struct TraceEvent {
   EventKind kind = EventKind::other;
-  std::string_view name;    ///< as written: escapes are kept
-  std::string_view thread;  ///< "tid" as written
+  std::string_view name;         ///< as written: escapes are kept
+  std::string_view thread;       ///< "tid" as written
+  std::string_view process;      ///< "pid" as written
+  std::string_view label;        ///< of metadata: "python", "CPU", "Ascend Hardware"
+  std::string_view device_name;  ///< of another device than NVIDIA's and AMD's: "Meta's MTIA"
   std::int64_t start_ns = 0;
   std::int64_t duration_ns = 0;
   std::optional<std::int64_t> correlation;
@@ -33,6 +37,7 @@ struct TraceEvent {
   std::optional<std::int64_t> bytes;        ///< … negative where they are freed
   std::string_view collective;              ///< "Collective name"
   std::optional<std::int64_t> elements;     ///< "In msg nelems"
+  std::optional<std::int64_t> sequence;     ///< "Seq": of a collective in its process group
   std::string_view group;  ///< "Process Group Description", else "Process Group Name"
   std::optional<std::int64_t> group_size;
   std::string_view dtype;              ///< "Float", "Half", …

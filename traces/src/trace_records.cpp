@@ -1,8 +1,12 @@
 #include "trace_records.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <stdexcept>
 
+#include "ddpsim/formats/quote.hpp"
+#include "other_recorders.hpp"
 #include "trace_limits.hpp"
 #include "trace_names.hpp"
 
@@ -39,6 +43,10 @@ void sort_by(List& list, Key key) {
 }  // namespace
 
 void TraceRecords::add(const TraceEvent& event) {
+  if (event.kind == EventKind::process) {
+    note_process(event);
+    return;
+  }
   if (event.kind == EventKind::python) {
     note_name(event.name);
     return;
@@ -69,7 +77,9 @@ void TraceRecords::add(const TraceEvent& event) {
       break;
     case EventKind::other_device:
       ++other_device_;
+      if (device_name_.empty()) device_name_ = event.device_name;
       break;
+    case EventKind::process:
     case EventKind::python:
     case EventKind::allocation:
     case EventKind::other:
@@ -84,8 +94,52 @@ void TraceRecords::note_name(std::string_view name) {
   }
 }
 
+/// Rows of GPUs, streams and spans have process numbers of their own; one process is labelled "CPU".
+void TraceRecords::note_process(const TraceEvent& event) {
+  if (device_name_.empty())
+    device_name_ = event.name == "process_labels" ? device_of_label(event.label)
+                                                  : device_of_process(event.label);
+  if (profiler_name_.empty()) profiler_name_ = profiler_of_process(event.label);
+  if (event.name != "process_labels" || event.label != "CPU") return;
+  if (cpu_process_.empty()) cpu_process_ = event.process;
+  if (cpu_process_ != event.process && several_processes_.empty())
+    several_processes_ = fmt::format("two processes ({} and {}) are labelled \"CPU\"",
+                                     in_quotes(cpu_process_), in_quotes(event.process));
+}
+
+/// A profiler records the operators of its own process.
+void TraceRecords::note_process_of(const TraceEvent& event) {
+  if (event.process.empty() || host_process_ == event.process) return;
+  if (host_process_.empty()) {
+    host_process_ = event.process;
+  } else if (several_processes_.empty()) {
+    several_processes_ = fmt::format("operators of two processes ({} and {}) are in it",
+                                     in_quotes(host_process_), in_quotes(event.process));
+  }
+}
+
+/// A step is marked once.
+void TraceRecords::note_repeated_step(const TraceEvent& event) {
+  if (!several_processes_.empty()) return;
+  for (const StepMarker& known : steps_)
+    if (known.name == event.name && known.span.start_ns != event.start_ns) {
+      several_processes_ = fmt::format("{} is in it twice", in_quotes(event.name));
+      return;
+    }
+}
+
+/// A rank of DDP all-reduces on one GPU.
+void TraceRecords::note_device_of(const Collective& kernel, const TraceEvent& event) {
+  if (kernel.operation != "allreduce" || !event.device) return;
+  if (!reducing_device_) reducing_device_ = event.device;
+  if (*reducing_device_ != *event.device && several_processes_.empty())
+    several_processes_ =
+        fmt::format("all-reduces run on GPUs {} and {}", *reducing_device_, *event.device);
+}
+
 void TraceRecords::add_host_operation(const TraceEvent& event) {
   const std::string_view name = event.name;
+  if (event.kind == EventKind::cpu_op) note_process_of(event);
   host_operations_ += event.kind == EventKind::cpu_op ? 1 : 0;
   note_name(name.starts_with(kEvaluate) ? name.substr(kEvaluate.size()) : name);
   if (name.starts_with(kEvaluate)) {
@@ -93,6 +147,7 @@ void TraceRecords::add_host_operation(const TraceEvent& event) {
   } else if (name == kAccumulateGrad) {
     gradients_.push_back({pack_node(event), shapes_.index(event.dims, event.types)});
   } else if (name.starts_with(kStepMarker)) {
+    note_repeated_step(event);
     steps_.push_back(
         {std::string(name), {event.start_ns, event.end_ns(), thread_index(event.thread)}, 1});
     calling_threads_[steps_.back().span.thread] = true;
@@ -176,6 +231,7 @@ void TraceRecords::add_gpu_activity(const TraceEvent& event) {
   if (event.kind == EventKind::kernel && is_nccl_kernel(event.name)) {
     gpu.kernel = kernels_.size();
     kernels_.push_back(collective_of_kernel(event));
+    note_device_of(kernels_.back(), event);
   }
   if (const auto launch = launches_.find(*event.correlation); launch != launches_.end()) {
     join(launch->second, gpu);

@@ -102,6 +102,11 @@ class TraceRecords {
   bool loads_in_workers() const { return loads_in_workers_; }
   std::int64_t devices() const { return static_cast<std::int64_t>(devices_.size()); }
   std::optional<std::int64_t> first_device() const;
+  /// What shows that the trace holds several processes, in words; empty where nothing does.
+  const std::string& several_processes() const { return several_processes_; }
+  /// Device and profiler that rows or categories name, where they are not PyTorch's on an NVIDIA or AMD GPU; else empty.
+  std::string_view device_name() const { return device_name_; }
+  std::string_view profiler_name() const { return profiler_name_; }
   std::int64_t events() const { return events_; }
   std::int64_t legacy_events() const { return legacy_events_; }
   std::int64_t other_device() const { return other_device_; }  ///< events of MTIA, HPU, Glow
@@ -142,6 +147,10 @@ class TraceRecords {
   };
 
   void note_name(std::string_view name);
+  void note_process(const TraceEvent& event);
+  void note_process_of(const TraceEvent& event);
+  void note_repeated_step(const TraceEvent& event);
+  void note_device_of(const Collective& kernel, const TraceEvent& event);
   void add_host_operation(const TraceEvent& event);
   void note_held(const TraceEvent& event);
   void add_launch(const TraceEvent& event);
@@ -198,6 +207,11 @@ class TraceRecords {
   bool evaluate_seen_ = false;
   bool graph_launched_ = false;
   bool ddp_hooks_ = false;
+  std::string several_processes_;
+  std::string host_process_;  ///< "pid" of the first operator
+  std::string cpu_process_;   ///< … and of the first process labelled "CPU"
+  std::optional<std::int64_t> reducing_device_;
+  std::string_view device_name_, profiler_name_;  ///< literals
 };
 
 }  // namespace ddpsim

@@ -52,5 +52,7 @@ Evidence read_evidence(std::string_view text, const std::string& file);
 /// In order of classes; none twice. Of changes also those problems of `after` that `before` does not have.
 std::vector<Finding> find_problems(const Evidence& evidence);
 std::vector<Finding> find_changes(const Evidence& before, const Evidence& after);
+/// Problems of `before` that `after` no longer has, where its evidence would show them: each makes a step no longer.
+std::vector<Finding> find_repairs(const Evidence& before, const Evidence& after);
 
 }  // namespace ddpsim

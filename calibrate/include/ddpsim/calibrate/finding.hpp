@@ -63,6 +63,9 @@ enum class FindingClass {
   hardware_changed,     ///< other GPUs, or another number of them, than before
   unequal_nodes,  ///< GPU model, count, driver, clocks, power limits, MTU or NICs differ between nodes
   mtu_unequal,  ///< between nodes, or another than before
+  nvlink_lost,  ///< between GPUs that had NVLink, or whose neighbours have it
+  // Job
+  ranks_changed,  ///< another number of ranks or nodes than before
   // Versions
   version_changed,   ///< of NCCL, CUDA, driver, PyTorch, plugin
   unequal_versions,  ///< between ranks of one job

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ddpsim/calibrate/finding.hpp"
@@ -28,6 +29,7 @@ struct GpuState {
   std::optional<bool> idle;  ///< by utilisation, performance state or reason of its clocks
   std::optional<double> power_limit_w, default_power_limit_w;
   std::optional<double> application_sm_mhz, default_application_sm_mhz, most_sm_mhz;
+  bool reasons_read = false;  ///< what holds its clocks down was asked
   std::vector<std::string>
       slowed_by;  ///< active reasons of low clocks that name a fault: "HW Thermal Slowdown"
 };
@@ -59,6 +61,10 @@ struct MachineFacts {
   std::map<std::string, std::pair<int, std::string>> mtu;  ///< bytes by interface, and the place
   std::vector<std::string> acs;  ///< bridges whose ACSCtl redirects requests
   std::string acs_place;
+  bool acs_read = false;  ///< ACSCtl of a switch's port was read
+  /// Of `nvidia-smi topo -m`, by GPU and GPU, the lower number first: "NV12", "PIX", "SYS".
+  std::map<std::pair<int, int>, std::string> gpu_links;
+  std::string gpu_links_place;
 };
 
 /// Reads the lines of one text of one node in their order.
@@ -74,6 +80,7 @@ class MachineLineReader {
   bool take_path(std::string_view line, const std::string& place, MachineFacts& facts);
   bool take_interface(std::string_view line, const std::string& place, MachineFacts& facts);
   bool take_verbs(std::string_view line, const std::string& place, MachineFacts& facts);
+  bool take_matrix(std::string_view line, const std::string& place, MachineFacts& facts);
 
   std::vector<std::string> columns_;  ///< of a query's header
   int next_row_ = 0;                  ///< of a query without indices
@@ -84,6 +91,7 @@ class MachineLineReader {
   bool below_switch_ = false;   ///< lspci's block is of a switch's downstream port
   std::string device_;          ///< of lspci: the block's address
   std::string hca_, hca_port_;  ///< of ibv_devinfo
+  int matrix_gpus_ = 0;         ///< columns of GPUs in `nvidia-smi topo -m`
 };
 
 /// One state for each GPU, of several readings: that under load where one was.

@@ -83,6 +83,9 @@ inline constexpr const char* kNothingOfNccl = "it says nothing of NCCL";
 /// Message of the InputError for a text that is no log at all.
 inline constexpr const char* kNoRow = "no row of an all_reduce_perf table was found";
 
+/// The warning of a log whose nodes cannot be told; who needs no nodes takes it out.
+std::string nodes_unknown(int ranks);
+
 /// One log per shape, in the order of the file. Throws InputError naming file, line and remedy: no
 /// table of an all-reduce, a value that cannot be, a stated shape that contradicts the log. The
 /// format is told by the content. A text with NCCL's debug lines alone is one log without points.

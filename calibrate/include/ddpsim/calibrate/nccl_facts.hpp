@@ -53,6 +53,7 @@ struct NcclCommunicator {
   std::optional<int> nvls_channels;  ///< since 2.18
   std::optional<int> collnet_channels;
   std::string channels_place;
+  std::string place;  ///< of the first line that names it
 };
 
 /// "AllReduce: 4194304 Bytes -> Algo RING proto SIMPLE …" (NCCL_DEBUG_SUBSYS=TUNING).
@@ -79,12 +80,15 @@ struct NcclFacts {
       nics;  ///< by host: "mlx5_0:1/IB" of "NET/IB : Using …"
   bool merged_nics =
       false;  ///< several ports under one index (2.20 on): numbers of NICs are others
-  std::optional<NotedWord> provider;          ///< of libfabric: "efa", "tcp;ofi_rxm"
-  std::optional<int> provider_nics;           ///< "(found 4 nics)"
-  std::vector<NotedWord> interfaces;          ///< of "NET/Socket : Using …"
-  std::optional<std::string> no_ib_device;    ///< place of "NET/IB : No device found"
-  std::optional<NotedWord> ib_not_opened;     ///< a device that is there and could not be opened
-  std::vector<NotedWord> plugins;             ///< loaded, each once
+  std::optional<NotedWord> provider;        ///< of libfabric: "efa", "tcp;ofi_rxm"
+  std::optional<int> provider_nics;         ///< "(found 4 nics)"
+  std::vector<NotedWord> interfaces;        ///< of "NET/Socket : Using …"
+  std::optional<std::string> no_ib_device;  ///< place of "NET/IB : No device found"
+  std::optional<NotedWord> ib_not_opened;   ///< a device that is there and could not be opened
+  std::vector<NotedWord> plugins;           ///< loaded, each once
+  std::vector<NotedWord> plugin_versions;   ///< "aws-ofi-nccl 1.9.1", "libfabric 1.15", each once
+  /// By host and HCA: whether any line says that GPUDirect RDMA is enabled for it, and the place of the first.
+  std::map<std::string, std::pair<bool, std::string>> gpudirect_of_nics;
   std::optional<NotedWord> plugin_not_found;  ///< asked for by name, or its own library is missing
   int peer_to_peer = 0;                       ///< channels inside nodes, by transport
   int shared_memory = 0;
@@ -101,6 +105,12 @@ struct NcclFacts {
       search_failed;  ///< "Could not find a path for pattern 1, falling back to simple order"
   std::vector<NotedWord> warnings;  ///< "NCCL WARN …", each kind once
 
+  /// Names of networks: what channels went over, else what was announced, else whose devices are listed.
+  std::set<std::string> network_names() const;
+  /// Place of the first line that names the network; "NCCL's log" where there is none.
+  std::string network_place() const;
+  /// One node holds the whole job, as its lines tell.
+  bool one_node() const;
   bool several_nodes() const;  ///< as its lines tell; false where none tells
   /// Channels of a network that is not TCP's, and none of TCP's.
   bool sends_beside_sockets() const;
@@ -115,6 +125,8 @@ class NcclLineReader {
  public:
   /// False: the line is none of NCCL's.
   bool take(std::string_view line, const std::string& place, NcclFacts& facts);
+  /// False: the last line of a text, without a line end, may be cut where that changes what it says.
+  bool is_whole(std::string_view line) const;
 
  private:
   struct Thread {
@@ -127,6 +139,7 @@ class NcclLineReader {
   void take_communicator(std::string_view line, const std::string& key, const std::string& place,
                          NcclFacts& facts);
   std::map<std::string, Thread> threads_;
+  std::set<std::string, std::less<>> paths_;  ///< "NET/IB/0/GDRDMA", of the first channels
 };
 
 std::vector<Finding> nccl_problems(const NcclFacts& facts);

@@ -6,7 +6,8 @@
 // share: of all that got longer (where the step got shorter: shorter), what lies in the rows the cause can lengthen. Waits
 // for a rank whose own steps are known are shared out as its own rows grew: what makes it late makes the others wait.
 // strength: 1 of a finding that is there now and was not before, 0.9 of another setting, 0.5 of another version (it can
-// be anything that version changed); of the row alone at most 0.45, since a row has several possible causes: its list
+// be anything that version changed). A problem of before that is gone has the strength of one that has come, where the
+// step got shorter. Of the row alone the strength is at most 0.45, since a row has several possible causes: its list
 // stands from the most frequent on (kOfKernels and its like in slowdown_causes.cpp). Where most of the change is in no row, or all there
 // is are times of all-reduces, "unknown" comes before all that rests on rows or versions alone.
 //
@@ -19,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ddpsim/calibrate/excluded_causes.hpp"
 #include "ddpsim/calibrate/finding.hpp"
 #include "ddpsim/calibrate/kernel_changes.hpp"
 #include "ddpsim/calibrate/late_ranks.hpp"
@@ -49,9 +51,11 @@ struct SettingChange {
 };
 
 struct SlowdownEvidence {
-  std::vector<Finding> before;   ///< problems of the old side …
-  std::vector<Finding> now;      ///< … and of the new one
-  std::vector<Finding> changes;  ///< of one against the other
+  std::vector<Finding> before;          ///< problems of the old side …
+  std::vector<Finding> now;             ///< … and of the new one
+  std::vector<Finding> changes;         ///< of one against the other
+  std::vector<Finding> repairs;         ///< problems of the old side that the new one no longer has
+  std::vector<ExcludedCause> excluded;  ///< no candidates of rows
   std::vector<SettingChange> settings;
   std::optional<LateRanks> late;  ///< of the new side
   /// Of the rank that others wait for, its own steps: why it is late. Absent where one of them is not known.

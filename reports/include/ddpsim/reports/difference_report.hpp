@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ddpsim/calibrate/all_reduce_changes.hpp"
 #include "ddpsim/calibrate/finding.hpp"
 #include "ddpsim/calibrate/kernel_changes.hpp"
 #include "ddpsim/calibrate/late_ranks.hpp"
@@ -35,7 +36,9 @@ struct DifferenceReport {
   DifferenceSide before, after;
   bool timed = true;  ///< false: no times to compare, findings are all there is
   StepDifference difference;
+  std::optional<AllReduceChanges> all_reduces;  ///< of two logs: every size that both have
   std::vector<SlowdownCause> causes;
+  std::vector<ExcludedCause> excluded;          ///< by the evidence of both sides
   std::vector<Finding> findings;                ///< of the new side, and of one against the other
   std::optional<LateRanks> late;                ///< of the new side
   std::vector<RankCollectiveLine> collectives;  ///< of the new side's step
@@ -47,6 +50,7 @@ struct DifferenceReport {
   struct Limit {
     double percent = 0;
     std::optional<Slowdown> exceeded;
+    std::optional<Bytes> size;  ///< of two logs: the all-reduce that got slower most
   };
   std::optional<Limit> limit;
   std::vector<std::string> warnings;

@@ -16,6 +16,8 @@ struct RankCollective {
   std::optional<Bytes> bytes;  ///< absent where not recorded
   std::int64_t start_ns = 0;   ///< on the trace's own clock
   std::int64_t end_ns = 0;
+  std::string group = {};                     ///< of processes; empty where not recorded
+  std::optional<std::int64_t> sequence = {};  ///< number in its group, alike on all ranks
 };
 
 struct RankTrace {
