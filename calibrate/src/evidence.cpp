@@ -157,8 +157,9 @@ bool would_show(FindingClass what, const Evidence& evidence) {
     return std::ranges::any_of(machine.gpus, &GpuState::reasons_read);
   };
   const auto reads_links = [](const MachineFacts& machine) {
-    return !machine.devices.empty() ||
-           std::ranges::any_of(machine.gpus, [](const GpuState& gpu) { return gpu.link.rate.has_value(); });
+    return !machine.devices.empty() || std::ranges::any_of(machine.gpus, [](const GpuState& gpu) {
+      return gpu.link.rate.has_value();
+    });
   };
   const EnvironmentFacts& environment = evidence.environment;
   switch (what) {

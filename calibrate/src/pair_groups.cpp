@@ -83,7 +83,7 @@ class Grouping {
     const auto best =
         std::ranges::max_element(between, {}, [](const auto& entry) { return entry.second; });
     if (best == between.end() || best->second <= 0) return false;
-    std::ranges::replace(group_of_, best->first.second, best->first.first);
+    std::replace(group_of_.begin(), group_of_.end(), best->first.second, best->first.first);
     return true;
   }
 

@@ -293,7 +293,8 @@ void add_diff(CLI::App& app, std::function<int()>& action) {
   constexpr const char* kSide =
       "trace, folder of them or FILE,FILE,… of several ranks, workload file, DDP logging data, "
       "step "
-      "times (a file, FILE:KEY, FILE:KEY=UNIT, 104ms), nccl-tests log, NCCL's debug lines, environment, "
+      "times (a file, FILE:KEY, FILE:KEY=UNIT, 104ms), nccl-tests log, NCCL's debug lines, "
+      "environment, "
       "archive of "
       "scripts/collect.sh; several with commas between";
   command->add_option("OLD", arguments->before, std::string("as it was: ") + kSide)->required();

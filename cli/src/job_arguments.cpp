@@ -32,10 +32,10 @@ void add_recording_options(CLI::App& command, JobArguments& arguments) {
       "--no-trace-calibration", arguments.no_trace_calibration,
       "do not calibrate the cluster with the recording's own all-reduces, as where it is the one "
       "recorded on");
-  command.add_option(
-      "--measured-step", arguments.measured_step,
-      "today's unprofiled step with these options, 104ms or a file of step times (FILE, FILE:KEY or "
-      "FILE:KEY=UNIT): the answer, and what its replay misses carried along");
+  command.add_option("--measured-step", arguments.measured_step,
+                     "today's unprofiled step with these options, 104ms or a file of step times "
+                     "(FILE, FILE:KEY or "
+                     "FILE:KEY=UNIT): the answer, and what its replay misses carried along");
   command.add_option("--gpu", arguments.gpu,
                      "accept the cluster's GPU: the workload is carried over layer by layer");
   command

@@ -28,9 +28,9 @@ std::string what_to_do(std::string_view type) {
       fmt::format("Known: {}. For another type record the job", fmt::join(known, ", "));
   for (const std::string& one : known) {
     std::string as_typed(type);
-    std::ranges::replace(as_typed, '-', '_');
+    std::replace(as_typed.begin(), as_typed.end(), '-', '_');
     std::string spelt = one;
-    std::ranges::replace(spelt, '-', '_');
+    std::replace(spelt.begin(), spelt.end(), '-', '_');
     const auto same = [](char a, char b) { return std::tolower(a) == std::tolower(b); };
     if (std::ranges::equal(as_typed, spelt, same)) return fmt::format("Write {}", in_quotes(one));
   }

@@ -66,7 +66,8 @@ void ModuleRecorder::define_in_order(std::size_t first, const std::string& prefi
     parameters.push_back(std::move(model_.parameters[sorted[k].was]));
     now[sorted[k].was - first] = first + k;
   }
-  std::ranges::move(parameters, model_.parameters.begin() + static_cast<std::ptrdiff_t>(first));
+  std::move(parameters.begin(), parameters.end(),
+            model_.parameters.begin() + static_cast<std::ptrdiff_t>(first));
   for (Layer& layer : model_.layers)
     for (std::size_t& p : layer.parameters)
       if (p >= first) p = now[p - first];
@@ -196,7 +197,7 @@ void ModuleRecorder::with_parameter(const std::string& name, std::vector<std::in
 
 void ModuleRecorder::finish_weight_last() {
   std::vector<std::size_t>& order = model_.layers.back().parameters;
-  std::ranges::rotate(order, order.begin() + (order.empty() ? 0 : 1));
+  std::rotate(order.begin(), order.begin() + (order.empty() ? 0 : 1), order.end());
 }
 
 void ModuleRecorder::experts(const std::string& weight, std::int64_t count, std::int64_t out,

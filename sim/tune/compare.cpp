@@ -18,7 +18,8 @@ namespace {
 
 /// The step is the one measured.
 void correct_by(const MeasuredStep& measured, const Job& job, ComparedJob& compared) {
-  compared.replay = Replay{measured.median, compared.times.iteration, measured.spread, measured.source};
+  compared.replay =
+      Replay{measured.median, compared.times.iteration, measured.spread, measured.source};
   compared.correction = correct(job, compared.replay);
   if (!compared.correction) return;
   compared.times = compared.correction->all_compute.times;

@@ -56,7 +56,7 @@ class Amd(unittest.TestCase):
         for name in names:
             self.assertIn(f" {name} ", refused)
             self.assertEqual(ddpsim("topo", f"node:1 gpu:1x{name}").code, 0, name)
-        self.assertEqual(len(names), 27)
+        self.assertEqual(len(names), 31)
 
 
 if __name__ == "__main__":

@@ -272,7 +272,7 @@ class Budgets(unittest.TestCase):
             ("JSON document", "cut.json", '{"schema":"ddpsim.workload/1","x":[' + "[]," * count, ["import"]),
             ("JSON document", "cluster.json", '{"schema":"ddpsim.cluster/1","x":[' + "1," * count + "1]}", ["topo"]),
             ("XML", "topo.xml", '<system version="1">' + "<a/>" * count + "</system>", ["topo"]),
-            ("matrix of nvidia-smi", "matrix.txt", "\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tNV1\t0\nGPU1\tNV1\t X \t0\n" +
+            ("matrix of nvidia-smi, tables of rocm-smi", "matrix.txt", "\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tNV1\t0\nGPU1\tNV1\t X \t0\n" +
              "\n" * (8 * MIB), ["topo"]),
             ("trace", "long.json", '{"traceEvents":[{"ph":"X","name":"' + "a" * (24 * MIB) + '"}]}', ["import"]),
             ("trace", "many.json", '{"schemaVersion":1,"traceEvents":[' + ",".join(

@@ -53,8 +53,7 @@ TEST_CASE("all-reduces of other ranks: by bus bandwidth") {
   const AllReduceChanges same = sizes_of(2, {{1_MiB, 100_us}}, 4, {{1_MiB, 150_us}});
   CHECK(same.by_busbw());
   CHECK(same.one().growth == doctest::Approx(1));
-  CHECK(sizes_of(2, {{1_MiB, 100_us}}, 4, {{1_MiB, 120_us}}).one().growth ==
-        doctest::Approx(0.8));
+  CHECK(sizes_of(2, {{1_MiB, 100_us}}, 4, {{1_MiB, 120_us}}).one().growth == doctest::Approx(0.8));
   // Where a log does not say, times are all there is.
   CHECK_FALSE(sizes_of(0, {{1_MiB, 100_us}}, 4, {{1_MiB, 150_us}}).by_busbw());
 }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "ddpsim/sim/quantile.hpp"
@@ -50,7 +51,10 @@ std::string count_mismatch(const ByOperation& own, const ByOperation& first) {
 struct Numbered {
   std::string operation, group;
   std::int64_t sequence = 0;
-  auto operator<=>(const Numbered&) const = default;
+  bool operator<(const Numbered& other) const {
+    return std::tie(operation, group, sequence) <
+           std::tie(other.operation, other.group, other.sequence);
+  }
 };
 
 /// Each rank's collectives by number; empty where one of them has none, or two have the same.
