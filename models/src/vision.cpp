@@ -1,6 +1,5 @@
 #include "vision.hpp"
 
-#include <ranges>
 #include <utility>
 
 #include "module_recorder.hpp"
@@ -11,11 +10,12 @@ namespace {
 /// Puts the tokens in front of the patches.
 void join_tokens(ModuleRecorder& model, const VisionShape& shape, bool behind_positions) {
   bool any = false;
-  for (const LearnedToken& token : shape.tokens | std::views::reverse) {  // the last one joins last
-    if (token.behind_positions != behind_positions) continue;
-    if (!any) model.elementwise(shape.base + token.name, {.forward = 2, .backward = 2, .kept = 0});
+  // The last one joins last.
+  for (auto token = shape.tokens.rbegin(); token != shape.tokens.rend(); ++token) {
+    if (token->behind_positions != behind_positions) continue;
+    if (!any) model.elementwise(shape.base + token->name, {.forward = 2, .backward = 2, .kept = 0});
     any = true;
-    model.with_parameter(shape.base + token.name, token.shape);
+    model.with_parameter(shape.base + token->name, token->shape);
   }
 }
 
