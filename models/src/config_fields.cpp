@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "ddpsim/formats/quote.hpp"
 
@@ -286,7 +287,10 @@ std::string Config::architecture(std::string_view usual,
     names->fail("architectures names several classes", "Keep the one that is trained");
   const Cursor first = names->array().front();
   const std::string name = first.string();
-  if (name.starts_with(classes_)) {
+  // Models that brought code of their own wrote MPTForCausalLM and LLaMAForCausalLM.
+  const auto same = [](char a, char b) { return std::tolower(a) == std::tolower(b); };
+  if (name.size() >= classes_.size() &&
+      std::equal(classes_.begin(), classes_.end(), name.begin(), same)) {
     const std::string_view head = std::string_view(name).substr(classes_.size());
     if (std::ranges::find(known, head) != known.end()) return std::string(head);
   }
