@@ -652,8 +652,9 @@ Described read_deepseek(Config& config, const DeepseekDefaults& usual, bool vers
       "self_attn.o_proj{}{}",
       kDenseOrder, kNormOrder);
   read.shape.frequencies = {rotated / 2};
-  experts_behind_dense(config, read, usual, version3);
-  if (!version3 && block.feed_forward.up.bias && read.shape.kinds[1].feed_forward.experts)
+  const bool biased = block.feed_forward.up.bias;
+  experts_behind_dense(config, read, usual, version3);  // moves the blocks
+  if (!version3 && biased && read.shape.kinds[1].feed_forward.experts)
     for (LinearModule* linear : {&read.shape.kinds[1].feed_forward.experts->shared_gate,
                                  &read.shape.kinds[1].feed_forward.experts->shared_up,
                                  &read.shape.kinds[1].feed_forward.experts->shared_down})

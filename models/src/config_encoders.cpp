@@ -235,7 +235,7 @@ Described albert(Config& config) {
   block.feed_forward.activation = ActivationFunction::gelu_written_out;
   block.around_feed_forward.behind.name = "full_layer_layer_norm";
   block.defined = "full_layer_layer_norm attention ffn ffn_output";
-  shape.kinds.assign(static_cast<std::size_t>(inner), block);
+  shape.kinds.assign(static_cast<std::size_t>(inner), BlockModules(block));
   const auto predict_words = [&] {
     config.require_tied_words();
     add_steps(shape,
