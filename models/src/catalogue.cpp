@@ -24,7 +24,7 @@ struct Entry {
 /// A decoder of positions without parameters, trained on `tokens`.
 Entry decoder(std::string_view name, ModelShape shape, std::int64_t tokens, std::int64_t batch,
               std::string_view source) {
-  return {name, shape, batch, tokens, kMostTokens, AttentionKernel::sdpa, source};
+  return {name, std::move(shape), batch, tokens, kMostTokens, AttentionKernel::sdpa, source};
 }
 
 /// MPT's sizes by width; heads of 128 but where the source says otherwise.

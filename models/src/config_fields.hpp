@@ -27,10 +27,10 @@ inline constexpr std::int64_t kUsualTokens = 2048;
 class Config {
  public:
   /// `classes`: how the names of this type's classes begin ("Llama").
-  Config(Object root, std::string_view classes) : root_(std::move(root)), classes_(classes) {}
+  Config(Object root, std::string_view classes) : root_(root), classes_(classes) {}
 
   /// Of a part: what stands around it says whether the output layer is tied.
-  void lies_in(Object whole) { whole_ = std::move(whole); }
+  void lies_in(Object whole) { whole_ = whole; }
 
   std::int64_t number(std::string_view key, std::int64_t usual, std::int64_t most);
   /// The first of the names it goes by.
