@@ -272,7 +272,8 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
   result.context = context_of(result.job, arguments, asked.tuning.nccl);
   if (arguments.measured_step)
     result.measured_step = parse_measured_step(
-        *arguments.measured_step, {result.context.samples_per_step, result.job.cluster().ranks()});
+        *arguments.measured_step, {result.context.samples_per_step, result.job.cluster().ranks()},
+        result.context.warnings);
   result.context.torch_known = torch.known;
   result.context.calibrated_by_recording = result.job.cluster().calibration != calibrated_before;
   result.context.recorded = recorded_today(result.job);

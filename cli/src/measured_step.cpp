@@ -21,7 +21,6 @@ constexpr Duration kLongest = Duration::seconds(86400);
 MeasuredStep median_of(const MeasuredSteps& measured) {
   MeasuredStep step{
       .median = quantile(measured.steps, 0.5), .spread = {}, .source = measured.source};
-  for (const std::string& warning : measured.warnings) step.source += "; " + warning;
   if (const auto spread = step_spread(measured.steps))
     step.spread =
         MeasuredSpread{.steps = spread->steps, .low = spread->next_low, .high = spread->next_high};
@@ -30,13 +29,16 @@ MeasuredStep median_of(const MeasuredSteps& measured) {
 
 }  // namespace
 
-MeasuredStep parse_measured_step(const std::string& text, const StepSamples& samples) {
+MeasuredStep parse_measured_step(const std::string& text, const StepSamples& samples,
+                                 std::vector<std::string>& warnings) {
   const StepArgument argument = parse_step_argument(text);
   if (argument.file) {
     StepTimesAsked asked = argument.file->asked;
     if (samples.all) asked.samples_per_gpu = *samples.all / samples.gpus;
     asked.gpus = samples.gpus;
-    return median_of(read_step_times(argument.file->name, asked));
+    const MeasuredSteps measured = read_step_times(argument.file->name, asked);
+    warnings.insert(warnings.end(), measured.warnings.begin(), measured.warnings.end());
+    return median_of(measured);
   }
   if (!argument.time)
     throw UsageError(

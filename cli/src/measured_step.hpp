@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "ddpsim/sim/job.hpp"
 #include "ddpsim/sim/measured_correction.hpp"
@@ -15,8 +16,10 @@ struct StepSamples {
   int gpus = 1;
 };
 
-/// "104ms", "9.6it/s"; FILE, FILE:KEY or FILE:KEY=UNIT, of whose steps the median is taken. Throws UsageError or InputError.
-MeasuredStep parse_measured_step(const std::string& text, const StepSamples& samples);
+/// "104ms", "9.6it/s"; FILE, FILE:KEY or FILE:KEY=UNIT, of whose steps the median is taken. What was taken for granted
+/// goes into `warnings`. Throws UsageError or InputError.
+MeasuredStep parse_measured_step(const std::string& text, const StepSamples& samples,
+                                 std::vector<std::string>& warnings);
 
 /// Throws InputError where no step of what was recorded can take so little; `workload` as given, for
 /// messages.

@@ -16,6 +16,7 @@ struct Anchor {
   std::string label;
   Job job;
   MeasuredStep measured;
+  std::vector<std::string> warnings;  ///< of how it was read
 };
 
 /// `candidate`, `alike`: the job is on that candidate, and whether its options are those that steps were measured with.

@@ -80,6 +80,13 @@ class SweepPoints::Shared {
 
   PointSettings settings(const SweepPoint& point) const { return settings_.of(point.combination); }
 
+  /// How the step measured on that candidate was read.
+  void add_warnings_of_steps(std::size_t candidate, std::vector<std::string>& warnings) const {
+    for (const Anchor& anchor : anchors_)
+      if (anchor.candidate == candidate)
+        warnings.insert(warnings.end(), anchor.warnings.begin(), anchor.warnings.end());
+  }
+
   KnownStep step(const SweepPoint& point, std::size_t alike, const Job& job) {
     return known_.get({point.workload, point.candidate}, alike, job, [&] {
       if (!anchors_.empty()) {
@@ -198,11 +205,16 @@ class SweepPoints::Shared {
     NotCompared known{};
     const LoadedCandidate loaded = load_candidate(
         candidate, arguments, *settings_.measured()->typed, read, gpus, known, readers);
+    std::vector<std::string> warnings;
     const MeasuredStep measured = parse_measured_step(
-        step, {loaded.loaded.context.samples_per_step, loaded.loaded.job.cluster().ranks()});
+        step, {loaded.loaded.context.samples_per_step, loaded.loaded.job.cluster().ranks()},
+        warnings);
     require_possible(measured, loaded.loaded.job, loaded.loaded.workload_source);
-    return {
-        .candidate = k, .label = candidate.label, .job = loaded.loaded.job, .measured = measured};
+    return {.candidate = k,
+            .label = candidate.label,
+            .job = loaded.loaded.job,
+            .measured = measured,
+            .warnings = std::move(warnings)};
   }
 
  public:
@@ -254,6 +266,7 @@ std::string SweepPoints::line(std::size_t index) const {
     row.samples_per_second = context.samples_per_second(step.times.iteration);
     row.cost = cost_of(settings, point.candidate, candidate, job.cluster());
     row.warnings = context.warnings;
+    shared_->add_warnings_of_steps(point.candidate, row.warnings);
     row.corrected_by = step.corrected_by;
     if (!step.contradiction.empty()) row.warnings.insert(row.warnings.begin(), step.contradiction);
     row.times = step.times;

@@ -41,15 +41,16 @@ std::vector<std::string> common_warnings(const std::vector<LoadedCandidate>& job
 /// --measured-step, by job.
 std::vector<std::optional<MeasuredStep>> measured_steps(MeasuredTexts& given,
                                                         const std::string& workload,
-                                                        const std::vector<LoadedCandidate>& jobs) {
+                                                        std::vector<LoadedCandidate>& jobs) {
   std::vector<std::optional<MeasuredStep>> measured(jobs.size());
   const auto take = [&](std::size_t i, const std::string& step) {
     if (measured[i])
       throw UsageError(fmt::format("--measured-step: {} is given twice", jobs[i].candidate.label));
-    const LoadedJob& loaded = jobs[i].loaded;
+    LoadedJob& loaded = jobs[i].loaded;
     measured[i] =
-        parse_measured_step(step, {loaded.context.samples_per_step, loaded.job.cluster().ranks()});
-    require_possible(*measured[i], jobs[i].loaded.job, jobs[i].loaded.workload_source);
+        parse_measured_step(step, {loaded.context.samples_per_step, loaded.job.cluster().ranks()},
+                            loaded.context.warnings);
+    require_possible(*measured[i], loaded.job, loaded.workload_source);
   };
   for (std::size_t i = 0; i < jobs.size(); ++i)
     if (jobs[i].candidate.measured_step) take(i, *jobs[i].candidate.measured_step);

@@ -91,6 +91,11 @@ void give_biases(AttentionModules& attention, bool queries, bool output) {
   attention.output.bias = output;
 }
 
+void read_attention_bias(Config& config, AttentionModules& attention, bool usual = false) {
+  const bool bias = config.flag("attention_bias", usual);
+  give_biases(attention, bias, bias);
+}
+
 void give_biases(FeedForwardModules& feed_forward, bool bias) {
   feed_forward.gate.bias = feed_forward.up.bias = feed_forward.down.bias = bias;
 }
@@ -185,8 +190,7 @@ std::int64_t read_active(Config& config, std::string_view key, std::int64_t usua
 
 Described llama(Config& config) {
   ReadDecoder read = read_decoder(config, {});
-  const bool bias = config.flag("attention_bias", false);
-  give_biases(read.block().attention, bias, bias);
+  read_attention_bias(config, read.block().attention);
   give_biases(read.block().feed_forward, config.flag("mlp_bias", false));
   return spans_as_transformer(std::move(read));
 }
@@ -220,8 +224,7 @@ Described qwen3(Config& config) {
                                            .feed_forward = 22016,
                                            .vocabulary = 151936,
                                            .positions = 32768});
-  const bool bias = config.flag("attention_bias", false);
-  give_biases(read.block().attention, bias, bias);
+  read_attention_bias(config, read.block().attention);
   norm_heads(read.block().attention, NormKind::rms, HeadNorm::head, false);
   read.block().defined = order_of("mlp.gate_proj mlp.up_proj mlp.down_proj");
   return spans_as_transformer(std::move(read));
@@ -274,8 +277,7 @@ Described qwen3_moe(Config& config) {
                                            .feed_forward = 6144,
                                            .vocabulary = 151936,
                                            .positions = 32768});
-  const bool bias = config.flag("attention_bias", false);
-  give_biases(read.block().attention, bias, bias);
+  read_attention_bias(config, read.block().attention);
   norm_heads(read.block().attention, NormKind::rms, HeadNorm::head, false);
   read.block().defined = order_of("mlp.gate_proj mlp.up_proj mlp.down_proj");
   const std::int64_t count = config.number({"num_experts", "num_local_experts"}, 128, kMostExperts);
@@ -290,8 +292,7 @@ Described qwen3_moe(Config& config) {
 /// Gemma scales what it looked up, and its heads are wider than their share.
 ReadDecoder read_gemma(Config& config, const DecoderDefaults& usual) {
   ReadDecoder read = read_decoder(config, usual);
-  const bool bias = config.flag("attention_bias", false);
-  give_biases(read.block().attention, bias, bias);
+  read_attention_bias(config, read.block().attention);
   read.shape.scaled_words = true;
   read.block().feed_forward.activation = ActivationFunction::gelu;
   return read;
@@ -526,8 +527,7 @@ Described phi3(Config& config) {
 
 Described olmo(Config& config) {
   ReadDecoder read = read_decoder(config, {.vocabulary = 50304});
-  const bool bias = config.flag("attention_bias", false);
-  give_biases(read.block().attention, bias, bias);
+  read_attention_bias(config, read.block().attention);
   take_layer_norms(read.shape, false);
   read.block().around_attention.before.weight = false;
   read.block().around_feed_forward.before.weight = false;
@@ -537,9 +537,8 @@ Described olmo(Config& config) {
 
 Described olmo2(Config& config) {
   ReadDecoder read = read_decoder(config, {.vocabulary = 50304});
-  const bool bias = config.flag("attention_bias", false);
   BlockModules& block = read.block();
-  give_biases(block.attention, bias, bias);
+  read_attention_bias(config, block.attention);
   norm_heads(block.attention, NormKind::rms, HeadNorm::all_heads, false);
   block.around_attention = {.inside = {.name = "post_attention_layernorm", .kind = NormKind::rms}};
   block.around_feed_forward = {
@@ -555,8 +554,7 @@ Described olmoe(Config& config) {
                                            .feed_forward = 2048,
                                            .vocabulary = 50304,
                                            .positions = 4096});
-  const bool bias = config.flag("attention_bias", false);
-  give_biases(read.block().attention, bias, bias);
+  read_attention_bias(config, read.block().attention);
   norm_heads(read.block().attention, NormKind::rms, HeadNorm::all_heads, false);
   const std::int64_t count = config.number({"num_experts", "num_local_experts"}, 64, kMostExperts);
   give_experts(read.block(),
@@ -726,8 +724,7 @@ Described gpt_oss(Config& config) {
                                            .vocabulary = 201088,
                                            .positions = 131072});
   BlockModules& block = read.block();
-  const bool bias = config.flag("attention_bias", true);
-  give_biases(block.attention, bias, bias);
+  read_attention_bias(config, block.attention, true);
   block.attention.sinks = "self_attn.sinks";
   const std::int64_t count = config.number({"num_local_experts", "num_experts"}, 128, kMostExperts);
   config.optional("experts_per_token");
@@ -774,8 +771,7 @@ Described stablelm(Config& config) {
 
 Described granite(Config& config) {
   ReadDecoder read = read_decoder(config, {});
-  const bool bias = config.flag("attention_bias", false);
-  give_biases(read.block().attention, bias, bias);
+  read_attention_bias(config, read.block().attention);
   give_biases(read.block().feed_forward, config.flag("mlp_bias", false));
   return read.described();
 }
@@ -783,8 +779,7 @@ Described granite(Config& config) {
 Described granitemoe(Config& config) {
   ReadDecoder read = read_decoder(config, {});
   BlockModules& block = read.block();
-  const bool bias = config.flag("attention_bias", false);
-  give_biases(block.attention, bias, bias);
+  read_attention_bias(config, block.attention);
   const std::int64_t count = config.number({"num_local_experts", "num_experts"}, 8, kMostExperts);
   ExpertModules experts = experts_of_mlp(
       config, count, read_active(config, "num_experts_per_tok", 2, count), read.llama.feed_forward);
@@ -834,8 +829,7 @@ ReadDecoder read_cohere(Config& config, std::int64_t head_features) {
                                            .vocabulary = 256000,
                                            .positions = 8192,
                                            .tied = true});
-  const bool bias = config.flag("attention_bias", false);
-  give_biases(read.block().attention, bias, bias);
+  read_attention_bias(config, read.block().attention);
   take_layer_norms(read.shape, false);
   read.block().parallel = true;
   read.block().around_feed_forward.before = {};
@@ -886,8 +880,7 @@ Described smollm3(Config& config) {
                                            .vocabulary = 128256,
                                            .positions = 32768,
                                            .tied = true});
-  const bool bias = config.flag("attention_bias", false);
-  give_biases(read.block().attention, bias, bias);
+  read_attention_bias(config, read.block().attention);
   give_biases(read.block().feed_forward, config.flag("mlp_bias", false));
   for (const char* key : {"no_rope_layers", "no_rope_layer_interval"}) config.optional(key);
   return spans_as_transformer(std::move(read));
@@ -900,8 +893,7 @@ Described nemotron(Config& config) {
                                            .vocabulary = 256000,
                                            .positions = 4096});
   take_layer_norms(read.shape, true);
-  const bool bias = config.flag("attention_bias", false);
-  give_biases(read.block().attention, bias, bias);
+  read_attention_bias(config, read.block().attention);
   give_biases(read.block().feed_forward, config.flag("mlp_bias", false));
   read.block().feed_forward.gate = {};
   read.block().feed_forward.activation = ActivationFunction::relu;

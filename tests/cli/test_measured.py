@@ -6,7 +6,7 @@ import re
 import tempfile
 import unittest
 
-from command import SHARED, ddpsim
+from command import SHARED, ddpsim, write_json
 from perfetto_text import perfetto_text
 
 JOB = ["simulate", "resnet50-v100-b32", "2xv100-nvlink"]
@@ -103,6 +103,34 @@ class Measured(unittest.TestCase):
         self.assertEqual(run.code, 3)
         self.assertIn("holds none of the ranks that are simulated. Rank 0 is always among them", run.err)
         self.assertFalse(written.exists())
+
+
+class MeasuredStep(unittest.TestCase):
+    """--measured-step: what was taken for granted while a file was read stands among the warnings, whoever asks."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.log = self.folder / "train.log"
+        self.log.write_text("step_time_ms: 1,200\n" * 3, encoding="utf-8")
+        self.warning = "1,200 is read as 1200: no number in it has a decimal comma"
+
+    def test_simulate_warns_and_says_which_values(self):
+        run = ddpsim(*JOB, "--measured-step", self.log)
+        self.assertIn("warning: ", "".join(line for line in run.out.splitlines() if self.warning in line))
+        self.assertIn('(median of 3 values of "step_time_ms" in its lines', run.out.replace("\n  ", " "))
+
+    def test_compare_and_sweep_warn_of_the_row_it_is_of(self):
+        compared = ddpsim("compare", JOB[1], "own=" + JOB[2], "dgx1v", "--measured-step", f"own={self.log}")
+        self.assertEqual([line.startswith("warning: own: ") for line in compared.out.splitlines() if self.warning in line], [True])
+        study = write_json(self.folder / "study.json", {
+            "schema": "ddpsim.study/1", "workload": JOB[1], "grid": {"bucket-cap-mb": [None, 5]}, "measured_with": {"bucket-cap-mb": None},
+            "candidates": [{"label": "own", "cluster": JOB[2], "measured_step": str(self.log)}, "dgx1v"]})
+        swept = ddpsim("sweep", study)
+        self.assertEqual(swept.code, 0, swept.err)
+        rows = [json.loads(line) for line in swept.out.splitlines()[1:]]
+        self.assertEqual([any(self.warning in warning for warning in row["warnings"]) for row in rows], [True, True, False, False])
 
 
 if __name__ == "__main__":
