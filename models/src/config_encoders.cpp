@@ -345,6 +345,11 @@ Described deberta_v2(Config& config) {
     const auto has = [&](const char* kind) {
       return std::ranges::find(kinds, kind) != kinds.end();
     };
+    if (!has("c2p") && !has("p2c"))
+      config.refuse("pos_att_type",
+                    "relative_attention is true and pos_att_type names neither c2p nor p2c: no "
+                    "layer reads the distances, and rel_embeddings gets no gradient",
+                    "Name c2p, p2c or both, or set relative_attention to false");
     DistanceModules distance{.rows = shape.distances, .key = {}, .query = {}, .shared = shared};
     if (has("c2p")) distance.key = {"attention.self.pos_key_proj", true};
     if (has("p2c")) distance.query = {"attention.self.pos_query_proj", true};

@@ -3,11 +3,13 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "complaint.hpp"
+#include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/models/estimate.hpp"
 #include "ddpsim/models/model_config.hpp"
 
@@ -166,6 +168,16 @@ std::int64_t elements_of_model(const Model& model) {
   return sum;
 }
 
+void check_parameters(const Model& model) {
+  std::set<std::string> names;
+  for (const Parameter& parameter : model.parameters) names.insert(parameter.name);
+  CHECK(names.size() == model.parameters.size());
+  std::vector<std::size_t> ready = model.ready_order;
+  std::ranges::sort(ready);
+  CHECK(ready.size() == model.parameters.size());
+  CHECK(std::ranges::adjacent_find(ready) == ready.end());
+}
+
 std::string complaint_about(const std::string& content) {
   return complaint_of([&] { model_of_config(content, "c.json"); });
 }
@@ -198,15 +210,29 @@ TEST_CASE("config.json: parameters of every type are those of its class") {
 TEST_CASE("config.json: every parameter has a name of its own and is ready once") {
   for (const Built& built : kBuilt) {
     CAPTURE(built.config);
-    const Model model = model_of_text(built.config);
-    std::set<std::string> names;
-    for (const Parameter& parameter : model.parameters) names.insert(parameter.name);
-    CHECK(names.size() == model.parameters.size());
-    std::vector<std::size_t> ready = model.ready_order;
-    std::ranges::sort(ready);
-    CHECK(ready.size() == model.parameters.size());
-    CHECK(std::ranges::adjacent_find(ready) == ready.end());
+    check_parameters(model_of_text(built.config));
   }
+}
+
+TEST_CASE("config.json: without any one of its fields the file makes a whole model or is refused") {
+  std::size_t refused = 0;
+  std::size_t made = 0;
+  for (const Built& built : kBuilt) {
+    const auto whole = nlohmann::json::parse(built.config);
+    for (const auto& [key, value] : whole.items()) {
+      auto config = whole;
+      config.erase(key);
+      CAPTURE(config.dump());
+      try {
+        check_parameters(model_of_text(config.dump()));
+        ++made;
+      } catch (const InputError&) {
+        ++refused;
+      }
+    }
+  }
+  CHECK(refused > 0);
+  CHECK(made > refused);
 }
 
 TEST_CASE("config.json: a token computes with the active experts, and all experts are there") {
@@ -304,6 +330,8 @@ TEST_CASE("config.json: no unknown type is taken for one that is spelt alike") {
 }
 
 TEST_CASE("config.json: what contradicts itself or describes no model is refused or said") {
+  CHECK(complaint_has(R"({"model_type":"deberta-v2","relative_attention":true})",
+                      "pos_att_type names neither"));
   CHECK(complaint_has(R"({"model_type":"llama","architectures":["LlamaModel","LlamaForCausalLM"]})",
                       "several classes"));
   CHECK(complaint_has(R"({"peft_type":"LORA","r":8})", "config of an adapter (PEFT)"));
