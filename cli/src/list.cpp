@@ -64,8 +64,8 @@ std::vector<Section> bundled() {
   for (const BundledWorkload& workload : bundled_workloads())
     workloads.rows.push_back({workload.name, workload.summary});
   Section models{"models", {}};
-  for (const std::string& name : model_names())
-    models.rows.push_back({name, summary_of(*find_model(name))});
+  for (const Model& model : bundled_models())
+    models.rows.push_back({model.name, summary_of(model)});
   Section clusters{"clusters", {}};
   for (const BundledCluster& cluster : bundled_clusters())
     clusters.rows.push_back({cluster.name, summary_of(cluster)});

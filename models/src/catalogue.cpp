@@ -265,4 +265,13 @@ std::vector<std::string> model_names() {
   return names;
 }
 
+const std::vector<Model>& bundled_models() {
+  static const std::vector<Model> models = [] {
+    std::vector<Model> built;
+    for (const Entry& entry : entries()) built.push_back(find_model(entry.name).value());
+    return built;
+  }();
+  return models;
+}
+
 }  // namespace ddpsim

@@ -220,20 +220,10 @@ void rescale_activations(Workload& workload, const Transfer& transfer) {
   }
 }
 
-/// Built once: each of many jobs is held against all of them.
-const std::vector<Model>& models_to_recognise() {
-  static const std::vector<Model> models = [] {
-    std::vector<Model> all;
-    for (const std::string& name : model_names()) all.push_back(find_model(name).value());
-    return all;
-  }();
-  return models;
-}
-
 }  // namespace
 
 std::optional<Model> recognised_model(const Workload& workload) {
-  for (const Model& model : models_to_recognise()) {
+  for (const Model& model : bundled_models()) {
     const bool same =
         std::equal(workload.parameters.begin(), workload.parameters.end(), model.parameters.begin(),
                    model.parameters.end(),

@@ -130,11 +130,10 @@ void LogImport::choose_model() {
     result_.recognised.push_back(
         fmt::format("shapes of {}, as asked; its parameters fill the log's buckets", model->name));
   } else {
-    for (const std::string& name : model_names()) {
-      std::optional<Model> candidate = find_model(name);
-      if (does_not_fit(*candidate)) continue;
-      fitting.push_back(name);
-      model = std::move(candidate);
+    for (const Model& candidate : bundled_models()) {
+      if (does_not_fit(candidate)) continue;
+      fitting.push_back(candidate.name);
+      model = candidate;
     }
     if (fitting.size() > 1) model.reset();
     if (model) {

@@ -11,20 +11,6 @@
 
 namespace ddpsim {
 
-namespace {
-
-/// Every bundled model, made once: an import asks them all.
-const std::vector<Model>& all_models() {
-  static const std::vector<Model> models = [] {
-    std::vector<Model> made;
-    for (const std::string& name : model_names()) made.push_back(find_model(name).value());
-    return made;
-  }();
-  return models;
-}
-
-}  // namespace
-
 bool buckets_fit(const Model& model, std::span<const Bytes> bucket_bytes) {
   std::size_t next = 0;
   for (const Bytes bucket : bucket_bytes) {
@@ -40,7 +26,7 @@ bool buckets_fit(const Model& model, std::span<const Bytes> bucket_bytes) {
 std::vector<std::string> fitting_models(std::size_t gradients,
                                         std::span<const Bytes> bucket_bytes) {
   std::vector<std::string> names;
-  for (const Model& model : all_models()) {
+  for (const Model& model : bundled_models()) {
     if (model.ready_order.size() != gradients) continue;
     if (!bucket_bytes.empty() && !buckets_fit(model, bucket_bytes)) continue;
     names.push_back(model.name);
@@ -49,7 +35,7 @@ std::vector<std::string> fitting_models(std::size_t gradients,
 }
 
 std::optional<Model> model_of_shapes(std::span<const std::vector<std::int64_t>> shapes) {
-  for (const Model& model : all_models()) {
+  for (const Model& model : bundled_models()) {
     const auto has_shape = [&](std::size_t parameter, const std::vector<std::int64_t>& shape) {
       return model.parameters[parameter].shape == shape;
     };

@@ -74,6 +74,8 @@ std::optional<Model> find_model(std::string_view name);
 /// that many tokens.
 std::optional<Model> find_model(std::string_view name, std::int64_t tokens);
 std::vector<std::string> model_names();
+/// Every model of the catalogue for samples of its usual size, in the order of model_names; built once.
+const std::vector<Model>& bundled_models();
 /// Tokens the model can take at most; absent for images.
 std::optional<std::int64_t> most_tokens(std::string_view name);
 
