@@ -82,7 +82,7 @@ std::vector<MeasuredPoint> by_size(const MeasuredLog& log) {
 JobShape shape_of(const MeasuredLog& log) {
   if (const auto shape = log.shape()) return *shape;
   fail(log.source, "does not say how many nodes and GPUs per node it was taken on",
-       fmt::format("Name them: {}@NODESxGPUS, such as {}@2x8", log.source, log.source));
+       "Name them behind the file, FILE@NODESxGPUS: FILE@2x8 is two nodes of eight");
 }
 
 void check_device(const MeasuredLog& log, const Cluster& cluster) {

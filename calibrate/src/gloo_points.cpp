@@ -112,7 +112,7 @@ std::vector<GlooPoint> gloo_points(const std::vector<MeasuredLog>& logs,
     if (!log.shape())
       throw InputError(
           {log.source, "", "does not say how many nodes and processes per node it was taken on",
-           fmt::format("Name them: {}@NODESxPROCESSES, such as {}@2x8", log.source, log.source)});
+           "Name them behind the file, FILE@NODESxPROCESSES: FILE@2x8 is two nodes of eight"});
     const JobShape shape = *log.shape();
     if (shape.ranks() <= 1) {
       fit.left_out.push_back({log.source, "one rank sends nothing to anybody"});

@@ -30,9 +30,8 @@ constexpr std::int64_t kLargestStepTimes = 256LL << 20;
 /// The mean over all steps of transformers.Trainer's last run that ended.
 MeasuredSteps steps_of_trainer(const StepDocument& state, const std::string& file) {
   if (!state.ended)
-    fail_reading(
-        file, "this run has not ended (no train_runtime), so no step time is in it",
-        "Let the run end, give a log with its steps, or the mean itself: --measured-step 104ms");
+    fail_reading(file, "this run has not ended (no train_runtime), so no step time is in it",
+                 "Let the run end, give a log with its steps, or the mean itself, such as 104ms");
   if (!(state.end >= 1) || !(state.end <= 1e12))
     fail_reading(
         file, "train_runtime stands without the step it ended at",
@@ -43,7 +42,7 @@ MeasuredSteps steps_of_trainer(const StepDocument& state, const std::string& fil
         file,
         "over how many steps train_runtime is cannot be told: the count of steps goes back, or "
         "stands, as a resumed run makes it",
-        "Give times of single steps, or the mean itself: --measured-step 104ms");
+        "Give times of single steps, or the mean itself, such as 104ms");
   const double seconds = state.run_s / steps;
   if (!(seconds > 0) || !(seconds <= 86'400) || Duration::seconds(seconds) <= Duration())
     fail_reading(file, fmt::format("a step of {:.6g} s", seconds),

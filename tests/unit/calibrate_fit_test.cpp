@@ -177,7 +177,7 @@ TEST_CASE("calibrate: logs that cannot be fitted are told why") {
   CHECK(mentions(complaint({few}), "has 3 sizes"));
   MeasuredLog nowhere = measured({2, 4});
   nowhere.nodes.reset();
-  CHECK(mentions(complaint({nowhere}), "n2.txt@NODESxGPUS"));
+  CHECK(mentions(complaint({nowhere}), "FILE@NODESxGPUS"));
   MeasuredLog other_gpu = measured({2, 4});
   other_gpu.gpu = "Tesla V100-SXM2-16GB";
   CHECK(mentions(complaint({other_gpu}), "V100, where the cluster has A100"));

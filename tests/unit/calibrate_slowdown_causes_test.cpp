@@ -97,14 +97,13 @@ TEST_CASE("causes: a finding that is new comes before what the row may mean") {
   CHECK(has(classes(causes), "socket_instead_of_ib"));
 }
 
-TEST_CASE(
-    "causes: a finding beside a step time alone comes before unknown, another version behind it") {
+TEST_CASE("causes: a finding beside a step time alone, or another version, comes before unknown") {
   const StepDifference bare = difference(step_alone({100_ms}), step_alone({150_ms}));
   CHECK(slowdown_causes(bare, {}).front().what == kUnknownCause);
   SlowdownEvidence evidence;
   evidence.changes = {{FindingClass::version_changed, "NCCL 2.18, now 2.20", "log:1"}};
-  CHECK(classes(slowdown_causes(bare, evidence))[0] == kUnknownCause);
-  CHECK(classes(slowdown_causes(bare, evidence))[1] == "version_changed");
+  CHECK(classes(slowdown_causes(bare, evidence))[0] == "version_changed");
+  CHECK(classes(slowdown_causes(bare, evidence))[1] == kUnknownCause);
   evidence.now = {{FindingClass::blocking_launches, "CUDA_LAUNCH_BLOCKING=1", "env:1"}};
   CHECK(slowdown_causes(bare, evidence).front().what == "blocking_launches");
 }

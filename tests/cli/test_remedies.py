@@ -1,0 +1,60 @@
+"""A remedy that names what to write instead works when it is followed to the letter: of every refused input from the field, the command
+is run again with each such word in place of the input's."""
+
+import os
+import re
+import shlex
+import unittest
+
+import thorough
+from command import SANITIZED, ddpsim
+from test_field import FOUND, WRITTEN
+
+
+def refused():
+    return [(name, [word.replace("INPUT", str(folder)) for word in row["run"]], folder)
+            for name, row, folder in WRITTEN + FOUND if row.get("code") == 3]
+
+
+def file_in(word):
+    """The file that a word begins with: "a.json" of "a.json@A100"."""
+    return next((word[:end] for end in range(len(word), 0, -1) if os.path.isfile(word[:end])), None)
+
+
+def proposals(message, word):
+    """Words in place of `word` that the message proposes: the word and more, in quotes where a shell needs them."""
+    name = word.rsplit("/")[-1]
+    advice = message.removeprefix("ddpsim: ").removeprefix(word).removeprefix(name)  # the place comes first
+    found = re.findall(r"""(?<!\w)'[^']*'|(?<!\w)"[^"]*"|[^\s,"']+""", advice)
+    plain = [shlex.split(text.rstrip(".;:"))[0] for text in found if name in text]
+    return [text for text in plain if text != word]
+
+
+class Remedies(unittest.TestCase):
+    def follow(self, words):
+        """How many commands the message proposed."""
+        said = ddpsim(*words)
+        self.assertEqual(said.code, 3, said.err)
+        tried = 0
+        for k, word in enumerate(words):
+            given = file_in(word)
+            for other in proposals(said.err, given) if given else []:
+                again = words[:k] + [other] + words[k + 1:]
+                if "--batch N" in said.err:
+                    again += ["--batch", "32"]
+                outcome = ddpsim(*again)
+                self.assertEqual(outcome.code, 0, f"{said.err}\n{shlex.join(again)}\n{outcome.err}")
+                tried += 1
+        return tried
+
+    def test_words_to_write_instead_are_taken(self):
+        tried = 0
+        for name, words, folder in refused()[::thorough.cases(1, every_change=4) if SANITIZED else 1]:
+            if folder.is_dir():
+                with self.subTest(name):
+                    tried += self.follow(words)
+        self.assertGreater(tried, 5)
+
+
+if __name__ == "__main__":
+    unittest.main()
