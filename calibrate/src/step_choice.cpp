@@ -389,14 +389,16 @@ class Chooser {
   }
 
   /// The first steps of a run compile, allocate and wait for data. Those at the front that took longer than
-  /// every step of the second half are not steps like it.
+  /// every step of the second half are not steps like it; of few steps, twice as long: chance orders those.
   void leave_out_warm_up() {
     std::vector<Duration>& steps = result_.steps;
     const std::size_t half = steps.size() / 2;
-    if (steps.size() < kFewestForWarmUp) return;
+    if (steps.size() < 3) return;
     const Duration longest =
         *std::max_element(steps.begin() + static_cast<std::ptrdiff_t>(half), steps.end());
-    while (slow_ < half && steps[slow_] > longest) ++slow_;
+    few_ = steps.size() < kFewestForWarmUp;
+    const Duration usual = few_ ? longest.scaled(2) : longest;
+    while (slow_ < half && steps[slow_] > usual) ++slow_;
     steps.erase(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(slow_));
   }
 
@@ -425,9 +427,9 @@ class Chooser {
     const std::vector<const StepKey*> others = not_taken(key);
     if (!others.empty()) said += fmt::format("; not taken: {}", names_of(others));
     if (slow_ > 0)
-      said += fmt::format(
-          "; the first {} left out as warm-up: longer than every one of the second half",
-          slow_ == 1 ? "is" : fmt::format("{} are", slow_));
+      said += fmt::format("; the first {} left out as warm-up: {} every one of the second half",
+                          slow_ == 1 ? "is" : fmt::format("{} are", slow_),
+                          few_ ? "over twice as long as" : "longer than");
   }
 
   std::vector<const StepKey*> not_taken(const StepKey& taken) const {
@@ -442,6 +444,7 @@ class Chooser {
   const StepReadings& found_;
   MeasuredSteps result_;
   std::size_t slow_ = 0;
+  bool few_ = false;
 };
 
 }  // namespace

@@ -12,8 +12,6 @@ namespace {
 /// Two runs of one job repeat to so much, whatever the spread within one: medians of real steps to 0.5 %, nine in ten to
 /// 0.9 % on shaped links between two cores, steps on other nodes of one kind to 1 % on B200.
 constexpr double kRepeats = 0.01;
-/// From so many steps on the outer ones are left out.
-constexpr std::size_t kMiddleHalfFrom = 4;
 
 /// Exact but for a picosecond, and within 63 bits whatever the number of steps.
 Duration mean_of_times(const std::vector<Duration>& times) {

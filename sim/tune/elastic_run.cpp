@@ -134,7 +134,7 @@ class Run {
     const std::int64_t cycles = time / cycle;
     std::int64_t kept = cycles * checkpoint_steps_;
     if (end >= length_)  // nothing is lost of what is done when the run is over
-      kept += std::min(checkpoint_steps_, (time - cycles * cycle) / step);
+      kept += std::min<std::int64_t>(checkpoint_steps_, (time - cycles * cycle) / step);
     const RunTime trained = kept * step;
     const double speed = static_cast<double>(nodes) / options_.max_nodes *
                          static_cast<double>(steps_.back().count()) /

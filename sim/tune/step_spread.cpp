@@ -44,6 +44,18 @@ double at_rank(const std::vector<double>& ascending, double rank) {
                                    : first + (ascending[below] - first) * (rank - std::floor(rank));
 }
 
+/// Tukey and McLaughlin: each of the outer quarters counts as the nearest value that is kept.
+double error_of_middle_mean(const std::vector<double>& ascending) {
+  const std::size_t outer = ascending.size() < kMiddleHalfFrom ? 0 : ascending.size() / 4;
+  const std::size_t kept = ascending.size() - 2 * outer;
+  std::vector<double> clamped = ascending;
+  for (double& value : clamped)
+    value = std::clamp(value, ascending[outer], ascending[outer + kept - 1]);
+  const auto count = static_cast<double>(kept);
+  return student(kept - 1) * moments(clamped).deviation *
+         std::sqrt(static_cast<double>(ascending.size() - 1) / (count * (count - 1)));
+}
+
 struct Ends {
   double low;
   double high;
@@ -78,17 +90,15 @@ std::optional<StepSpread> step_spread(const std::vector<Duration>& steps) {
   std::sort(us.begin(), us.end());
   const bool percentiles = us.size() >= kPercentilesFrom;
   const Ends next = next_step(us);
-  const auto count = static_cast<double>(us.size());
   const auto time = [](double value) { return Duration::microseconds(value); };
-  return StepSpread{
-      .steps = us.size(),
-      .median = time(median(us)),
-      .low = time(percentiles ? quantile(us, 0.1) : us.front()),
-      .high = time(percentiles ? quantile(us, 0.9) : us.back()),
-      .percentiles = percentiles,
-      .next_low = time(next.low),
-      .next_high = time(next.high),
-      .mean_error = time(student(us.size() - 1) * moments(us).deviation / std::sqrt(count))};
+  return StepSpread{.steps = us.size(),
+                    .median = time(median(us)),
+                    .low = time(percentiles ? quantile(us, 0.1) : us.front()),
+                    .high = time(percentiles ? quantile(us, 0.9) : us.back()),
+                    .percentiles = percentiles,
+                    .next_low = time(next.low),
+                    .next_high = time(next.high),
+                    .mean_error = time(error_of_middle_mean(us))};
 }
 
 }  // namespace ddpsim

@@ -8,6 +8,9 @@
 //
 // (Hahn and Meeker, Statistical Intervals, 1991, chapters 4 and 5.) It stops being true where the steps to come are
 // unlike those recorded: without the profiler, or after the first epoch.
+//
+// A step that also saved a checkpoint says nothing of the others. The mean of the middle half does not see it, nor does
+// its error: the spread of all, the outer quarters taken as the nearest step kept (Tukey and McLaughlin, Sankhya A 25, 1963).
 #pragma once
 
 #include <cstddef>
@@ -18,6 +21,9 @@
 
 namespace ddpsim {
 
+/// The middle half is taken of so many steps and more; of fewer, all.
+inline constexpr std::size_t kMiddleHalfFrom = 4;
+
 struct StepSpread {
   std::size_t steps = 0;
   Duration median;
@@ -26,7 +32,8 @@ struct StepSpread {
   bool percentiles = false;  ///< … as this says
   Duration next_low;         ///< four in five further steps lie from here …
   Duration next_high;        ///< … to here
-  Duration mean_error;  ///< the steps' mean is known to so much, four times in five, either way
+  Duration
+      mean_error;  ///< the mean of the middle half is known to so much, four times in five, either way
 };
 
 /// In any order; absent of fewer than two.
