@@ -75,7 +75,10 @@ std::vector<MeasuredLog> parse_timed_logs(std::string_view text, const std::stri
   } catch (const InputError& error) {
     // A result's JSON, a trainer's state: no record of all-reduces, and perhaps of a training.
     const bool is_json = trimmed(text).starts_with('{');
-    if (stated || (error.diagnostic().message != kNoRow && !is_json)) throw;
+    if (error.diagnostic().message != kNoRow && !is_json) throw;
+    if (stated)
+      throw InputError({file, "", kNoRow,
+                        "Leave out @NODESxGPUS, the shape of such a log, where it is another"});
     no_log = error.diagnostic();
   }
   // A training's, with NCCL's lines among its steps, has no points.
