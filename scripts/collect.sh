@@ -19,7 +19,7 @@ usage() {
 
 options: --trace PATTERN     of torch.profiler or ddpsim_recorder.py, of each rank   --ddp-log PATTERN  json.dump(model._get_ddp_logging_data())
          --nccl-log PATTERN  of a run under NCCL_DEBUG=INFO                          --topology FILE    of NCCL_TOPO_DUMP_FILE
-         --all-reduce FILE   of all_reduce_perf, where it cannot run here            --step-time TIME   104ms, or a file of step times
+         --all-reduce FILE   of all_reduce_perf, where it cannot run here            --step-time TIME   104ms, 9.6it/s, FILE, FILE:KEY or FILE:KEY=UNIT
          --batch-size N      samples per GPU and step                                --run COMMAND      trains with DDP: it is recorded
          --seconds N         the command may take (110)                              -o FOLDER          shared by all nodes; FOLDER.tar.gz
 TEXT

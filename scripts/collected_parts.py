@@ -123,7 +123,7 @@ class Collected:
         hidden = [who["user"] for who in self.who.values()] + job_archive.users()
         paths = [path for who in self.who.values() for path in who["paths"]]
         given = [*arguments.trace, *arguments.ddp_log, *arguments.nccl_log, *arguments.topology, *arguments.all_reduce,
-                 arguments.step_time]
+                 file_and_key(arguments.step_time)[0]]
         of_files = job_archive.folders([*paths, *(text for text in given if not re.fullmatch(r"[\d.]*\w{1,2}", text))])
         redactor = job_archive.Redactor(names, hidden, sorted(of_files))
         redactor.folders = frozenset(of_files) - set(names) - set(hidden)
@@ -227,21 +227,32 @@ class Collected:
         return False
 
     def add_step_time(self, text):
-        """→ microseconds, where a time was stated."""
-        match = re.fullmatch(r"([0-9]*\.?[0-9]+)(us|ms|s)", text.strip())
+        """→ microseconds, where a time or a rate was stated. Which numbers of a file are meant is kept for who reads it."""
+        match = re.fullmatch(r"([0-9]*\.?[0-9]+)(?:(us|ms|s)(?:/it)?|it/s)", text.strip())
         if match:
-            step_us = float(match[1]) * UNITS[match[2]]
+            number = float(match[1])
+            step_us = number * UNITS[match[2]] if match[2] else 1e6 / number if number else 0
             if not 0 < step_us <= LONGEST_STEP_US:
                 fail(f"--step-time {text}: a step takes more than 0 s and less than 11 days. Write it such as 104ms")
             return step_us
         if text:
-            if not pathlib.Path(text).is_file():
-                fail(f"--step-time {text}: neither a time such as 104ms nor a file")
-            self.given.append(text)
-            suffix = pathlib.Path(text).suffix
+            name, key = file_and_key(text)
+            if not os.path.isfile(name):
+                fail(f"--step-time {text}: neither a time such as 104ms nor a file (FILE, FILE:KEY or FILE:KEY=UNIT)")
+            self.given.append(name)
+            suffix = pathlib.Path(name).suffix
             suffix = suffix if suffix in (".csv", ".json", ".tsv") else ".txt"  # it may be a name
-            self.add(Member(f"step_times/stated{suffix}", "step_times", pathlib.Path(text).read_bytes()))
+            self.add(Member(f"step_times/stated{suffix}", "step_times", pathlib.Path(name).read_bytes(), key=key))
         return None
+
+
+def file_and_key(text):
+    """FILE:KEY → FILE, KEY: a key may have colons, and so may a file's name."""
+    name, colon, key = text, "", ""
+    while name and not os.path.isfile(name):
+        name, colon, last = name.rpartition(":")
+        key = f"{last}:{key}" if key else last
+    return (name, key) if colon and key else (text, "")
 
 
 def unzipped(content, most):

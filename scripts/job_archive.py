@@ -362,10 +362,11 @@ class Member:
     rank: int = None
     node: int = None
     replaced: int = 0
+    key: str = ""  # of step times: KEY or KEY=UNIT, as stated
 
     def entry(self):
         owner = {key: value for key, value in (("rank", self.rank), ("node", self.node)) if value is not None}
-        return {"path": self.path, "kind": self.kind, **owner}
+        return {"path": self.path, "kind": self.kind, **owner, **({"key": self.key} if self.key else {})}
 
 
 def is_text(content):
@@ -378,6 +379,7 @@ def redacted(redactor, member):
     before = redactor.count
     read = {"devices": redactor.devices, **dict.fromkeys(("environment", "versions", "pinning"), redactor.settings)}.get(member.kind)
     shown = (read(text) if read else redactor.file(member.path.removesuffix(".gz"), text)).encode()
+    member.key = redactor.plain(member.key, redactor.folders if member.path.endswith(".json") else frozenset())  # as it stands in the file
     member.content = gzip.compress(shown, 6, mtime=0) if member.path.endswith(".gz") else shown
     member.replaced = redactor.count - before
     return member
@@ -474,7 +476,7 @@ def main():
     collecting.add_argument("parts", type=pathlib.Path)
     collecting.add_argument("archive", type=pathlib.Path)
     collecting.add_argument("--ranks", type=whole_number(MOST_RANKS), default=1)
-    collecting.add_argument("--step-time", default="", metavar="TIME", help="without the profiler: 104ms, or a file of step times")
+    collecting.add_argument("--step-time", default="", metavar="TIME", help="without the profiler: 104ms, 9.6it/s, FILE, FILE:KEY or FILE:KEY=UNIT")
     collecting.add_argument("--batch-size", type=whole_number(1 << 30), metavar="N")
     for name in ("trace", "ddp-log", "nccl-log", "topology", "all-reduce"):
         collecting.add_argument(f"--{name}", action="append", default=[], metavar="PATTERN")

@@ -5,6 +5,7 @@
 
 #include "collective_records.hpp"
 #include "ddpsim/calibrate/evidence.hpp"
+#include "ddpsim/formats/csv.hpp"
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "measured_csv.hpp"
@@ -60,9 +61,32 @@ std::vector<MeasuredLog> read_measured_logs(const std::filesystem::path& path,
   return parse_measured_logs(read_file(path, kLargestLog), path.string(), stated);
 }
 
-MeasuredLog parse_nccl_tests_log(std::string_view text, const std::string& file,
-                                 std::optional<JobShape> stated) {
-  std::vector<MeasuredLog> logs = parse_measured_logs(text, file, stated);
+bool is_of_nccl_tests(std::string_view text) {
+  return text.find("\"results\"") != std::string_view::npos &&
+         text.find("\"args\"") != std::string_view::npos;
+}
+
+std::vector<MeasuredLog> parse_timed_logs(std::string_view text, const std::string& file,
+                                          std::optional<JobShape> stated,
+                                          std::optional<Diagnostic>& no_log) {
+  std::vector<MeasuredLog> logs;
+  try {
+    logs = parse_measured_logs(text, file, stated);
+  } catch (const InputError& error) {
+    // A result's JSON, a trainer's state: no record of all-reduces, and perhaps of a training.
+    const bool is_json = trimmed(text).starts_with('{');
+    if (error.diagnostic().message != kNoRow && !is_json) throw;
+    if (stated)
+      throw InputError({file, "", kNoRow,
+                        "Leave out @NODESxGPUS, the shape of such a log, where it is another"});
+    no_log = error.diagnostic();
+  }
+  // A training's, with NCCL's lines among its steps, has no points.
+  std::erase_if(logs, [](const MeasuredLog& log) { return log.points.empty(); });
+  return logs;
+}
+
+MeasuredLog only_log(std::vector<MeasuredLog> logs, const std::string& file) {
   if (logs.size() > 1) {
     throw InputError({file, logs[1].points.front().place,
                       fmt::format("holds tables of {} job shapes, among them {} and {} ranks",
@@ -74,6 +98,11 @@ MeasuredLog parse_nccl_tests_log(std::string_view text, const std::string& file,
                       "Give the output of all_reduce_perf"});
   }
   return std::move(logs.front());
+}
+
+MeasuredLog parse_nccl_tests_log(std::string_view text, const std::string& file,
+                                 std::optional<JobShape> stated) {
+  return only_log(parse_measured_logs(text, file, stated), file);
 }
 
 MeasuredLog read_nccl_tests_log(const std::filesystem::path& path, std::optional<JobShape> stated) {

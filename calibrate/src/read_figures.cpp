@@ -5,10 +5,11 @@
 
 #include "collective_records.hpp"
 #include "ddpsim/calibrate/measured_log.hpp"
+#include "ddpsim/calibrate/step_argument.hpp"
 #include "ddpsim/formats/byte_sources.hpp"
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
-#include "ddpsim/formats/quantity.hpp"
+#include "ddpsim/sim/quantile.hpp"
 #include "ddpsim/sim/recorded_all_reduces.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/traces/import.hpp"
@@ -27,11 +28,9 @@ std::string beginning_of(const std::filesystem::path& path) {
   return read_up_to(file_source(path, Reading::glance), kEnough);
 }
 
-Figures figures_of_log(const std::filesystem::path& path, const std::string& text,
-                       std::optional<JobShape> stated) {
-  const MeasuredLog log = parse_nccl_tests_log(text, path.string(), stated);
+Figures figures_of_log(const MeasuredLog& log, const std::string& file) {
   Figures figures;
-  figures.source = path.string();
+  figures.source = file;
   figures.kind =
       log.timed_by == TimedBy::all_reduce_perf ? "an all_reduce_perf log" : "all-reduces of a job";
   for (const MeasuredPoint& point : log.points) {
@@ -61,6 +60,30 @@ Figures figures_of_time(Duration time, std::string_view argument) {
     throw InputError({figures.source, "", "a step takes no time", "Expected a time above 0"});
   }
   return figures;
+}
+
+Figures figures_of_steps(const MeasuredSteps& measured, const std::string& file) {
+  Figures figures = figures_of_time(quantile(measured.steps, 0.5), file);
+  figures.kind = measured.steps.size() == 1 ? measured.source : "the median of " + measured.source;
+  figures.warnings = measured.warnings;
+  return figures;
+}
+
+/// A log of all-reduces or, where none is timed in it, of a training.
+Figures figures_of_measured_text(const std::string& text, const LogArgument& argument,
+                                 const StepTimesAsked& known) {
+  const std::string file = argument.path.string();
+  std::optional<Diagnostic> no_log;
+  std::vector<MeasuredLog> logs = parse_timed_logs(text, file, argument.stated, no_log);
+  if (!logs.empty()) return figures_of_log(only_log(std::move(logs), file), file);
+  try {
+    return figures_of_steps(parse_step_times(text, file, known), file);
+  } catch (const InputError& error) {
+    if (error.diagnostic().message != kNoStepTime) throw;
+    if (no_log && is_of_nccl_tests(text)) throw InputError(*no_log);
+    throw InputError(
+        {file, "", fmt::format("{}, and no step time", kNoRow), error.diagnostic().hint});
+  }
 }
 
 bool has(std::string_view text, std::string_view part) {
@@ -108,16 +131,21 @@ Figures figures_of_recording(const std::filesystem::path& path) {
   return figures;
 }
 
-}  // namespace
-
-Figures read_figures(std::string_view argument) {
+/// `known`: absent where step times are not asked for.
+Figures figures_of_argument(const std::string& argument, const StepTimesAsked* known) {
   std::error_code error;
   const bool is_file = std::filesystem::exists(std::filesystem::path(argument), error);
   if (!is_file) {
-    const auto time = parse_duration(argument);
-    if (time.value) return figures_of_time(*time.value, argument);
+    const StepArgument step = parse_step_argument(argument);
+    if (step.time) return figures_of_time(*step.time, argument);
+    if (step.file && known != nullptr) {
+      StepTimesAsked asked = *known;
+      asked.key = step.file->asked.key;
+      asked.unit = step.file->asked.unit;
+      return figures_of_steps(read_step_times(step.file->name, asked), argument);
+    }
     if (!argument.empty() && argument.find_first_not_of("0123456789.") == std::string_view::npos) {
-      throw InputError({std::string(argument), "", time.problem, ""});
+      throw InputError({argument, "", step.problem, ""});
     }
   }
   const LogArgument log = parse_log_argument(argument);
@@ -133,12 +161,24 @@ Figures read_figures(std::string_view argument) {
   const bool nccl_json = json && !ours &&
                          (has(head, "\"start_time\"") || has(head, "\"results\"") ||
                           is_inspector_log(head) || is_flight_recording(head));
-  if ((json && !nccl_json) || head.starts_with("\x1f\x8b")) {
+  const bool may_be_steps = known != nullptr && !is_recording(log.path);
+  if (((json && !nccl_json) || head.starts_with("\x1f\x8b")) && !may_be_steps) {
     return figures_of_recording(log.path);
   }
   const std::string text = read_file(log.path, kLargestFile);
   if (is_cap_table(text)) return figures_of_cap_table(text, file);
-  return figures_of_log(log.path, text, log.stated);
+  if (known != nullptr) return figures_of_measured_text(text, log, *known);
+  return figures_of_log(parse_nccl_tests_log(text, file, log.stated), file);
+}
+
+}  // namespace
+
+Figures read_figures(std::string_view argument) {
+  return figures_of_argument(std::string(argument), nullptr);
+}
+
+Figures read_measured_figures(std::string_view argument, const StepTimesAsked& known) {
+  return figures_of_argument(std::string(argument), &known);
 }
 
 }  // namespace ddpsim

@@ -18,27 +18,6 @@ namespace {
 
 using Of = StepTimeName::Of;
 
-/// Cells between `separator`, trimmed, without the quotes around them; the separator may stand within quotes.
-std::vector<std::string_view> table_cells(std::string_view line, char separator) {
-  if (separator == ',' && line.find('"') == std::string_view::npos) return cells_of(line);
-  std::vector<std::string_view> cells;
-  for (bool more = true; more && cells.size() < kMostCells;) {
-    const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
-    std::size_t end = line.find(separator);
-    if (begin < line.size() && line[begin] == '"') {
-      const std::size_t close = line.find('"', begin + 1);
-      if (close != std::string_view::npos) end = line.find(separator, close);
-    }
-    more = end != std::string_view::npos;
-    std::string_view cell = trimmed(line.substr(0, end));
-    if (cell.size() >= 2 && cell.front() == '"' && cell.back() == '"')
-      cell = trimmed(cell.substr(1, cell.size() - 2));
-    cells.push_back(cell);
-    line.remove_prefix(more ? end + 1 : line.size());
-  }
-  return cells;
-}
-
 /// Of what stands outside quotes in a header, tabs before semicolons before commas.
 char separator_of(std::string_view header) {
   bool quoted = false;
@@ -94,7 +73,7 @@ class TableReader {
   void read(std::vector<std::string>& columns) {
     const std::string_view header = next_row(rest_, number_);
     separator_ = separator_of(header);
-    names_ = table_cells(header, separator_);
+    names_ = cells_of(header, separator_);
     if (std::ranges::find(names_, "bucket_cap_mb") != names_.end())
       fail("its rows are steps under several caps (bucket_cap_mb)",
            "Give the steps of one setting; `ddpsim validate` reads tables of caps");
@@ -141,7 +120,7 @@ class TableReader {
       if (line.empty()) return;
       // Without its end the last line may be a part of what it was.
       const bool open = rest_.empty() && !text_.ends_with('\n');
-      const std::vector<std::string_view> cells = table_cells(line, separator_);
+      const std::vector<std::string_view> cells = cells_of(line, separator_);
       if (cells.size() > names_.size())
         fail(fmt::format("{} cells under {} names", cells.size(), names_.size()),
              separator_ == ',' ? "Expected a table with commas between cells, and none within: "
@@ -191,8 +170,7 @@ class TableReader {
       next_row(rest, ignored);
       constexpr std::size_t kEnough = std::size_t{1} << 20;
       while (!rest.empty() && own.size() < kEnough) {
-        const std::vector<std::string_view> cells =
-            table_cells(next_row(rest, ignored), separator_);
+        const std::vector<std::string_view> cells = cells_of(next_row(rest, ignored), separator_);
         if (column.at < cells.size()) (own += cells[column.at].substr(0, 64)) += '\n';
       }
       marks_[k].emplace(own);
@@ -221,12 +199,12 @@ bool is_step_table(std::string_view text, const std::string& asked) {
   const std::string_view header = next_row(text, ignored);
   const std::string_view row = next_row(text, ignored);
   const char separator = separator_of(header);
-  const std::vector<std::string_view> names = table_cells(header, separator);
+  const std::vector<std::string_view> names = cells_of(header, separator);
   const std::string small = in_small_letters(asked);
   const bool plain =
       header.find_first_of(":={}[]") == std::string_view::npos &&
       (header.find('"') == std::string_view::npos || header.starts_with('"') || names.size() > 1);
-  const std::vector<std::string_view> cells = table_cells(row, separator);
+  const std::vector<std::string_view> cells = cells_of(row, separator);
   // "iter 10, loss 3.2" over "iter 20, loss 3.1": lines of a log.
   const std::string_view first = names.front().substr(0, names.front().find(' '));
   const bool alike = first.size() < names.front().size() &&

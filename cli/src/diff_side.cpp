@@ -11,12 +11,12 @@
 
 #include "archive_calibration.hpp"
 #include "ddpsim/calibrate/measured_log.hpp"
+#include "ddpsim/calibrate/step_argument.hpp"
 #include "ddpsim/calibrate/step_times.hpp"
 #include "ddpsim/formats/archive.hpp"
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/traces/rank_group.hpp"
-#include "step_argument.hpp"
 #include "workload_source.hpp"
 
 namespace ddpsim {
@@ -28,8 +28,6 @@ constexpr const char* kWhatIsRead =
     "data, step times (a file, FILE:KEY, FILE:KEY=UNIT or 104ms), an nccl-tests log, NCCL's debug "
     "lines, an "
     "environment, or an archive of scripts/collect.sh";
-/// Longer steps are of another unit.
-constexpr Duration kLongestStep = Duration::seconds(86400);
 constexpr std::int64_t kLargestText = 256LL << 20;
 constexpr std::uintmax_t kLargestDdpLog = 16U << 20;
 
@@ -82,18 +80,6 @@ std::vector<std::filesystem::path> recorder_files(const std::string& folder) {
   if (files.empty() && !alone.empty()) return {*std::ranges::min_element(alone)};
   std::ranges::sort(files);
   return files;
-}
-
-/// Whether a text that is no record of all-reduces may be one of a training: a result's JSON, a trainer's state.
-bool may_hold_steps(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  return first != std::string_view::npos && text[first] == '{';
-}
-
-/// nccl-tests' JSON has "results" of sizes, and what it runs in "args".
-bool is_of_nccl_tests(std::string_view text) {
-  return text.find("\"results\"") != std::string_view::npos &&
-         text.find("\"args\"") != std::string_view::npos;
 }
 
 class SideReader {
@@ -263,11 +249,13 @@ void SideReader::take_archive(const std::string& path) {
   if (archive.batch_size && !side_.shown.samples_per_step_per_gpu)
     side_.shown.samples_per_step_per_gpu = *archive.batch_size;
   const auto times = archive.of(ArchiveKind::step_times);
-  if (!times.empty())
-    take_steps(
-        parse_step_times(times.front()->bytes, archive.name_of(*times.front()), with_batch({})));
-  else if (archive.step && side_.steps.empty())
+  if (!times.empty()) {
+    const std::string name = archive.name_of(*times.front());
+    take_steps(parse_step_times(times.front()->bytes, name,
+                                with_batch(parse_step_times_asked(name, times.front()->key))));
+  } else if (archive.step && side_.steps.empty()) {
     take_unprofiled(*archive.step);
+  }
   take_logs(logs_in(archive));
   // Last, since their bytes move on.
   for (ArchiveMember& member : archive.members) {
@@ -317,25 +305,20 @@ void SideReader::take_text(const std::string& item, const std::string& file,
   const std::string& text = texts_.back().text;
   const bool is_evidence = !read_evidence(text, texts_.back().file).empty();
   if (!key.key.empty()) return take_steps(parse_step_times(text, file, with_batch(key)));
-  std::optional<InputError> no_log;
+  std::optional<Diagnostic> no_log;
   try {
     const LogArgument argument = parse_log_argument(item);
     const std::vector<MeasuredLog> logs =
-        parse_measured_logs(text, argument.path.string(), argument.stated);
-    const bool timed =
-        std::ranges::any_of(logs, [](const MeasuredLog& log) { return !log.points.empty(); });
-    if (timed) return take_logs(logs);  // else a training's, with NCCL's lines among its steps
+        parse_timed_logs(text, argument.path.string(), argument.stated, no_log);
+    if (!logs.empty()) return take_logs(logs);
   } catch (const InputError& error) {
-    if (error.diagnostic().message != kNoRow) {
-      if (!may_hold_steps(text)) return leave_out(error);
-      no_log = error;
-    }
+    return leave_out(error);
   }
   try {
     take_steps(parse_step_times(text, file, with_batch({})));
   } catch (const InputError& error) {
     const bool none = error.diagnostic().message == kNoStepTime;
-    if (none && no_log && is_of_nccl_tests(text)) return leave_out(*no_log);
+    if (none && no_log && is_of_nccl_tests(text)) return leave_out(InputError(*no_log));
     if (is_evidence && none) return;
     if (!is_evidence && !none) throw;
     unread_.push_back(error.diagnostic());

@@ -5,18 +5,15 @@
 #include <optional>
 #include <vector>
 
+#include "ddpsim/calibrate/step_argument.hpp"
 #include "ddpsim/calibrate/step_times.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/sim/quantile.hpp"
 #include "ddpsim/sim/step_spread.hpp"
-#include "step_argument.hpp"
 #include "usage_error.hpp"
 
 namespace ddpsim {
 namespace {
-
-/// Longer ones are of another unit; sums of so many days still fit into 63 bits of picoseconds.
-constexpr Duration kLongest = Duration::seconds(86400);
 
 MeasuredStep median_of(const MeasuredSteps& measured) {
   MeasuredStep step{
@@ -45,7 +42,7 @@ MeasuredStep parse_measured_step(const std::string& text, const StepSamples& sam
         fmt::format("--measured-step: {}; or a file of step times, FILE, FILE:KEY or FILE:KEY=UNIT",
                     argument.problem));
   if (*argument.time <= Duration()) throw UsageError("--measured-step: must be longer than zero");
-  if (*argument.time > kLongest)
+  if (*argument.time > kLongestStep)
     throw UsageError("--measured-step: a step of more than a day; check the unit");
   return {.median = *argument.time};
 }

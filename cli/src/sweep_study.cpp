@@ -131,7 +131,8 @@ void note_files(const std::string& value) {
 
 /// The content of what a value names, where it is a file.
 void add_file(Digest& digest, const std::string& value) {
-  for (const std::string& name : {value, value.substr(0, value.rfind('@'))}) {
+  for (const std::string& name :
+       {value, value.substr(0, value.rfind('@')), value.substr(0, value.rfind(':'))}) {
     std::error_code error;
     if (!std::filesystem::is_regular_file(name, error)) continue;
     constexpr std::int64_t kMostOfAFile = std::int64_t{16} << 30;

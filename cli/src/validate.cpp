@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <memory>
 
 #include "commands.hpp"
@@ -9,6 +10,7 @@
 #include "ddpsim/reports/validation_report.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
+#include "help_group.hpp"
 #include "number_between.hpp"
 #include "printing.hpp"
 #include "terminal.hpp"
@@ -22,6 +24,7 @@ namespace {
 struct ValidateArguments {
   std::string predicted;
   std::string measured;
+  std::optional<std::int64_t> batch;
   std::optional<double> max_error;
   ErrorLimit::Statistic statistic = ErrorLimit::Statistic::worst;
   std::vector<std::string> only;
@@ -51,7 +54,10 @@ Figures read_prediction(const std::string& argument) {
 
 int run(const ValidateArguments& arguments, const TypedLine& typed) {
   const Figures predicted = read_prediction(arguments.predicted);
-  const Figures measured = read_figures(arguments.measured);
+  StepTimesAsked known;
+  if (arguments.batch) known.samples_per_gpu = static_cast<double>(*arguments.batch);
+  if (predicted.ranks) known.gpus = *predicted.ranks;
+  const Figures measured = read_measured_figures(arguments.measured, known);
   const Validation validation = validate(predicted, measured, arguments.only);
   const std::optional<ErrorLimit> limit = limit_of(arguments);
   deliver({.json = [&] { return validation_json(validation, predicted, measured, limit); },
@@ -89,8 +95,16 @@ void add_validate(CLI::App& app, std::function<int()>& action) {
       ->add_option("MEASURED", arguments->measured,
                    "nccl-tests log[@NxG], trace or folder of traces, what ddpsim-real wrote "
                    "(measurement.json, a timeline), CSV of sizes or of caps "
-                   "(bucket_cap_mb,iteration_us), or a step time such as 104ms")
+                   "(bucket_cap_mb,iteration_us), or step times (a file, FILE:KEY, FILE:KEY=UNIT, "
+                   "104ms)")
       ->required();
+  {
+    const HelpGroup recording(*command, kRecordingGroup);
+    command
+        ->add_option("--batch", arguments->batch,
+                     "samples per GPU and step, where MEASURED states samples a second alone")
+        ->check(CLI::Range(1, 1000000000));
+  }
   CLI::Option* limit = command
                            ->add_option("--max-error", arguments->max_error,
                                         "percent (5 or 5%); exit code 4 when the error is above")

@@ -91,13 +91,14 @@ void require_version(const Object& root, const std::string& file) {
 
 void read_member(const Cursor& at, const FetchMember& fetch, Archive& archive,
                  std::set<std::string>& paths) {
-  const Object object = at.object({"path", "kind", "rank", "node"});
+  const Object object = at.object({"path", "kind", "rank", "node", "key"});
   ArchiveMember member;
   member.path = object.required("path").string();
   require_inside(member.path, archive.file);
   if (!paths.insert(member.path).second) at.fail("is listed twice: " + member.path);
   member.rank = number_at(object, "rank");
   member.node = number_at(object, "node");
+  if (const auto key = object.optional("key")) member.key = key->string();
   if (member.rank && *member.rank >= archive.ranks)
     at.fail(fmt::format("is of rank {}, and the job has {}", *member.rank, archive.ranks));
   if (member.node && *member.node >= archive.nodes)

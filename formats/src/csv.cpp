@@ -47,14 +47,22 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
-std::vector<std::string_view> cells_of(std::string_view line) {
+std::vector<std::string_view> cells_of(std::string_view line, char separator) {
   std::vector<std::string_view> cells;
   for (;;) {
     const bool last = cells.size() + 1 == kMostCells;
-    const std::size_t comma = last ? std::string_view::npos : line.find(',');
-    cells.push_back(trimmed(line.substr(0, comma)));
-    if (comma == std::string_view::npos) return cells;
-    line.remove_prefix(comma + 1);
+    std::size_t end = last ? std::string_view::npos : line.find(separator);
+    const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
+    if (!last && begin < line.size() && line[begin] == '"') {
+      const std::size_t close = line.find('"', begin + 1);
+      if (close != std::string_view::npos) end = line.find(separator, close);
+    }
+    std::string_view cell = trimmed(line.substr(0, end));
+    if (cell.size() >= 2 && cell.front() == '"' && cell.back() == '"')
+      cell = trimmed(cell.substr(1, cell.size() - 2));
+    cells.push_back(cell);
+    if (end == std::string_view::npos) return cells;
+    line.remove_prefix(end + 1);
   }
 }
 

@@ -1504,6 +1504,7 @@ def validate(
     max_error: float | None = None,
     statistic: Literal["worst", "p90", "median"] | None = None,
     only: Texts | None = None,
+    batch: int | None = None,
     csv: File | None = None,
     report: File | None = None,
 ) -> ValidateResult:
@@ -1513,12 +1514,15 @@ def validate(
 
     PREDICTED: what simulate, tune or allreduce wrote with --json, or simulate with --timeline FILE.json
     MEASURED: nccl-tests log[@NxG], trace or folder of traces, what ddpsim-real wrote (measurement.json, a timeline),
-        CSV of sizes or of caps (bucket_cap_mb,iteration_us), or a step time such as 104ms
+        CSV of sizes or of caps (bucket_cap_mb,iteration_us), or step times (a file, FILE:KEY, FILE:KEY=UNIT, 104ms)
 
     Options:
         max_error (FLOAT): percent (5 or 5%); exit code 4 when the error is above
         statistic: which error --max-error is of (default: worst)
         only (TEXT): only figures whose name begins so (repeatable)
+
+    Recording:
+        batch (INT): samples per GPU and step, where MEASURED states samples a second alone
 
     Output:
         csv (FILE): write a table to this file
@@ -1533,6 +1537,7 @@ def validate(
         "--max-error": max_error,
         "--statistic": statistic,
         "--only": repeated(only),
+        "--batch": batch,
         "--csv": csv,
         "--report": report,
     })

@@ -1,5 +1,8 @@
 """AMD's GPUs: every answer says what stands in for RCCL, as text and as JSON."""
 
+import json
+import pathlib
+import tempfile
 import unittest
 
 from command import answer, ddpsim
@@ -49,6 +52,33 @@ class Amd(unittest.TestCase):
         for words in ("304 CUs", "xGMI, 448 GB/s per GPU", "bound by xGMI", "xGMI gpu1 gpu2"):
             self.assertIn(words, page)
         self.assertNotIn("NVLink", page)
+
+    def test_json_of_their_programs_is_read_as_their_tables(self):
+        pairs = [(one, other) for one in range(4) for other in range(one + 1, 4)]
+        kind = {pair: "XGMI" if pair[0] // 2 == pair[1] // 2 else "PCIE" for pair in pairs}
+        table = "== Link Type between two GPUs ==\n" + "".join(f" GPU{gpu}" for gpu in range(4)) + "\n" + "".join(
+            f"GPU{one} " + " ".join(kind.get((min(one, other), max(one, other)), "0") for other in range(4)) + "\n" for one in range(4))
+        of_rocm = {"card0": {"Card Series": "AMD Instinct MI210"},
+                   "system": {f"(Topology) Link type between DRM devices {one} and {other}": kind[one, other] for one, other in pairs}}
+        of_amd = [{"gpu": one, "links": [{"gpu": other, "link_type": kind.get((min(one, other), max(one, other)), "SELF"), "link_status": "DISABLED"}
+                                         for other in range(4)]} for one in range(4)]
+        with tempfile.TemporaryDirectory() as folder:
+            def file(name, text):
+                path = pathlib.Path(folder, name)
+                path.write_text(text)
+                return path
+            tables = answer("topo", f"{file('table.txt', table)} gpu:MI210")
+            for name, text, words in (("rocm.json", json.dumps(of_rocm), ""), ("amd.json", json.dumps(of_amd, indent=4), " gpu:MI210"),
+                                      ("amd-7.json", json.dumps({"gpu_data": of_amd}), " gpu:MI210")):
+                document = answer("topo", f"{file(name, text)}{words}")
+                for key in ("node_types", "bottleneck"):
+                    self.assertEqual(document[key], tables[key], name)
+                self.assertEqual("6 pairs of GPUs cannot reach each other's memory" in " ".join(document["warnings"]), name != "rocm.json")
+            for text, command in (({"card0": {"GPU use (%)": "0"}}, "rocm-smi --showtopo --json"), ([{"gpu": 0, "usage": {}}], "amd-smi topology --json"),
+                                  ({"gpu_data": [{"gpu": 0, "bdf": "0000:01:00.0"}]}, "amd-smi topology --json")):
+                outcome = ddpsim("topo", f"{file('other.json', json.dumps(text))} gpu:MI300X")
+                self.assertEqual(outcome.code, 3)
+                self.assertIn(f"Give the output of `{command}`", outcome.err)
 
     def test_list_names_every_gpu(self):
         names = [gpu["name"] for gpu in answer("list")["gpus"]]

@@ -342,6 +342,25 @@ class Collects(unittest.TestCase):
         self.assertEqual(run.code, 0, run.err)
         self.assertIn("holds no trace (no --trace and no --run): DDP logging data stand in", run.err)
 
+    def test_a_step_time_as_it_is_written_everywhere(self):
+        steps = self.folder / "given:1"  # a file's name may have colons, too
+        steps.mkdir()
+        (steps / "train.log").write_text("".join(f"step {step} took 0.1{step} loss 2.3\n" for step in range(1, 4)))
+        _, files = self.archive("--step-time", "given:1/train.log:took=s")
+        stated = [member for member in json.loads(files["manifest.json"])["members"] if member["kind"] == "step_times"]
+        self.assertEqual(stated, [{"path": "step_times/stated.txt", "kind": "step_times", "key": "took=s"}])
+        self.assertEqual(answer("diff", self.folder / "ddpsim-collect.tar.gz", "240ms")["before"]["step_us"], 120000)
+        self.archive("--step-time", "given:1/train.log:took")
+        self.assertIn('"took" has no unit', ddpsim("diff", self.folder / "ddpsim-collect.tar.gz", "240ms").err)
+        self.archive("--step-time", "given:1/train.log:took=h")
+        self.assertIn("no unit of step times", ddpsim("diff", self.folder / "ddpsim-collect.tar.gz", "240ms").err)
+        _, files = self.archive("--step-time", "8it/s")
+        self.assertEqual(json.loads(files["manifest.json"])["step_us"], 125000)
+        for text in ("given:1/other.log:took=s", "given:1/train.log:", "0it/s", ":"):
+            run = self.collect("--step-time", text)
+            self.assertEqual(run.returncode, 1, run.stderr)
+            self.assertIn(f"collect: --step-time {text}: ", run.stderr)
+
     def test_what_is_binary_stays_here(self):
         shutil.copy(INPUTS / "tiny.sqlite", self.folder / "step.sqlite")
         said, files = self.archive("--trace", "step.sqlite")

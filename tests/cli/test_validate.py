@@ -145,6 +145,32 @@ class Validate(unittest.TestCase):
             "forward": {"duration_us": 100}}))
         self.assertEqual(answer("validate", result, recorded)["rows"][0]["error_percent"], 0)
 
+    def test_step_times_are_read_as_everywhere(self):
+        result = self.predicted("simulate", *JOB)
+        step = json.loads(result.read_text())["iteration_us"]
+        steps = [f"{step * share / 1e6:.9f}" for share in (1.3, 1.25, 1.2)]
+        log = self.file("train.log", "".join(f"epoch 0 took: {one} loss 2.3\n" for one in steps))
+        for measured in (self.file("steps.csv", "loss,step_time_s\n" + "".join(f"2.3,{one}\n" for one in steps)),
+                         self.file("state.json", "\n".join(json.dumps({"step_time_s": float(one)}) for one in steps)),
+                         self.file("of_nccl.log", "host:1:2 [0] NCCL INFO NCCL version 2.21.5\n"
+                                   + "".join(f"step_time={one} s\n" for one in steps)),
+                         f"{log}:took=s", f"{1e6 / (1.25 * step)}it/s"):
+            with self.subTest(measured=measured):
+                row, = answer("validate", result, measured)["rows"]
+                self.assertEqual(row["name"], "iteration")
+                self.assertAlmostEqual(row["error_percent"], -20, delta=0.001)
+        self.assertIn('the median of 3 values of "took"', " ".join(ddpsim("validate", result, f"{log}:took=s").out.split()))
+        rate = self.file("rate.log", f"images/sec: {32e6 / (1.25 * step)}\n")
+        measured = f"{rate}:images/sec=samples/s/gpu"
+        self.assertIn("Add --batch N", ddpsim("validate", result, measured).err)
+        self.assertAlmostEqual(answer("validate", result, measured, "--batch", "32")["rows"][0]["error_percent"], -20, delta=0.001)
+        for measured, fragment in ((log, "no row of an all_reduce_perf table was found, and no step time"),
+                                   (f"{log}:took", '"took" has no unit'), (f"{log}:took=h", "no unit of step times"),
+                                   (f"{log}@1x2", "no row of an all_reduce_perf table")):
+            outcome = ddpsim("validate", result, measured)
+            self.assertEqual(outcome.code, 3, outcome.err)
+            self.assertIn(fragment, outcome.err)
+
     def test_csv_and_text_say_the_same(self):
         result = self.predicted("simulate", *JOB)
         path = self.folder / "errors.csv"

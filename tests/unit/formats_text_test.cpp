@@ -19,6 +19,8 @@ TEST_CASE("csv: cells are trimmed, empty ones kept, the last without a comma") {
   CHECK(cells_of("a, b ,,c\t") == Cells{"a", "b", "", "c"});
   CHECK(cells_of("") == Cells{""});
   CHECK(cells_of("a,") == Cells{"a", ""});
+  CHECK(cells_of(" \"a, b\" ,\"c\",\"d") == Cells{"a, b", "c", "\"d"});
+  CHECK(cells_of("a,b;\"c;d\"", ';') == Cells{"a,b", "c;d"});
   const std::string many(kMostCells + 5, ',');
   CHECK(cells_of(many).size() == kMostCells);
   CHECK(cells_of(many).back() == ",,,,,,");

@@ -1,5 +1,6 @@
 // Files of machines as people have them: what tells the GPUs, which NICs count, where a matrix stands.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
@@ -15,6 +16,7 @@
 #include "nic_list.hpp"
 #include "nvidia_matrix.hpp"
 #include "pci_ids.hpp"
+#include "rocm_json.hpp"
 #include "rocm_matrix.hpp"
 #include "switch_list.hpp"
 
@@ -312,6 +314,10 @@ TEST_CASE("NVLink: a GPU without, and one with fewer, are faults that are named"
                  "GPU2 (10 of 12)"));
 }
 
+NodeGraph rocm_node(const std::string& text, std::string_view gpu = "MI300X") {
+  return draw_rocm_node(read_rocm_tables(text, "r.txt"), "r.txt", *find_gpu(gpu));
+}
+
 TEST_CASE("rocm-smi and amd-smi: xGMI by the table of link types") {
   const std::string rocm =
       "==== Link Type between two GPUs ====\n       GPU0  GPU1\nGPU0   0     XGMI\nGPU1   XGMI  0\n"
@@ -321,17 +327,15 @@ TEST_CASE("rocm-smi and amd-smi: xGMI by the table of link types") {
       "0000:22:00.0 XGMI         SELF\n";
   for (const std::string& text : {rocm, amd}) {
     CHECK(looks_like_rocm_matrix(text));
-    const NodeGraph graph = parse_rocm_matrix(text, "r.txt", *find_gpu("MI300X"));
+    const NodeGraph graph = rocm_node(text);
     CHECK(connection_matrix(graph, GpuVendor::amd).cells[0][1] == "XGMI");
   }
-  CHECK(connection_matrix(parse_rocm_matrix(rocm, "r.txt", *find_gpu("MI250X")), GpuVendor::amd)
-            .cells[0][1] == "4×XGMI");
+  CHECK(connection_matrix(rocm_node(rocm, "MI250X"), GpuVendor::amd).cells[0][1] == "4×XGMI");
   const std::string far =
       "==== Hops between two GPUs ====\n GPU0 GPU1\nGPU0 0 2\nGPU1 2 0\n" + rocm;
-  CHECK(connection_matrix(parse_rocm_matrix(far, "r.txt", *find_gpu("MI300X")), GpuVendor::amd)
-            .cells[0][1] == "SYS");
+  CHECK(connection_matrix(rocm_node(far), GpuVendor::amd).cells[0][1] == "SYS");
   const auto complaint = [](const std::string& text) {
-    return complaint_of([&] { parse_rocm_matrix(text, "r.txt", *find_gpu("MI300X")); });
+    return complaint_of([&] { rocm_node(text); });
   };
   CHECK(complaint("LINK TYPE TABLE:\n") ==
         "r.txt:line 2: no GPUs below the title of the table. The table was cut off");
@@ -343,40 +347,58 @@ TEST_CASE("rocm-smi and amd-smi: xGMI by the table of link types") {
         "r.txt:line 3: 3 cells for 2 columns");
 }
 
-TEST_CASE("gpu word: what is left over behind the model is an error") {
-  for (const char* name : {"A100", "A100-SXM4-80GB", "A100-40GB", "H100-PCIE", "H200-141GB-HBM3e",
-                           "NVIDIA A100-PG509-200"}) {
-    CAPTURE(name);
-    CHECK(beyond_gpu_name(name).empty());
+TEST_CASE("rocm-smi and amd-smi: their JSON says what their tables say") {
+  const std::string rocm =
+      R"({"card0": {"Card Series": "AMD Instinct MI300X OAM", "(Topology) Numa Node": "0"}, "card1": {"(Topology) Numa Node": 1},
+          "system": {"(Topology) Weight between DRM devices 0 and 1": "15", "(Topology) Hops between DRM devices 0 and 1": "1",
+                     "(Topology) Link type between DRM devices 0 and 1": "XGMI"}})";
+  const std::string old =
+      R"([{"gpu": 0, "weight": {"gpu_0": 0, "gpu_1": 15}, "hops": {"gpu_0": 0, "gpu_1": 1}, "link_type": {"gpu_0": "SELF", "gpu_1": "XGMI"}},
+          {"gpu": 1, "weight": {"gpu_0": 15, "gpu_1": 0}, "hops": {"gpu_0": 1, "gpu_1": 0}, "link_type": {"gpu_0": "XGMI", "gpu_1": "SELF"}}])";
+  const auto links = [](const std::string& type, int hops) {
+    const std::string rest =
+        fmt::format(R"("weight": 15, "link_status": "DISABLED", "link_type": "{}", "num_hops": {})",
+                    type, hops);
+    return fmt::format(
+        R"([{{"gpu": 0, "links": [{{"gpu": 0, "link_type": "SELF", "colour": 1}}, {{"gpu": 1, {0}}}]}},
+                           {{"gpu": 1, "links": [{{"gpu": 0, {0}}}, {{"gpu": 1, "num_hops": 0}}]}}])",
+        rest);
+  };
+  const auto joined = [](const std::string& text) {
+    return connection_matrix(rocm_node(text), GpuVendor::amd).cells[0][1];
+  };
+  for (const std::string& text :
+       {rocm, old, links("XGMI", 1),
+        "$ amd-smi topology --json\n{\"gpu_data\": " + links("XGMI", 1) + "}\n$"}) {
+    CHECK(looks_like_rocm_json(text));
+    CHECK(joined(text) == "XGMI");
   }
-  CHECK(beyond_gpu_name("A6000@2") == "@2");
-  CHECK(beyond_gpu_name("A100-foo") == "FOO");
-  const auto complaint = [](const std::string& line) {
-    return complaint_of([&] { parse_cluster_line(line); });
+  CHECK(joined(links("PCIE", 2)) == "PHB");
+  CHECK(read_rocm_tables(rocm, "r.txt").model == "AMD Instinct MI300X OAM");
+  std::vector<std::string> doubts;
+  draw_rocm_node(read_rocm_tables(links("PCIE", 2), "r.txt"), "r.txt", *find_gpu("MI300X"),
+                 &doubts);
+  CHECK(mentions(joined_lines(doubts), "not used: colour"));
+  CHECK(mentions(joined_lines(doubts), "GPU0 and GPU1"));
+  CHECK(mentions(joined_lines(doubts), "pcie:RATE:no-p2p"));
+  const auto complaint = [](const std::string& text) {
+    return complaint_of([&] { rocm_node(text); });
   };
-  CHECK(
-      complaint("node:1 gpu:4xA6000@2 pcie:25GBps") ==
-      "cluster:gpu:4xA6000@2: \"@2\" behind the GPU's model A6000 is not understood. The number of "
-      "nodes is a word of its own: \"gpu:4xA6000 node:2\"");
-  const auto in_file = [](const std::string& gpu) {
-    return complaint_of([&] {
-      parse_cluster(
-          R"({"schema": "ddpsim.cluster/1", "name": "lab", "node": {"gpus": 1, "gpu": ")" + gpu +
-              R"("}})",
-          "lab.json");
-    });
-  };
-  CHECK(in_file("NVIDIA A100-SXM4-80GB").empty());
-  CHECK(mentions(in_file("A100@2"),
-                 "lab.json:/node/gpu: \"@2\" beside the GPU's model A100 is not understood"));
-  CHECK(mentions(complaint("node:1 gpu:4xA100-foo pcie:25GBps"),
-                 "\"FOO\" beside the GPU's model A100 is not understood"));
-}
-
-TEST_CASE("switch list: a heading is no node, and a row may hang a switch on another") {
-  const SwitchPlan plan =
-      parse_switch_list("Hostname Leaf-switch\nn[1-2] leaf1\nn3 leaf2\nleaf1 s\nleaf2 s\n", "l");
-  CHECK(plan.hosts == std::vector<std::string>{"n1", "n2", "n3"});
-  CHECK(plan.switches.size() == 3);
-  CHECK(plan.switches[0].above == plan.switches[1].above);
+  CHECK(complaint(R"({"card0": {"Voltage": "812"}})") ==
+        "r.txt: is JSON of rocm-smi without its table of link types. Give the output of `rocm-smi "
+        "--showtopo --json`");
+  CHECK(complaint(R"([{"gpu": 0, "asic": {"market_name": "MI300X"}}])") ==
+        "r.txt: is JSON of amd-smi without its table of link types. Give the output of `amd-smi "
+        "topology --json`");
+  CHECK(mentions(complaint(links("N/A", 1)), "is no link"));
+  CHECK(mentions(complaint(links("XGMI", 0)), "rocm-smi --showtopotype"));
+  CHECK(mentions(complaint(R"([{"gpu": 0, "links": [{"gpu": 1, "link_type": "XGMI"}]}])"),
+                 "no link_type between GPU1 and GPU0"));
+  CHECK(mentions(
+      complaint(
+          R"([{"gpu": 0, "links": [{"gpu": 1, "link_type": "XGMI"}, {"gpu": 1, "link_type": "PCIE"}]}])"),
+      "/0/links/1/link_type"));
+  CHECK(looks_like_rocm_json("[\n  {\n    \"gpu\": 0"));
+  CHECK_FALSE(looks_like_rocm_json(R"([{"name": "gpu"}])"));
+  CHECK_FALSE(looks_like_rocm_json(R"({"schema": "ddpsim.cluster/1", "card0": 1})"));
 }

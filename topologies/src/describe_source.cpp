@@ -14,6 +14,7 @@
 #include "node_graph.hpp"
 #include "nvidia_matrix.hpp"
 #include "nvlink_faults.hpp"
+#include "rocm_json.hpp"
 #include "rocm_matrix.hpp"
 
 namespace ddpsim {
@@ -190,11 +191,16 @@ ClusterDescription describe_matrix(std::string_view text, const std::string& fil
 
 ClusterDescription describe_rocm(std::string_view text, const std::string& file,
                                  const std::optional<GpuModel>& stated, const ClusterWords& words) {
-  const GpuModel gpu = gpu_of_matrix(text, file, stated, "this table", "MI300X");
+  const RocmTables tables = read_rocm_tables(text, file);
+  const GpuModel gpu = stated || !find_gpu(tables.model)
+                           ? gpu_of_matrix(text, file, stated, "this table", "MI300X")
+                           : *find_gpu(tables.model);
   if (gpu.vendor != GpuVendor::amd)
     throw InputError({file, "", fmt::format("tables of rocm-smi are not of {}", gpu.name),
                       "Name AMD's GPU that the node has, such as gpu:MI300X"});
-  ClusterDescription out = described_node(file, parse_rocm_matrix(text, file, gpu), gpu);
+  std::vector<std::string> doubts;
+  ClusterDescription out = described_node(file, draw_rocm_node(tables, file, gpu, &doubts), gpu);
+  out.doubts = std::move(doubts);
   out.summary = "rocm-smi --showtopo";
   read_pcie_word(words, out);
   return out;
@@ -206,7 +212,8 @@ ClusterDescription recognised(std::string_view text, const std::string& file,
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   const bool json = first != text.npos && (text[first] == '{' || text[first] == '[');
   if (!json && looks_like_nvidia_matrix(text)) return describe_matrix(text, file, gpu, words);
-  if (!json && looks_like_rocm_matrix(text)) return describe_rocm(text, file, gpu, words);
+  if (json ? looks_like_rocm_json(text) : looks_like_rocm_matrix(text))
+    return describe_rocm(text, file, gpu, words);
   if (json || first == text.npos) {
     ClusterDescription out = describe_file(text, file);
     if (const ClusterWord* word = interconnect_word(words))

@@ -24,6 +24,7 @@
 #include "device_matrix.hpp"
 #include "matrix_text.hpp"
 #include "nccl_rates.hpp"
+#include "rocm_json.hpp"
 
 namespace ddpsim {
 namespace {
@@ -31,41 +32,23 @@ namespace {
 constexpr std::array kLinkTitles = {"Link Type between two GPUs", "LINK TYPE TABLE"};
 constexpr std::array kHopTitles = {"Hops between two GPUs", "HOPS TABLE"};
 constexpr std::array kWeightTitles = {"Weight between two GPUs", "WEIGHT TABLE"};
+constexpr std::array kAccessTitles = {"Link accessibility between two GPUs", "ACCESS TABLE"};
 using Titles = std::array<const char*, 2>;
 
-struct RocmTable {
-  Words devices;
-  std::vector<Words> cells;
-};
-
-class RocmReader {
+class RocmText {
  public:
-  RocmReader(std::string_view text, const std::string& file, const GpuModel& gpu)
-      : file_(file), gpu_(gpu), text_(text, file) {}
+  RocmText(std::string_view text, const std::string& file) : file_(file), text_(text, file) {}
 
-  DeviceMatrix read() {
-    const auto links = find_table(kLinkTitles);
-    if (!links) fail("", "no table of link types", "Expected the output of `rocm-smi --showtopo`");
-    const auto hops = find_table(kHopTitles);
-    const auto weights = find_table(kWeightTitles);
-    const std::size_t count = links->devices.size();
-    for (const auto& table : {hops, weights})
-      if (table && table->devices.size() != count)
-        fail("", fmt::format("tables of {} and of {} GPUs", count, table->devices.size()),
-             "Take them again, of one node");
-    DeviceMatrix matrix;
-    for (std::size_t i = 0; i < count; ++i)
-      matrix.devices.push_back({fmt::format("GPU{}", i), true, numa_of(i)});
-    const int least = least_weight(weights);
-    for (std::size_t a = 0; a < count; ++a) {
-      auto& row = matrix.cells.emplace_back();
-      for (std::size_t b = 0; b < count; ++b) {
-        const bool direct =
-            (!hops || number(*hops, a, b) == 1) && (!weights || number(*weights, a, b) == least);
-        row.push_back(read_cell(*links, matrix.devices, a, b, direct));
-      }
-    }
-    return matrix;
+  RocmTables read() {
+    RocmTables tables{.links = find_table(kLinkTitles),
+                      .hops = find_table(kHopTitles),
+                      .weights = find_table(kWeightTitles),
+                      .access = find_table(kAccessTitles)};
+    if (!tables.links)
+      fail("", "no table of link types", "Expected the output of `rocm-smi --showtopo`");
+    for (std::size_t gpu = 0; gpu < tables.links->devices.size(); ++gpu)
+      tables.numa.push_back(numa_of(gpu));
+    return tables;
   }
 
  private:
@@ -90,9 +73,9 @@ class RocmReader {
   RocmTable read_table(std::size_t title, LinePrefix prefix) const {
     RocmTable table;
     const std::size_t header = text_.next(title + 1, prefix);
-    constexpr std::size_t kMostGpus = 640;
-    if (header < text_.size()) table.devices = *text_.words(header, prefix);
-    if (table.devices.empty() || table.devices.size() > kMostGpus)
+    const Words devices = header < text_.size() ? *text_.words(header, prefix) : Words();
+    table.devices.assign(devices.begin(), devices.end());
+    if (table.devices.empty() || table.devices.size() > kMostRocmGpus)
       fail(fmt::format("line {}", header + 1), "no GPUs below the title of the table",
            "The table was cut off");
     std::size_t at = header;
@@ -115,12 +98,83 @@ class RocmReader {
     return table;
   }
 
+  /// "GPU[0]   : (Topology) Numa Node: 0"; empty where nothing says.
+  std::string numa_of(std::size_t gpu) const {
+    const std::string name = fmt::format("GPU[{}]", gpu);
+    constexpr std::string_view kKey = "Numa Node:";
+    for (std::size_t at = 0; at < text_.size(); ++at) {
+      const std::string_view line = text_[at];
+      const std::size_t key = line.find(kKey);
+      if (key == line.npos || line.find(name) == line.npos) continue;
+      const Words words = words_of(line.substr(key + kKey.size()));
+      if (!words.empty()) return std::string(words.front());
+    }
+    return "";
+  }
+
+  const std::string& file_;
+  MatrixText text_;
+};
+
+class RocmNode {
+ public:
+  RocmNode(const RocmTables& tables, const std::string& file, const GpuModel& gpu)
+      : tables_(tables), file_(file), gpu_(gpu) {}
+
+  DeviceMatrix read() {
+    const std::size_t count = tables_.links->devices.size();
+    for (const auto* table : {&tables_.hops, &tables_.weights, &tables_.access})
+      if (*table && (*table)->devices.size() != count)
+        fail("", fmt::format("tables of {} and of {} GPUs", count, (*table)->devices.size()),
+             "Take them again, of one node");
+    DeviceMatrix matrix;
+    for (std::size_t i = 0; i < count; ++i)
+      matrix.devices.push_back({fmt::format("GPU{}", i), true, tables_.numa[i]});
+    const int least = least_weight(tables_.weights);
+    for (std::size_t a = 0; a < count; ++a) {
+      auto& row = matrix.cells.emplace_back();
+      for (std::size_t b = 0; b < count; ++b) {
+        const bool direct = (!tables_.hops || number(*tables_.hops, a, b) == 1) &&
+                            (!tables_.weights || number(*tables_.weights, a, b) == least);
+        row.push_back(read_cell(*tables_.links, matrix.devices, a, b, direct));
+      }
+    }
+    return matrix;
+  }
+
+  /// What drivers and firmware keep GPUs from is no link's.
+  void name_disabled(std::vector<std::string>& doubts) const {
+    if (!tables_.access) return;
+    const RocmTable& access = *tables_.access;
+    std::string first;
+    std::size_t pairs = 0;
+    bool any_xgmi = false;
+    for (std::size_t a = 0; a < access.devices.size(); ++a)
+      for (std::size_t b = a + 1; b < access.devices.size(); ++b) {
+        any_xgmi = any_xgmi || tables_.links->cells[a][b] == "XGMI";
+        if (access.cells[a][b] != "DISABLED" && access.cells[a][b] != "False") continue;
+        if (pairs++ == 0) first = fmt::format("GPU{} and GPU{}", a, b);
+      }
+    if (pairs == 0) return;
+    doubts.push_back(
+        fmt::format("{} of GPUs cannot reach each other's memory, such as {}: they are taken to{}",
+                    pairs == 1 ? "a pair" : fmt::format("{} pairs", pairs), first,
+                    any_xgmi ? "" : " (pcie:RATE:no-p2p beside the file says otherwise)"));
+  }
+
+ private:
+  [[noreturn]] void fail(std::string where, std::string message, std::string hint = "") const {
+    throw InputError({file_, std::move(where), std::move(message), std::move(hint)});
+  }
+
   int number(const RocmTable& table, std::size_t a, std::size_t b) const {
     if (a == b) return 0;
     const auto value = parse_number<int>(table.cells[a][b]);
-    if (!value || *value < 0)
-      fail("", fmt::format("{} between {} and {} is no number", in_quotes(table.cells[a][b]),
-                           table.devices[a], table.devices[b]));
+    if (!value || *value < 1)
+      fail("",
+           fmt::format("{} hops, or such a weight, between {} and {} cannot be",
+                       in_quotes(table.cells[a][b]), table.devices[a], table.devices[b]),
+           "Take the link types alone: `rocm-smi --showtopotype` or `amd-smi topology -t`");
     return *value;
   }
 
@@ -154,34 +208,31 @@ class RocmReader {
     return links_per_counted(gpu_);
   }
 
-  /// "GPU[0]   : (Topology) Numa Node: 0"; empty where nothing says.
-  std::string numa_of(std::size_t gpu) const {
-    const std::string name = fmt::format("GPU[{}]", gpu);
-    constexpr std::string_view kKey = "Numa Node:";
-    for (std::size_t at = 0; at < text_.size(); ++at) {
-      const std::string_view line = text_[at];
-      const std::size_t key = line.find(kKey);
-      if (key == line.npos || line.find(name) == line.npos) continue;
-      const Words words = words_of(line.substr(key + kKey.size()));
-      if (!words.empty()) return std::string(words.front());
-    }
-    return "";
-  }
-
+  const RocmTables& tables_;
   const std::string& file_;
   const GpuModel& gpu_;
-  MatrixText text_;
 };
 
 }  // namespace
 
 bool looks_like_rocm_matrix(std::string_view text) {
+  if (looks_like_rocm_json(text)) return true;
   return std::ranges::any_of(kLinkTitles,
                              [&](const char* title) { return text.find(title) != text.npos; });
 }
 
-NodeGraph parse_rocm_matrix(std::string_view text, const std::string& file, const GpuModel& gpu) {
-  return draw_node(RocmReader(text, file, gpu).read(), file, gpu);
+RocmTables read_rocm_tables(std::string_view text, const std::string& file) {
+  return looks_like_rocm_json(text) ? read_rocm_json(text, file) : RocmText(text, file).read();
+}
+
+NodeGraph draw_rocm_node(const RocmTables& tables, const std::string& file, const GpuModel& gpu,
+                         std::vector<std::string>* doubts) {
+  RocmNode node(tables, file, gpu);
+  if (doubts != nullptr) {
+    doubts->insert(doubts->end(), tables.doubts.begin(), tables.doubts.end());
+    node.name_disabled(*doubts);
+  }
+  return draw_node(node.read(), file, gpu);
 }
 
 }  // namespace ddpsim

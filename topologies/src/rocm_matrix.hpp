@@ -1,17 +1,23 @@
-// The tables of `rocm-smi --showtopo` and `amd-smi topology`.
+// The tables of `rocm-smi --showtopo` and `amd-smi topology`, and their JSON.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ddpsim/topologies/topology.hpp"
+#include "rocm_tables.hpp"
 
 namespace ddpsim {
 
 bool looks_like_rocm_matrix(std::string_view text);
 
-/// The node they show: xGMI gets the rates of `gpu`, PCIe slots those of its generation. NICs are not in them. Throws
-/// InputError.
-NodeGraph parse_rocm_matrix(std::string_view text, const std::string& file, const GpuModel& gpu);
+/// Throws InputError.
+RocmTables read_rocm_tables(std::string_view text, const std::string& file);
+
+/// The node they show: xGMI gets the rates of `gpu`, PCIe slots those of its generation. NICs are not in them. `doubts`
+/// receives what they leave open. Throws InputError.
+NodeGraph draw_rocm_node(const RocmTables& tables, const std::string& file, const GpuModel& gpu,
+                         std::vector<std::string>* doubts = nullptr);
 
 }  // namespace ddpsim

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/sim/calibration.hpp"
 #include "ddpsim/sim/collective.hpp"
 #include "ddpsim/sim/units.hpp"
@@ -94,7 +95,16 @@ std::vector<MeasuredLog> parse_measured_logs(std::string_view text, const std::s
 std::vector<MeasuredLog> read_measured_logs(const std::filesystem::path& path,
                                             std::optional<JobShape> stated = std::nullopt);
 
+/// The same of a text that may be a training's log: those with times. None: no all-reduce is timed in it, and `no_log`
+/// says why where it is no log of them either. Throws InputError for a log that is broken.
+std::vector<MeasuredLog> parse_timed_logs(std::string_view text, const std::string& file,
+                                          std::optional<JobShape> stated,
+                                          std::optional<Diagnostic>& no_log);
+/// nccl-tests' JSON has "results" of sizes, and what it runs in "args".
+bool is_of_nccl_tests(std::string_view text);
+
 /// The same where one shape and its times are wanted: several, or none, are an InputError.
+MeasuredLog only_log(std::vector<MeasuredLog> logs, const std::string& file);
 MeasuredLog parse_nccl_tests_log(std::string_view text, const std::string& file,
                                  std::optional<JobShape> stated = std::nullopt);
 MeasuredLog read_nccl_tests_log(const std::filesystem::path& path,

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "ddpsim/calibrate/step_times.hpp"
 #include "ddpsim/sim/units.hpp"
 
 namespace ddpsim {
@@ -48,6 +49,9 @@ struct Figures {
 /// nccl-tests log or JSON, a CSV of sizes or of caps (`bucket_cap_mb,iteration_us`), or a step time
 /// such as "104ms". LOG@NxG states a shape. Throws InputError.
 Figures read_figures(std::string_view argument);
+/// The same of what was measured, which may be step times, too: FILE, FILE:KEY, FILE:KEY=UNIT or "9.6it/s". Of several the
+/// median is the iteration's figure. `known`: the job's, for times that only samples a second tell.
+Figures read_measured_figures(std::string_view argument, const StepTimesAsked& known);
 
 struct ValidationRow {
   std::string name;

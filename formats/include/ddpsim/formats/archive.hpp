@@ -43,6 +43,7 @@ struct ArchiveMember {
   std::optional<int> rank;  ///< of one rank alone
   std::optional<int> node;  ///< of one node alone, or the rank's
   std::string bytes;        ///< as packed
+  std::string key;          ///< of step times: KEY or KEY=UNIT, as stated
 };
 
 /// What was looked for and not found.

@@ -1,4 +1,5 @@
-// Tables people write: one row a line, cells between commas, no quoting. Tables the program writes: quoted as RFC 4180 says.
+// Tables people write: one row a line, cells between commas, a cell with a comma in quotes. Tables the program writes: quoted as
+// RFC 4180 says.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +17,8 @@ std::string_view trimmed(std::string_view text);
 /// Cells of one line at most, since each takes 16 bytes: the last one is then the rest of the line.
 inline constexpr std::size_t kMostCells = 100'000;
 
-/// The cells of one line, trimmed; an empty line has one empty cell.
-std::vector<std::string_view> cells_of(std::string_view line);
+/// The cells of one line, trimmed, without the quotes around them; an empty line has one empty cell.
+std::vector<std::string_view> cells_of(std::string_view line, char separator = ',');
 
 /// Takes the next line, without its newline, from the front of `text`.
 std::string_view take_line(std::string_view& text);

@@ -1,4 +1,4 @@
-// What is typed where a step time is taken: --measured-step, OLD and NEW of `diff`.
+// What is typed where a step time is taken: --measured-step, OLD and NEW of `diff`, MEASURED of `validate`.
 //
 //   104ms   9.6it/s   FILE   FILE:KEY   FILE:KEY=UNIT
 #pragma once
@@ -22,6 +22,12 @@ struct StepArgument {
   std::optional<StepFile> file;
   std::string problem;  ///< why it is neither
 };
+
+/// Longer ones are of another unit; sums of so many days still fit into 63 bits of picoseconds.
+inline constexpr Duration kLongestStep = Duration::seconds(86400);
+
+/// KEY or KEY=UNIT; `text`: all that was typed, for messages. Throws InputError.
+StepTimesAsked parse_step_times_asked(const std::string& text, const std::string& key);
 
 /// Throws InputError where there is such a file, and what follows its name is no unit.
 StepArgument parse_step_argument(const std::string& text);

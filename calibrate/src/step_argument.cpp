@@ -1,4 +1,4 @@
-#include "step_argument.hpp"
+#include "ddpsim/calibrate/step_argument.hpp"
 
 #include <fmt/format.h>
 
@@ -34,8 +34,9 @@ std::optional<Duration> time_of_rate(std::string_view text) {
   return Duration::seconds(seconds);
 }
 
-/// Of FILE:KEY=UNIT what stands behind the colon.
-StepTimesAsked asked_in(const std::string& text, const std::string& key) {
+}  // namespace
+
+StepTimesAsked parse_step_times_asked(const std::string& text, const std::string& key) {
   StepTimesAsked asked{.key = key};
   const std::size_t equals = key.rfind('=');
   if (equals == std::string::npos) return asked;
@@ -51,8 +52,6 @@ StepTimesAsked asked_in(const std::string& text, const std::string& key) {
   return asked;
 }
 
-}  // namespace
-
 StepArgument parse_step_argument(const std::string& text) {
   StepArgument argument;
   const Parsed<Duration> parsed = parse_duration(text);
@@ -66,7 +65,8 @@ StepArgument parse_step_argument(const std::string& text) {
   for (std::size_t colon = text.rfind(':'); colon != std::string::npos && colon > 0;
        colon = text.rfind(':', colon - 1)) {
     if (!is_step_file(text.substr(0, colon))) continue;
-    argument.file = StepFile{text.substr(0, colon), asked_in(text, text.substr(colon + 1))};
+    argument.file =
+        StepFile{text.substr(0, colon), parse_step_times_asked(text, text.substr(colon + 1))};
     return argument;
   }
   argument.problem = parsed.problem;
