@@ -218,6 +218,19 @@ Described qwen2(Config& config) {
   return spans_as_transformer(std::move(read));
 }
 
+/// What reads text in Qwen2-VL and Qwen2.5-VL: Qwen2 with other sizes where the file says nothing.
+Described qwen2_vl_text(Config& config) {
+  ReadDecoder read = read_decoder(config, {.hidden = 8192,
+                                           .layers = 80,
+                                           .heads = 64,
+                                           .key_heads = 8,
+                                           .feed_forward = 29568,
+                                           .vocabulary = 152064,
+                                           .positions = 32768});
+  give_biases(read.block().attention, true, false);
+  return read.described();
+}
+
 Described qwen3(Config& config) {
   ReadDecoder read = read_decoder(config, {.key_heads = 32,
                                            .head_features = 128,
@@ -939,6 +952,11 @@ std::vector<ConfigFamily> decoder_families() {
           {"starcoder2", "Starcoder2", starcoder2},
           {"smollm3", "SmolLM3", smollm3},
           {"nemotron", "Nemotron", nemotron}};
+}
+
+std::vector<ConfigFamily> part_families() {
+  return {{"qwen2_vl_text", "Qwen2VLText", qwen2_vl_text},
+          {"qwen2_5_vl_text", "Qwen2_5_VLText", qwen2_vl_text}};
 }
 
 }  // namespace ddpsim

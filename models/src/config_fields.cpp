@@ -199,15 +199,6 @@ std::optional<std::vector<std::string>> Config::words(std::string_view key) {
 
 std::optional<Cursor> Config::optional(std::string_view key) {
   asked_.emplace(key);
-  if (whole_ && key == "tie_word_embeddings") {
-    const auto outer = whole_->optional(key);
-    const auto inner = root_.optional(key);
-    if (outer && inner && outer->boolean() != inner->boolean())
-      note(fmt::format(
-          "tie_word_embeddings: {} in text_config counts, {} of the whole file does not",
-          inner->boolean(), outer->boolean()));
-    return inner ? inner : outer;
-  }
   return root_.optional(key);
 }
 
@@ -277,10 +268,11 @@ std::int64_t Config::labels(std::int64_t usual) {
 
 std::string Config::architecture(std::string_view usual,
                                  std::initializer_list<std::string_view> known) {
+  if (is_part_) return std::string(usual);
   const auto names = optional("architectures");
   if (!names || names->array().empty()) {
     assume("architectures", fmt::format("{}{}", classes_, usual));
-    if (!whole_) note(fmt::format("architectures is missing: {}{} is assumed", classes_, usual));
+    note(fmt::format("architectures is missing: {}{} is assumed", classes_, usual));
     return std::string(usual);
   }
   if (names->array().size() > 1)
@@ -315,7 +307,7 @@ DecoderHead Config::decoder_head(std::string_view module) {
 }
 
 std::vector<std::string> Config::ignored() const {
-  std::vector<std::string> names;
+  std::vector<std::string> names = ignored_;
   for (const auto& [key, value] : root_.items()) {
     if (asked_.contains(key) || is_bookkeeping(key) || value.is_null()) continue;
     if (!only_scales(key) && could_change_parameters(key, value))
@@ -325,6 +317,19 @@ std::vector<std::string> Config::ignored() const {
     names.push_back(key);
   }
   return names;
+}
+
+Config part_of(Config& whole, const char* key, std::string_view classes) {
+  const auto part = whole.optional(key);
+  if (!part)
+    whole.refuse(key, fmt::format("{} is missing", key), "Give the config.json as it was saved");
+  return {part->free_object(), classes};
+}
+
+void finish_part(Config& whole, Config& part, const std::string& name) {
+  for (const std::string& key : part.ignored()) whole.ignore(name + "." + key);
+  for (std::string& text : part.take_assumed()) whole.assume_text(name + "." + text);
+  for (std::string& text : part.take_notes()) whole.note(std::move(text));
 }
 
 }  // namespace ddpsim

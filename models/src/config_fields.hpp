@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -29,8 +30,8 @@ class Config {
   /// `classes`: how the names of this type's classes begin ("Llama").
   Config(Object root, std::string_view classes) : root_(root), classes_(classes) {}
 
-  /// Of a part: what stands around it says whether the output layer is tied.
-  void lies_in(Object whole) { whole_ = whole; }
+  /// A part of a model: the whole has read which class is built, and the part is built without a head of its own.
+  void becomes_part() { is_part_ = true; }
 
   std::int64_t number(std::string_view key, std::int64_t usual, std::int64_t most);
   /// The first of the names it goes by.
@@ -51,6 +52,7 @@ class Config {
   std::int64_t rotated_features(std::int64_t head, std::string_view older_key, double usual);
   void assume(std::string_view key, std::string_view value);
   void assume_text(std::string text) { assumed_.push_back(std::move(text)); }
+  void ignore(std::string key) { ignored_.push_back(std::move(key)); }
   void note(std::string text) { notes_.push_back(std::move(text)); }
   /// What the two fields say together cannot be.
   [[noreturn]] void refuse(std::string_view key, std::string message, std::string hint = "") const;
@@ -77,30 +79,43 @@ class Config {
 
  private:
   Object root_;
-  std::optional<Object> whole_;
   std::string_view classes_;
+  bool is_part_ = false;
   std::vector<std::string> assumed_;
   std::vector<std::string> notes_;
+  std::vector<std::string> ignored_;  ///< of its parts
   std::set<std::string, std::less<>> asked_;
 };
+
+/// Of a part of a config.json, which must be there.
+Config part_of(Config& whole, const char* key, std::string_view classes = "");
+/// What the part assumed, ignored and noted is the whole's, too.
+void finish_part(Config& whole, Config& part, const std::string& name);
 
 struct Described {
   std::function<Model(const std::string& name, std::int64_t size, AttentionKernel attention)> build;
   std::int64_t usual_size = kUsualTokens;
   std::int64_t most_tokens = kMostTokens;  ///< fewer where positions are learned; 0: images
   AttentionKernel attention = AttentionKernel::sdpa;
+  std::int64_t image_tokens = 0;  ///< of a sequence, those that its image becomes
+  std::optional<DecoderShape>
+      decoder;  ///< where it is one that a model of text and images can hold
 };
 
 template <typename Shape>
 Described described_as(const Shape& shape, std::int64_t usual_size,
                        std::int64_t most_tokens = kMostTokens,
                        AttentionKernel attention = AttentionKernel::sdpa) {
-  return {
+  Described described = {
       .build = [shape](const std::string& name, std::int64_t size,
                        AttentionKernel kernel) { return build_model(name, shape, size, kernel); },
       .usual_size = usual_size,
       .most_tokens = most_tokens,
-      .attention = attention};
+      .attention = attention,
+      .image_tokens = 0,
+      .decoder = {}};
+  if constexpr (std::is_same_v<Shape, DecoderShape>) described.decoder = shape;
+  return described;
 }
 
 inline std::int64_t at_most_usual(std::int64_t tokens) {
@@ -118,6 +133,10 @@ std::vector<ConfigFamily> older_decoder_families();
 std::vector<ConfigFamily> encoder_families();
 std::vector<ConfigFamily> encoder_decoder_families();
 std::vector<ConfigFamily> vision_families();
+std::vector<ConfigFamily> text_image_families();
+std::vector<ConfigFamily> vision_language_families();
+/// Decoders that are a part of another model alone.
+std::vector<ConfigFamily> part_families();
 std::vector<ConfigFamily> speech_families();
 
 }  // namespace ddpsim

@@ -1,64 +1,17 @@
-// Transformers over images by their config.json, and CLIP and SigLIP, whose config.json holds one of each tower.
+// Transformers over images by their config.json.
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
 
 #include "config_fields.hpp"
+#include "config_images.hpp"
 #include "convnext.hpp"
 #include "swin.hpp"
 #include "vision.hpp"
 
 namespace ddpsim {
 namespace {
-
-constexpr std::int64_t kMostPixels = 8'192;
-
-/// As many patches as tokens: all attend to all.
-void require_patches(const Config& config, std::int64_t side) {
-  if (side < 1 || side * side > kMostTokens)
-    config.refuse("patch_size",
-                  fmt::format("an image of 1 to {} patches is expected", kMostTokens));
-}
-
-struct VitDefaults {
-  std::int64_t hidden = 768;
-  std::int64_t layers = 12;
-  std::int64_t heads = 12;
-  std::int64_t feed_forward = 3072;
-  std::int64_t image = 224;
-  std::int64_t patch = 16;
-};
-
-struct ReadVision {
-  VisionShape shape;
-  std::int64_t image = 0;
-  std::int64_t patches = 0;
-  std::int64_t heads = 0;
-};
-
-/// A side; an image that is not square is not built.
-std::int64_t read_side(Config& config, std::string_view key, std::int64_t usual) {
-  const auto given = config.optional(key);
-  if (!given || !given->is_array()) return config.number(key, usual, kMostPixels);
-  const auto sides = *config.numbers(key, kMostPixels);
-  if (sides.size() != 2 || sides[0] != sides[1] || sides[0] < 1)
-    given->fail("an image or a patch that is not square is not built here",
-                "Record the job instead");
-  return sides[0];
-}
-
-AttentionModules vit_attention(std::int64_t hidden, std::int64_t heads, const std::string& module,
-                               const char* output, bool bias) {
-  return {.hidden = hidden,
-          .heads = heads,
-          .key_heads = heads,
-          .head_features = hidden / heads,
-          .query = {module + ".q_proj", bias},
-          .key = {module + ".k_proj", bias},
-          .value = {module + ".v_proj", bias},
-          .output = {module + "." + output, true}};
-}
 
 BlockModules vit_block(std::int64_t hidden, std::int64_t heads, std::int64_t feed_forward,
                        bool bias) {
@@ -75,32 +28,8 @@ BlockModules vit_block(std::int64_t hidden, std::int64_t heads, std::int64_t fee
   return block;
 }
 
-ReadVision read_vision(Config& config, const std::string& base, const VitDefaults& usual) {
-  ReadVision read;
-  VisionShape& shape = read.shape;
-  shape.base = base;
-  shape.hidden = config.number("hidden_size", usual.hidden, kMostFeatures);
-  shape.layers = config.number("num_hidden_layers", usual.layers, kMostLayers);
-  read.heads = config.number("num_attention_heads", usual.heads, kMostHeads);
-  config.require_multiple("hidden_size", shape.hidden, "num_attention_heads", read.heads);
-  read.image = read_side(config, "image_size", usual.image);
-  shape.patch = read_side(config, "patch_size", usual.patch);
-  if (shape.patch > read.image)
-    config.refuse("patch_size", fmt::format("a patch of {} pixels is wider than an image of {}",
-                                            shape.patch, read.image));
-  shape.channels = config.number("num_channels", 3, kMostFeatures);
-  const std::int64_t side = read.image / shape.patch;
-  require_patches(config, side);
-  read.patches = side * side;
-  return read;
-}
-
 Described describe_vision(const ReadVision& read) {
   return described_as(read.shape, read.image, 0);
-}
-
-std::int64_t read_feed_forward(Config& config, const VitDefaults& usual) {
-  return config.number("intermediate_size", usual.feed_forward, kMostFeedForward);
 }
 
 void skip_masking(Config& config) {
@@ -348,112 +277,6 @@ Described convnextv2(Config& config) {
   return read_convnext(config, true);
 }
 
-BlockModules tower_block(std::int64_t hidden, std::int64_t heads, std::int64_t feed_forward,
-                         const char* order) {
-  BlockModules block;
-  block.hidden = hidden;
-  block.attention = vit_attention(hidden, heads, "self_attn", "out_proj", true);
-  block.around_attention.before = {.name = "layer_norm1", .bias = true};
-  block.feed_forward = {
-      .features = feed_forward, .gate = {}, .up = {"mlp.fc1", true}, .down = {"mlp.fc2", true}};
-  block.around_feed_forward.before = {.name = "layer_norm2", .bias = true};
-  block.defined = order;
-  return block;
-}
-
-constexpr const char* kClipOrder =
-    "self_attn.k_proj self_attn.v_proj self_attn.q_proj self_attn.out_proj layer_norm1 mlp "
-    "layer_norm2";
-constexpr const char* kSiglipOrder =
-    "layer_norm1 self_attn.k_proj self_attn.v_proj self_attn.q_proj self_attn.out_proj layer_norm2 "
-    "mlp";
-
-struct TowerDefaults {
-  std::int64_t hidden;
-  std::int64_t feed_forward;
-  std::int64_t heads;
-  std::int64_t vocabulary;
-  std::int64_t positions;
-};
-
-TextTower read_text_tower(Config& config, const TowerDefaults& usual, const char* order) {
-  TextTower text;
-  text.hidden = config.number("hidden_size", usual.hidden, kMostFeatures);
-  text.layers = config.number("num_hidden_layers", 12, kMostLayers);
-  const std::int64_t heads = config.number("num_attention_heads", usual.heads, kMostHeads);
-  config.require_multiple("hidden_size", text.hidden, "num_attention_heads", heads);
-  text.vocabulary = config.number("vocab_size", usual.vocabulary, kMostWords);
-  text.positions = config.number("max_position_embeddings", usual.positions, kMostTokens);
-  text.block =
-      tower_block(text.hidden, heads,
-                  config.number("intermediate_size", usual.feed_forward, kMostFeedForward), order);
-  return text;
-}
-
-/// Of a part of a config.json; fields that nobody asked for are those of the part.
-Config part_of(const Config& whole, const char* key) {
-  const auto part = whole.root().optional(key);
-  if (!part)
-    whole.refuse(key, fmt::format("{} is missing", key), "Give the config.json as it was saved");
-  return Config(part->free_object(), "");
-}
-
-void finish_part(Config& whole, Config& part, const std::string& name) {
-  whole.optional(name);
-  for (const std::string& key : part.ignored()) whole.note(name + "." + key + " is ignored");
-  for (const std::string& text : part.take_assumed()) whole.assume_text(name + "." + text);
-}
-
-TextImageShape read_towers(Config& config, const VitDefaults& image_usual,
-                           const TowerDefaults& text_usual, const char* order) {
-  TextImageShape shape;
-  Config text = part_of(config, "text_config");
-  shape.text = read_text_tower(text, text_usual, order);
-  for (const char* key : {"projection_dim", "projection_size"}) {
-    const auto projected = text.optional_number(key, kMostFeatures);
-    shape.text_projected =
-        std::string_view(key) == "projection_size" ? projected.value_or(shape.text.hidden) : 0;
-  }
-  finish_part(config, text, "text_config");
-  Config image = part_of(config, "vision_config");
-  ReadVision read = read_vision(image, "vision_model.", image_usual);
-  image.optional_number("projection_dim", kMostFeatures);
-  image.require_flag("vision_use_head", true, "a tower without its pooling head is not built");
-  shape.image = read.shape;
-  shape.image_size = read.image;
-  shape.image_features = read_feed_forward(image, image_usual);
-  shape.image.block = tower_block(shape.image.hidden, read.heads, shape.image_features, order);
-  shape.image.blocks_module = "encoder.layers";
-  shape.image.position_table = "embeddings.position_embedding";
-  shape.image.position_rows = read.patches;
-  shape.image.last_norm = {.name = "post_layernorm", .bias = true};
-  finish_part(config, image, "vision_config");
-  config.note("one image stands beside each text; sSEQ is the text's");
-  return shape;
-}
-
-Described clip(Config& config) {
-  VitDefaults usual;
-  usual.patch = 32;
-  TextImageShape shape = read_towers(config, usual, {512, 2048, 8, 49408, 77}, kClipOrder);
-  config.architecture("Model", {"Model"});
-  shape.projected = config.number("projection_dim", 512, kMostFeatures);
-  shape.image.patches = {"embeddings.patch_embedding", false};
-  shape.image.tokens = {{.name = "embeddings.class_embedding", .shape = {shape.image.hidden}}};
-  shape.image.extra_tokens = 1;
-  ++shape.image.position_rows;
-  shape.image.first_norm = {.name = "pre_layrnorm", .bias = true};
-  for (const char* key : {"text_config_dict", "vision_config_dict"}) config.optional(key);
-  return described_as(shape, shape.text.positions, shape.text.positions);
-}
-
-Described siglip(Config& config) {
-  TextImageShape shape = read_towers(config, {}, {768, 3072, 12, 32000, 64}, kSiglipOrder);
-  config.architecture("Model", {"Model"});
-  shape.image.patches = {"embeddings.patch_embedding", true};
-  return described_as(shape, shape.text.positions, shape.text.positions);
-}
-
 }  // namespace
 
 std::vector<ConfigFamily> vision_families() {
@@ -464,9 +287,7 @@ std::vector<ConfigFamily> vision_families() {
           {"dinov2_with_registers", "Dinov2WithRegisters", dinov2_with_registers},
           {"swin", "Swin", swin},
           {"convnext", "ConvNext", convnext},
-          {"convnextv2", "ConvNextV2", convnextv2},
-          {"clip", "CLIP", clip},
-          {"siglip", "Siglip", siglip}};
+          {"convnextv2", "ConvNextV2", convnextv2}};
 }
 
 }  // namespace ddpsim

@@ -3,11 +3,6 @@
 #include <utility>
 
 namespace ddpsim {
-namespace {
-
-constexpr const char* kBase = "model.";
-
-}  // namespace
 
 BlockModules llama_block(const LlamaShape& shape) {
   const std::string attention = "self_attn.";
@@ -48,30 +43,39 @@ DecoderShape llama_decoder(const LlamaShape& shape) {
   return decoder;
 }
 
-Model build_model(const std::string& name, const DecoderShape& shape, std::int64_t tokens,
-                  AttentionKernel attention) {
-  ModuleRecorder model(name, {.height = tokens}, attention);
-  const std::string base = kBase;
-  const std::size_t words = model.embedding(base + shape.words, shape.vocabulary, shape.hidden);
+std::size_t look_up_words(ModuleRecorder& model, const DecoderShape& shape) {
+  const std::string name = shape.base + shape.words;
+  const std::size_t words = model.embedding(name, shape.vocabulary, shape.hidden);
   model.look_up(words);
   if (shape.scaled_words) {
-    model.elementwise(base + shape.words + ".scale", {.forward = 2, .backward = 2, .kept = 0});
+    model.elementwise(name + ".scale", {.forward = 2, .backward = 2, .kept = 0});
     model.buffer(Dtype::float32);  // embed_tokens.embed_scale
   }
+  return words;
+}
+
+void run_decoder(ModuleRecorder& model, const DecoderShape& shape) {
   for (std::size_t layer = 0; layer < shape.layers.size(); ++layer)
-    run_block(model, base + shape.blocks_module + "." + std::to_string(layer) + ".",
+    run_block(model, shape.base + shape.blocks_module + "." + std::to_string(layer) + ".",
               shape.kinds[shape.layers[layer]]);
-  run_norm(model, base, shape.last_norm);
+  run_norm(model, shape.base, shape.last_norm);
   for (const std::int64_t features : shape.frequencies)
     for (int copy = 0; copy < 2; ++copy)  // rotary_emb.inv_freq, original_inv_freq
       model.buffer(Dtype::float32, features);
   for (const std::int64_t elements : shape.single_buffers) model.buffer(Dtype::float32, elements);
   model.buffers_as_in("transformers 5");
+}
+
+Model build_model(const std::string& name, const DecoderShape& shape, std::int64_t tokens,
+                  AttentionKernel attention) {
+  ModuleRecorder model(name, {.height = tokens}, attention);
+  const std::size_t words = look_up_words(model, shape);
+  run_decoder(model, shape);
   Model whole = finish_decoder(
       std::move(model), shape.head,
       {.words = words, .vocabulary = shape.vocabulary, .tied = shape.tied, .bias = shape.head_bias},
-      base);
-  if (shape.head.kind == HeadKind::span) rename_base(whole, base, shape.span_base);
+      shape.base);
+  if (shape.head.kind == HeadKind::span) rename_base(whole, shape.base, shape.span_base);
   return whole;
 }
 

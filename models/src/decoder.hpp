@@ -21,6 +21,7 @@
 namespace ddpsim {
 
 struct DecoderShape {
+  std::string base = "model.";  ///< of all but the head
   std::int64_t hidden = 0;
   std::int64_t vocabulary = 0;
   std::string words = "embed_tokens";
@@ -54,6 +55,11 @@ struct LlamaShape {
 /// The blocks of Llama.
 BlockModules llama_block(const LlamaShape& shape);
 DecoderShape llama_decoder(const LlamaShape& shape);
+
+/// Defines the words' embedding, which it gives, and looks them up.
+std::size_t look_up_words(ModuleRecorder& model, const DecoderShape& shape);
+/// Runs blocks and last norm.
+void run_decoder(ModuleRecorder& model, const DecoderShape& shape);
 
 /// `tokens`: tokens of a sequence.
 Model build_model(const std::string& name, const DecoderShape& shape, std::int64_t tokens,

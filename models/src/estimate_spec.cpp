@@ -71,6 +71,16 @@ std::vector<std::string> patterns_after(std::string_view spec, std::string_view 
   return patterns;
 }
 
+/// The tokens of its image are part of a sequence.
+void require_place_for_image(std::string_view text, std::int64_t tokens,
+                             const ModelDescription& description) {
+  if (tokens > description.image_tokens) return;
+  refuse(text,
+         fmt::format("a sequence of {} tokens has no place for its image, which is {} tokens",
+                     tokens, description.image_tokens),
+         fmt::format("Write s{} or more", description.image_tokens + 1));
+}
+
 }  // namespace
 
 std::string_view model_part(std::string_view text) {
@@ -119,6 +129,7 @@ EstimateSpec parse_estimate_spec(std::string_view text, std::optional<ModelDescr
         refuse(text, fmt::format("{} takes images: it has no sequence length", spec.model),
                "Leave out " + std::string(in_quotes(part)));
       spec.tokens = count_after(text, part, "sequence length", spec.description.most_tokens);
+      require_place_for_image(text, *spec.tokens, spec.description);
     } else if (part.starts_with(kAttention)) {
       once(spec.attention.has_value());
       if (spec.description.sample == SampleKind::image)

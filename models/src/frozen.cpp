@@ -35,6 +35,28 @@ void leave_out_gradients(Layer& layer, const std::vector<Parameter>& parameters)
   std::erase_if(layer.parameters, [&](std::size_t p) { return parameters[p].frozen; });
 }
 
+/// Of each layer, whether anything trains in front of it. What begins with an input of its own has nothing in front of it
+/// but itself.
+std::vector<bool> trains_in_front(const Model& model) {
+  std::vector<bool> in_front;
+  bool trains = false;
+  bool words_train = false;
+  for (std::size_t k = 0; k < model.layers.size(); ++k) {
+    for (const Block& input : model.other_inputs) {
+      if (k == input.last) trains = trains || words_train;
+      if (k != input.first) continue;
+      words_train = trains;
+      trains = false;
+    }
+    in_front.push_back(trains);
+    const Layer& layer = model.layers[k];
+    trains = trains || (layer.reached && std::ranges::any_of(layer.parameters, [&](std::size_t p) {
+                          return !model.parameters[p].frozen;
+                        }));
+  }
+  return in_front;
+}
+
 }  // namespace
 
 std::vector<std::string> freeze(Model& model, const std::vector<std::string>& patterns) {
@@ -54,22 +76,24 @@ std::vector<std::string> freeze(Model& model, const std::vector<std::string>& pa
 void leave_out_frozen(Model& model) {
   const auto is_frozen = [&](std::size_t p) { return model.parameters[p].frozen; };
   if (std::ranges::none_of(model.parameters, &Parameter::frozen)) return;
-  const auto first = std::ranges::find_if(model.layers, [&](const Layer& layer) {
-    return !std::ranges::all_of(layer.parameters, is_frozen);
-  });
-  for (auto layer = model.layers.begin(); layer != model.layers.end(); ++layer) {
-    layer->reached = layer >= first;
-    if (layer->reached) {
-      leave_out_gradients(*layer, model.parameters);
-      continue;
+  const std::vector<bool> in_front = trains_in_front(model);
+  bool reads_what_it_gave = false;  // the layer behind
+  for (std::size_t k = model.layers.size(); k-- > 0;) {
+    Layer& layer = model.layers[k];
+    const bool read = layer.reached;
+    layer.reached = read && (in_front[k] || !std::ranges::all_of(layer.parameters, is_frozen));
+    if (layer.reached) {
+      leave_out_gradients(layer, model.parameters);
+      if (!in_front[k] && layer.product && layer.data_gradient) {
+        layer.passes_on = false;
+        --layer.backward_kernels;
+      }
+    } else {
+      if (!reads_what_it_gave) layer.kept = 0;
+      layer.kept_bytes = 0;
+      layer.parameters.clear();
     }
-    if (layer + 1 != first) layer->kept = 0;
-    layer->kept_bytes = 0;
-    layer->parameters.clear();
-  }
-  if (first != model.layers.end() && first->product && first->data_gradient) {
-    first->passes_on = false;
-    --first->backward_kernels;
+    if (read) reads_what_it_gave = layer.reached;
   }
   std::erase_if(model.ready_order, is_frozen);
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
 #include <utility>
 
 #include "config_fields.hpp"
@@ -16,7 +17,8 @@ namespace {
 std::vector<ConfigFamily> all_families() {
   std::vector<ConfigFamily> families;
   for (const auto& some : {decoder_families(), older_decoder_families(), encoder_families(),
-                           encoder_decoder_families(), vision_families(), speech_families()})
+                           encoder_decoder_families(), vision_families(), speech_families(),
+                           text_image_families(), vision_language_families()})
     families.insert(families.end(), some.begin(), some.end());
   return families;
 }
@@ -53,14 +55,56 @@ void refuse_other_files(const Object& root) {
          "Give the config.json beside it");
 }
 
-/// The model of text inside of one that also takes images or sound.
-Object text_part(const Object& root, std::vector<std::string>& notes) {
+struct Part {
+  ConfigFamily family;
+  Object object;
+  bool alone = false;  ///< the text of a model that also reads images or sound
+};
+
+/// The text inside of a model that also reads images or sound.
+std::optional<Part> text_part(const Object& root) {
+  const std::vector<ConfigFamily> families = decoder_families();
   const auto text = root.optional("text_config");
-  if (!text || !text->is_object() || !text->free_object().optional("model_type")) return root;
-  notes.push_back(
-      "text_config alone: the parts that read images and sound are left out, with their "
-      "parameters");
-  return text->free_object();
+  if (!text || !text->is_object()) return std::nullopt;
+  const Object object = text->free_object();
+  const auto type = object.optional("model_type");
+  if (!type || !type->is_string()) return std::nullopt;
+  const auto family = std::ranges::find(families, type->string(), &ConfigFamily::model_type);
+  if (family == families.end()) return std::nullopt;
+  return Part{*family, object, true};
+}
+
+std::string text_class(const Part& text) {
+  return fmt::format("{}ForCausalLM", text.family.classes);
+}
+
+/// `architectures` names the class of the text: transformers builds that of text_config alone.
+bool is_text_alone(const Object& root, const Part& text) {
+  const auto names = root.optional("architectures");
+  if (!names || !names->is_array() || names->array().size() != 1) return false;
+  const Cursor name = names->array().front();
+  return name.is_string() && name.string() == text_class(text);
+}
+
+/// Without what reads images or sound the model would be another one, of fewer parameters.
+std::string how_to_train_text(const std::optional<Part>& text) {
+  if (!text) return "";
+  return fmt::format(
+      ". If you train its text alone, write the class of that: \"architectures\": [\"{}\"]",
+      text_class(*text));
+}
+
+/// What of `root` is built: all of it, or its text alone.
+Part part_to_build(const Object& root) {
+  const std::vector<ConfigFamily> families = all_families();
+  const Cursor type = root.required("model_type");
+  const auto family = std::ranges::find(families, type.string(), &ConfigFamily::model_type);
+  const auto text = text_part(root);
+  if (text && is_text_alone(root, *text)) return *text;
+  if (family == families.end())
+    type.fail(fmt::format("no model of type {} is known here", in_quotes(type.string())),
+              what_to_do(type.string()) + how_to_train_text(text));
+  return {*family, root, false};
 }
 
 }  // namespace
@@ -73,45 +117,36 @@ std::vector<std::string> config_model_types() {
 
 ModelDescription model_of_config(std::string_view content, const std::string& file) {
   const Document document = Document::parse(content, file);
-  const Object whole = document.root().free_object();
-  refuse_other_files(whole);
-  const std::vector<ConfigFamily> families = all_families();
-  const auto family_of = [&](const Object& object) {
-    return std::ranges::find(families, object.required("model_type").string(),
-                             &ConfigFamily::model_type);
-  };
-  std::vector<std::string> notes;
-  auto family = family_of(whole);
-  Object root = whole;
-  if (family == families.end()) {
-    root = text_part(whole, notes);
-    family = family_of(root);
+  const Object root = document.root().free_object();
+  refuse_other_files(root);
+  const auto [family, object, alone] = part_to_build(root);
+  Config config(object, family.classes);
+  if (alone) {
+    config.becomes_part();
+    config.note(
+        fmt::format("{}ForCausalLM is built of text_config: what reads images or sound is "
+                    "left out",
+                    family.classes));
   }
-  const Cursor type = root.required("model_type");
-  if (family == families.end())
-    type.fail(fmt::format("no model of type {} is known here", in_quotes(type.string())),
-              what_to_do(type.string()));
-  Config config(root, family->classes);
-  if (!notes.empty()) config.lies_in(whole);
   config.require_flag("add_cross_attention", false,
                       "attention to another model's output is not built here");
-  const Described read = family->read(config);
+  const Described read = family.read(config);
   ModelDescription description;
   description.name = file;
   description.sample = read.most_tokens > 0 ? SampleKind::sequence : SampleKind::image;
   description.usual_size = read.usual_size;
   description.usual_batch = 1;
   description.most_tokens = read.most_tokens;
+  description.image_tokens = read.image_tokens;
   description.attention = read.attention;
   description.build = [file, build = read.build](std::int64_t size, AttentionKernel kernel) {
     return build(file, size, kernel);
   };
   description.source =
-      fmt::format("config.json of model_type {}, as transformers 5 builds it", family->model_type);
+      fmt::format("config.json of model_type {}, as transformers 5 builds it", family.model_type);
   description.ignored = config.ignored();
   description.assumed = config.take_assumed();
-  description.notes = std::move(notes);
-  for (std::string& note : config.take_notes()) description.notes.push_back(std::move(note));
+  description.notes = config.take_notes();
   return description;
 }
 

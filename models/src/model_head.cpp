@@ -3,7 +3,6 @@
 #include <utility>
 
 namespace ddpsim {
-namespace {
 
 void run_decoder_head(ModuleRecorder& model, const DecoderHead& head, const WordHead& word_head) {
   Activation last = model.activation();
@@ -32,8 +31,6 @@ void run_decoder_head(ModuleRecorder& model, const DecoderHead& head, const Word
   }
   model.cross_entropy("loss");
 }
-
-}  // namespace
 
 Model finish_decoder(ModuleRecorder model, const DecoderHead& head, const WordHead& word_head,
                      const std::string& base) {

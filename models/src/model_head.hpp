@@ -30,6 +30,8 @@ struct WordHead {
   bool bias = false;
 };
 
+void run_decoder_head(ModuleRecorder& model, const DecoderHead& head, const WordHead& word_head);
+
 /// Runs the head of a decoder whose modules begin with `base`, and ends the model. A class without a head has its modules
 /// at the root.
 Model finish_decoder(ModuleRecorder model, const DecoderHead& head, const WordHead& word_head,

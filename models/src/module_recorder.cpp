@@ -73,6 +73,24 @@ void ModuleRecorder::define_in_order(std::size_t first, const std::string& prefi
       if (p >= first) p = now[p - first];
 }
 
+void ModuleRecorder::begin_input(const Activation& input) {
+  input_begins_ = model_.layers.size();
+  model_.other_inputs.push_back({.first = model_.layers.size(), .last = model_.layers.size()});
+  continue_from(input);
+}
+
+void ModuleRecorder::end_input() {
+  input_begins_.reset();
+  model_.other_inputs.back().last = model_.layers.size();
+}
+
+void ModuleRecorder::leave_unread(std::size_t first) {
+  for (std::size_t k = first; k < model_.layers.size(); ++k) {
+    model_.layers[k].reached = false;
+    model_.layers[k].kept = model_.layers[k].kept_bytes = 0;
+  }
+}
+
 void ModuleRecorder::begin_block() {
   model_.blocks.push_back({.first = model_.layers.size(), .last = model_.layers.size()});
 }
@@ -98,7 +116,7 @@ void ModuleRecorder::conv2d(const std::string& name, const Convolution& convolut
   product.out_width = window_places(activation_.width, kernel.width, stride, padding.width);
   activation_ = {.channels = out, .height = product.out_height, .width = product.out_width};
   Layer& layer = ran(name, LayerKind::convolution, std::move(order));
-  layer.data_gradient = model_.layers.size() > 1;
+  layer.data_gradient = !reads_input();
   layer.product = product;
   layer.backward_kernels = layer.data_gradient ? 2 : 1;
   if (bias) {  // added, and summed up in backward, by kernels of their own
@@ -107,6 +125,11 @@ void ModuleRecorder::conv2d(const std::string& name, const Convolution& convolut
     ++layer.forward_kernels;
     ++layer.backward_kernels;
   }
+}
+
+void ModuleRecorder::convolve_rows(const std::string& name, const std::vector<std::int64_t>& weight,
+                                   bool bias) {
+  addmm(name, weight, weight.front(), bias);
 }
 
 void ModuleRecorder::normalized_convolution(const std::string& name,
@@ -181,6 +204,10 @@ void ModuleRecorder::linear(const std::string& name, std::int64_t out, bool bias
   addmm(name, {out, activation_.channels}, out, bias);
 }
 
+void ModuleRecorder::matmul(const std::string& parameter, std::int64_t out) {
+  product_by(parameter, define(parameter, {activation_.channels, out}), std::nullopt, out);
+}
+
 void ModuleRecorder::linear_again(const std::string& name, std::int64_t out, bool bias) {
   const bool before = std::exchange(shares_, true);
   linear(name, out, bias);
@@ -237,7 +264,8 @@ void ModuleRecorder::product_by(const std::string& name, std::size_t weight,
   activation_.channels = out;
   Layer& layer = ran(name, LayerKind::linear, std::move(order));
   layer.product = product;
-  layer.backward_kernels = 2;
+  layer.data_gradient = !reads_input();
+  layer.backward_kernels = layer.data_gradient ? 2 : 1;
   if (!bias) return;
   layer.backward_elements = activation_.elements();  // the bias gradient sums dy
   ++layer.backward_kernels;
@@ -469,9 +497,11 @@ Model ModuleRecorder::finish() && {
   DDPSIM_ASSERT(ahead_.empty(), "a module was defined and never ran", ahead_.size());
   std::vector<int> uses_left(model_.parameters.size());
   for (const Layer& layer : model_.layers) {
+    if (!layer.reached) continue;
     for (const std::size_t parameter : layer.parameters) ++uses_left[parameter];
   }
   for (auto layer = model_.layers.rbegin(); layer != model_.layers.rend(); ++layer) {
+    if (!layer->reached) continue;
     for (const std::size_t parameter : layer->parameters) {
       if (--uses_left[parameter] == 0) model_.ready_order.push_back(parameter);
     }

@@ -86,6 +86,12 @@ class ModuleRecorder {
   void freeze_parameter(std::size_t parameter) { model_.parameters[parameter].frozen = true; }
   /// From here on a module whose name has run before uses the same parameters again.
   void share_parameters() { shares_ = true; }
+  /// What runs between the two begins with an input of its own, an image beside the words: no gradient of that is asked for.
+  void begin_input(const Activation& input);
+  void end_input();
+  std::size_t layers() const { return model_.layers.size(); }
+  /// Nobody reads what the layers from the `first` on gave: they run, and backward does not come to them.
+  void leave_unread(std::size_t first);
   /// What runs between the two is one block: activation checkpointing may run it again.
   void begin_block();
   void end_block();
@@ -97,6 +103,8 @@ class ModuleRecorder {
   }
 
   void conv2d(const std::string& name, const Convolution& convolution);
+  /// A convolution whose windows do not overlap, given one window as a row each: a product. `weight` is its shape.
+  void convolve_rows(const std::string& name, const std::vector<std::int64_t>& weight, bool bias);
   /// A convolution whose weight is a direction and a length for each place of the kernel (weight_norm): parameters below `name`.
   void normalized_convolution(const std::string& name, const Convolution& convolution);
   /// Affine, with running statistics (buffers).
@@ -110,7 +118,9 @@ class ModuleRecorder {
   void linear(const std::string& name, std::int64_t out, bool bias = true);
   /// The same by parameters of these names.
   void linear_of(const std::string& weight, const std::string& bias, std::int64_t out);
-  /// The same by the parameters of a module that may have run before.
+  /// A product with a parameter [in, out].
+  void matmul(const std::string& parameter, std::int64_t out);
+  /// The same as `linear` by the parameters of a module that may have run before.
   void linear_again(const std::string& name, std::int64_t out, bool bias);
   /// The last module reads this parameter, too: a scale, a learned position, an expert's bias.
   void with_parameter(const std::string& name, std::vector<std::int64_t> shape);
@@ -208,6 +218,8 @@ class ModuleRecorder {
   /// The module ran; its gradients come in this order among themselves.
   Layer& ran(const std::string& name, LayerKind kind, std::vector<std::size_t> gradient_order);
   void pool(const std::string& name, const Window& window, std::int64_t index_elements);
+  /// The last layer reads the input, whose gradient nobody asks for.
+  bool reads_input() const { return model_.layers.size() - 1 == input_begins_; }
   Product product_to(std::int64_t out) const;
   void addmm(const std::string& name, std::vector<std::int64_t> weight_shape, std::int64_t out,
              bool bias);
@@ -219,6 +231,7 @@ class ModuleRecorder {
   AttentionKernel attention_;
   std::vector<std::size_t> ahead_;  ///< parameters of modules defined that have not run
   bool shares_ = false;
+  std::optional<std::size_t> input_begins_ = 0;  ///< the layer that reads the input
   Activation activation_;
   std::int64_t given_ = 0;  ///< elements of the activation that the next module is given
 };

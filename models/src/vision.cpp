@@ -19,37 +19,21 @@ void join_tokens(ModuleRecorder& model, const VisionShape& shape, bool behind_po
   }
 }
 
-/// Cuts the image into patches, puts the learned tokens in front and adds the positions.
-void embed_patches(ModuleRecorder& model, const VisionShape& shape, std::int64_t size) {
-  const std::string& base = shape.base;
-  model.continue_from({.channels = shape.channels, .height = size, .width = size});
-  model.conv2d(base + shape.patches.name, {.out = shape.hidden,
-                                           .kernel = {.height = shape.patch, .width = shape.patch},
-                                           .stride = shape.patch,
-                                           .bias = shape.patches.bias});
-  const std::int64_t patches = model.activation().positions();
-  model.continue_from({.channels = shape.hidden, .height = patches + shape.extra_tokens});
-  join_tokens(model, shape, false);
-  if (!shape.position_table.empty()) {
-    model.look_up(model.embedding(base + shape.position_table, shape.position_rows, shape.hidden));
-    model.add(base + shape.position_table + ".add");
-  } else if (!shape.positions.empty()) {
-    model.elementwise(base + "embeddings.add_positions", {.forward = 2, .backward = 2, .kept = 0});
-    model.with_parameter(base + shape.positions, {1, shape.position_rows, shape.hidden});
+/// Leaves as many tokens as there are patches.
+void project_patches(ModuleRecorder& model, const VisionShape& shape, std::int64_t size) {
+  const std::string name = shape.base + shape.patches.name;
+  if (shape.rows > 0) {
+    std::int64_t features = 1;
+    for (std::size_t k = 1; k < shape.row_weight.size(); ++k) features *= shape.row_weight[k];
+    model.continue_from({.channels = features, .height = shape.images * shape.rows});
+    model.convolve_rows(name, shape.row_weight, shape.patches.bias);
+    return;
   }
-  join_tokens(model, shape, true);
-  run_norm(model, base, shape.first_norm);
-  if (!shape.shared_scores.empty())
-    model.look_up_for_scores(
-        model.table(base + shape.shared_scores, shape.score_rows, shape.score_heads),
-        model.activation().positions() * model.activation().positions());
-}
-
-void see(ModuleRecorder& model, const VisionShape& shape, std::int64_t size) {
-  embed_patches(model, shape, size);
-  for (std::int64_t layer = 0; layer < shape.layers; ++layer)
-    run_block(model, shape.base + shape.blocks_module + "." + std::to_string(layer) + ".",
-              shape.block);
+  model.continue_from({.channels = shape.channels, .height = shape.images * size, .width = size});
+  model.conv2d(name, {.out = shape.hidden,
+                      .kernel = {.height = shape.patch, .width = shape.patch},
+                      .stride = shape.patch,
+                      .bias = shape.patches.bias});
 }
 
 void read_text(ModuleRecorder& model, const std::string& base, const TextTower& text,
@@ -67,31 +51,80 @@ void read_text(ModuleRecorder& model, const std::string& base, const TextTower& 
   model.layer_norm(base + "final_layer_norm");
 }
 
-/// SigLIP: a learned query attends to all patches, then a feed-forward.
-void pool_by_attention(ModuleRecorder& model, const TextImageShape& shape) {
-  const std::string head = shape.image.base + "head.";
-  const std::int64_t hidden = shape.image.hidden;
+}  // namespace
+
+void embed_patches(ModuleRecorder& model, const VisionShape& shape, std::int64_t size) {
+  const std::string& base = shape.base;
+  project_patches(model, shape, size);
+  const std::int64_t patches = model.activation().positions();
+  model.continue_from(
+      {.channels = shape.hidden, .height = patches + shape.images * shape.extra_tokens});
+  join_tokens(model, shape, false);
+  if (!shape.position_table.empty()) {
+    model.look_up(model.embedding(base + shape.position_table, shape.position_rows, shape.hidden));
+    model.add(base + shape.position_table + ".add");
+  } else if (!shape.positions.empty()) {
+    model.elementwise(base + "embeddings.add_positions", {.forward = 2, .backward = 2, .kept = 0});
+    model.with_parameter(base + shape.positions,
+                         {shape.position_sets, shape.position_rows, shape.hidden});
+  }
+  join_tokens(model, shape, true);
+  run_norm(model, base, shape.first_norm);
+  if (!shape.shared_scores.empty())
+    model.look_up_for_scores(
+        model.table(base + shape.shared_scores, shape.score_rows, shape.score_heads),
+        model.activation().positions() * model.activation().positions());
+}
+
+void run_vision(ModuleRecorder& model, const VisionShape& shape, std::int64_t size) {
+  embed_patches(model, shape, size);
+  for (std::int64_t layer = 0; layer < shape.layers; ++layer) run_vision_block(model, shape, layer);
+}
+
+void run_vision_block(ModuleRecorder& model, const VisionShape& shape, std::int64_t layer) {
+  BlockModules block = shape.block;
+  if (!shape.windows.empty())
+    block.attention.window = shape.windows[static_cast<std::size_t>(layer)];
+  run_block(model, shape.base + shape.blocks_module + "." + std::to_string(layer) + ".", block);
+}
+
+void pool_by_attention(ModuleRecorder& model, const VisionShape& shape) {
+  const std::string head = shape.base + "head.";
+  const std::int64_t hidden = shape.hidden;
   const Activation patches = model.activation();
   model.elementwise(head + "probe.repeat", {.forward = 1, .backward = 1, .kept = 0});
   model.with_parameter(head + "probe", {1, 1, hidden});
   model.linear_of(head + "attention.in_proj_weight", head + "attention.in_proj_bias", 3 * hidden);
   model.continue_from({.channels = hidden});
   model.attention(head + "attention",
-                  {.heads = shape.image.block.attention.heads, .keys = patches.positions()});
+                  {.heads = shape.block.attention.heads, .keys = patches.positions()});
   model.linear(head + "attention.out_proj", hidden);
   model.layer_norm(head + "layernorm");
-  model.linear(head + "mlp.fc1", shape.image_features);
+  model.linear(head + "mlp.fc1", shape.block.feed_forward.features);
   model.gelu(head + "mlp.activation_fn");
   model.linear(head + "mlp.fc2", hidden);
   model.add(head + "add");
 }
 
-}  // namespace
+void run_last_norm(ModuleRecorder& model, const VisionShape& shape) {
+  if (shape.norms_first_token) model.continue_from({.channels = shape.hidden});
+  run_norm(model, shape.base, shape.last_norm);
+}
+
+std::string definition_order(const VisionShape& shape) {
+  std::string order;
+  for (std::size_t begin = 0; begin < shape.defined.size();) {
+    const std::size_t end = std::min(shape.defined.find(' ', begin), shape.defined.size());
+    order += shape.base + shape.defined.substr(begin, end - begin) + " ";
+    begin = end + 1;
+  }
+  return order;
+}
 
 Model build_model(const std::string& name, const VisionShape& shape, std::int64_t size,
                   AttentionKernel attention) {
   ModuleRecorder model(name, {}, attention);
-  see(model, shape, size);
+  run_vision(model, shape, size);
   if (shape.pooled_norm) model.continue_from({.channels = shape.hidden});
   run_norm(model, shape.base, shape.last_norm);
   const Activation first_token = {.channels = shape.hidden};
@@ -105,12 +138,7 @@ Model build_model(const std::string& name, const VisionShape& shape, std::int64_
     model.linear(classifier, shape.labels);
   }
   if (!shape.classifiers.empty()) model.cross_entropy("loss");
-  std::string order;
-  for (std::size_t begin = 0; begin < shape.defined.size();) {
-    const std::size_t end = std::min(shape.defined.find(' ', begin), shape.defined.size());
-    order += shape.base + shape.defined.substr(begin, end - begin) + " ";
-    begin = end + 1;
-  }
+  std::string order = definition_order(shape);
   for (const std::string& classifier : shape.classifiers) order += classifier + " ";
   model.define_in_order(0, "", order);
   return std::move(model).finish();
@@ -121,13 +149,10 @@ Model build_model(const std::string& name, const TextImageShape& shape, std::int
   ModuleRecorder model(name, {}, attention);
   const bool projects = shape.projected > 0;
   const VisionShape& image = shape.image;
-  see(model, image, shape.image_size);
-  if (projects) model.continue_from({.channels = image.hidden});
-  run_norm(model, image.base, image.last_norm);
-  if (projects)
-    model.linear("visual_projection", shape.projected, false);
-  else
-    pool_by_attention(model, shape);
+  run_vision(model, image, shape.image_size);
+  run_last_norm(model, image);
+  if (image.attention_pooling) pool_by_attention(model, image);
+  if (projects) model.linear("visual_projection", shape.projected, false);
   const std::string text = "text_model.";
   read_text(model, text, shape.text, tokens);
   model.continue_from({.channels = shape.text.hidden});
@@ -142,12 +167,9 @@ Model build_model(const std::string& name, const TextImageShape& shape, std::int
   model.cross_entropy("loss");
   model.buffer(Dtype::int64, shape.text.positions);  // position_ids of both towers
   model.buffer(Dtype::int64, image.position_rows);
-  std::string order = "logit_scale logit_bias text_model ";
-  for (const char* module :
-       {"embeddings.class_embedding", "embeddings.patch_embedding", "embeddings.position_embedding",
-        "pre_layrnorm", "encoder", "post_layernorm", "head"})
-    order += image.base + module + " ";
-  model.define_in_order(0, "", order + "visual_projection text_projection");
+  model.define_in_order(0, "",
+                        "logit_scale logit_bias text_model " + definition_order(image) +
+                            "visual_projection text_projection");
   return std::move(model).finish();
 }
 

@@ -27,10 +27,15 @@ struct VisionShape {
   std::int64_t patch = 0;
   std::int64_t channels = 3;
   std::string base;
+  std::int64_t images =
+      1;                  ///< of a sample, such as tiles of one; a patch looks at those of its own
+  std::int64_t rows = 0;  ///< patches, where they come as rows and not as an image …
+  std::vector<std::int64_t> row_weight;  ///< … and the shape of what projects them
   LinearModule patches = {"embeddings.patch_embeddings.projection", true};
   std::vector<LearnedToken> tokens;  ///< in front of the patches
   std::int64_t extra_tokens = 0;     ///< how many of them stand in the sequence
-  std::string positions;             ///< a parameter [1, tokens, hidden] …
+  std::string positions;             ///< a parameter [sets, tokens, hidden] …
+  std::int64_t position_sets = 1;    ///< 2: one for x, one for y
   std::string position_table;        ///< … or an embedding
   std::int64_t position_rows = 0;
   std::string shared_scores;  ///< a table of score biases that all blocks read
@@ -40,14 +45,31 @@ struct VisionShape {
   std::string blocks_module = "layers";
   BlockModules block;
   std::int64_t layers = 0;
+  std::vector<std::int64_t>
+      windows;  ///< of each block, where they differ; 0: it looks at the whole image
   NormModule last_norm;
-  std::string pooler;  ///< a Linear over the first token
+  bool norms_first_token = false;  ///< the last norm runs over that alone
+  bool attention_pooling = false;  ///< SigLIP: a learned query attends to all patches, below "head"
+  std::string pooler;              ///< a Linear over the first token
   std::vector<std::string> classifiers;
   std::int64_t labels = 0;
-  std::int64_t classifier_features = 0;  ///< that a classifier reads
-  bool pooled_norm = false;              ///< `last_norm` runs over the mean of the patches
-  std::string defined;                   ///< of what lies below `base`, in the order of definition
+  std::int64_t classifier_features = 0;      ///< that a classifier reads
+  bool pooled_norm = false;                  ///< `last_norm` runs over the mean of the patches
+  std::vector<std::int64_t> places;          ///< elements of buffers of places …
+  std::vector<std::int64_t> single_buffers;  ///< … and of others, in fp32
+  std::string defined;  ///< of what lies below `base`, in the order of definition
 };
+
+/// Patches, tokens and positions. `size`: pixels a side.
+void embed_patches(ModuleRecorder& model, const VisionShape& shape, std::int64_t size);
+/// The same, and all blocks.
+void run_vision(ModuleRecorder& model, const VisionShape& shape, std::int64_t size);
+void run_vision_block(ModuleRecorder& model, const VisionShape& shape, std::int64_t layer);
+void run_last_norm(ModuleRecorder& model, const VisionShape& shape);
+/// SigLIP: a learned query attends to all patches, then a feed-forward.
+void pool_by_attention(ModuleRecorder& model, const VisionShape& shape);
+/// `defined`, with the base before each name.
+std::string definition_order(const VisionShape& shape);
 
 /// `size`: pixels a side.
 Model build_model(const std::string& name, const VisionShape& shape, std::int64_t size,
@@ -67,7 +89,6 @@ struct TextImageShape {
   VisionShape image;
   std::int64_t image_size = 0;
   std::int64_t projected = 0;       ///< CLIP: features that both are projected to
-  std::int64_t image_features = 0;  ///< feed-forward of SigLIP's pooling head
   std::int64_t text_projected = 0;  ///< SigLIP: what its text head gives
 };
 

@@ -230,7 +230,9 @@ std::optional<std::string> cannot_replay(const Recorded& recorded, const Workloa
       return fmt::format(
           "parameter \"{}\" gets no gradient in this backward{}: DDP would stop with an error at "
           "the next forward. Pass --find-unused-parameters as the script does, or mark it "
-          "\"ignored\"; \"frozen\" where its requires_grad is False",
+          "\"ignored\"; where its requires_grad is False mark it \"frozen\", or name it by frozen= "
+          "in "
+          "an estimate",
           workload.parameters[i].name, whose);
   return std::nullopt;
 }

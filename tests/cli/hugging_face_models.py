@@ -34,11 +34,49 @@ def takes_images(model):
     return model.main_input_name == "pixel_values" and not hasattr(model.config, "vision_config")
 
 
+def reads_images(model):
+    """Among its words."""
+    return hasattr(model, "get_image_features") and model.config.model_type not in ("clip", "siglip")
+
+
+def images_of(model):
+    """An image for each of two samples, as the processor of the model's type gives them."""
+    vision, kind = model.config.vision_config, model.config.model_type
+    if kind.startswith("qwen2"):
+        features = vision.in_channels * vision.temporal_patch_size * vision.patch_size ** 2
+        return {"pixel_values": torch.randn(2 * 64, features), "image_grid_thw": torch.tensor([[1, 8, 8]] * 2)}
+    if kind == "gemma4":
+        side = 2 * vision.pooling_kernel_size
+        places = torch.tensor([[x, y] for y in range(side) for x in range(side)])
+        return {"pixel_values": torch.rand(2, side * side, 3 * vision.patch_size ** 2), "image_position_ids": places.expand(2, -1, -1)}
+    side = vision.image_size
+    shape = {"smolvlm": (2, 1, 3, side, side), "idefics3": (2, 1, 3, side, side), "llava_next": (2, 3, 3, side, side)}
+    images = {"pixel_values": torch.randn(shape.get(kind, (2, 3, side, side)))}
+    if kind in ("llava_next", "mistral3"):
+        images["image_sizes"] = torch.tensor([[side, 2 * side if kind == "llava_next" else side]] * 2)
+    return images
+
+
+def words_around(model, images):
+    """Places for what the images become, and a few words behind them."""
+    with torch.no_grad():
+        features = model.get_image_features(**images).pooler_output
+    count = sum(len(one.reshape(-1, one.shape[-1])) for one in features) // 2
+    place = torch.full((2, count), model.config.image_token_id)
+    return torch.cat([place, torch.randint(3, 9, (2, 6))], dim=1)
+
+
 def inputs_of(model):
     """A batch of two, of whatever the model takes."""
     config = model.config
     tokens = torch.randint(3, 9, (2, 6))
     inputs = {"input_ids": tokens}
+    if reads_images(model):
+        images = images_of(model)
+        inputs = {**images, "input_ids": words_around(model, images)}
+        if config.model_type.startswith("qwen2"):
+            inputs["mm_token_type_ids"] = (inputs["input_ids"] == config.image_token_id).long()
+        return inputs
     if hasattr(config, "vision_config"):
         side = config.vision_config.image_size
         inputs["pixel_values"] = torch.randn(2, 3, side, side)
@@ -90,7 +128,7 @@ def describe(path, meta):
     model.train()
     return {"path": path, "names": [name for name, _ in model.named_parameters()],
             "shapes": [list(tensor.shape) for _, tensor in model.named_parameters()],
-            "takes_images": takes_images(model), "buffers": buffers_of(model), "ready": None if meta else ready_order(model)}
+            "takes_images": takes_images(model) or reads_images(model), "buffers": buffers_of(model), "ready": None if meta else ready_order(model)}
 
 
 if __name__ == "__main__":

@@ -146,6 +146,32 @@ constexpr Built
                  78, 157825, "logit_scale", "text_projection.weight"},
                 {R"({"model_type":"siglip","architectures":["SiglipModel"],"text_config":{"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"max_position_embeddings":20},"vision_config":{"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"image_size":32,"patch_size":8}})",
                  88, 184930, "logit_scale", "vision_model.head.mlp.fc2.bias"},
+                {R"({"model_type":"llava","architectures":["LlavaForConditionalGeneration"],"text_config":{"model_type":"llama","num_hidden_layers":2,"hidden_size":64,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2},"vision_config":{"model_type":"clip_vision_model","hidden_size":48,"num_hidden_layers":3,"num_attention_heads":4,"intermediate_size":80,"image_size":32,"patch_size":8},"image_token_index":299})",
+                 80, 169952, "model.vision_tower.embeddings.class_embedding", "lm_head.weight"},
+                {R"({"model_type":"llava","architectures":["LlavaForConditionalGeneration"],"text_config":{"model_type":"qwen2","tie_word_embeddings":true,"num_hidden_layers":2,"hidden_size":64,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2},"vision_config":{"model_type":"siglip_vision_model","hidden_size":48,"num_hidden_layers":3,"num_attention_heads":4,"intermediate_size":80,"image_size":32,"patch_size":8},"image_token_index":299,"vision_feature_layer":[-1,-2],"vision_feature_select_strategy":"full","multimodal_projector_bias":false})",
+                 92, 171168, "model.vision_tower.embeddings.patch_embedding.weight",
+                 "model.language_model.norm.weight"},
+                {R"({"model_type":"llava_next","architectures":["LlavaNextForConditionalGeneration"],"text_config":{"model_type":"mistral","num_hidden_layers":2,"hidden_size":64,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2},"vision_config":{"model_type":"clip_vision_model","hidden_size":48,"num_hidden_layers":3,"num_attention_heads":4,"intermediate_size":80,"image_size":32,"patch_size":8},"image_token_index":299,"image_grid_pinpoints":[[32,64]]})",
+                 81, 170016, "model.image_newline", "lm_head.weight"},
+                {R"({"model_type":"gemma3","architectures":["Gemma3ForConditionalGeneration"],"text_config":{"model_type":"gemma3_text","head_dim":16,"num_hidden_layers":7,"hidden_size":64,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2},"vision_config":{"vision_use_head":false,"model_type":"siglip_vision_model","hidden_size":48,"num_hidden_layers":3,"num_attention_heads":4,"intermediate_size":80,"image_size":32,"patch_size":8},"image_token_index":299,"mm_tokens_per_image":4})",
+                 148, 301792, "model.vision_tower.embeddings.patch_embedding.weight",
+                 "model.language_model.norm.weight"},
+                {R"({"model_type":"gemma4","architectures":["Gemma4ForConditionalGeneration"],"text_config":{"model_type":"gemma4_text","hidden_size_per_layer_input":0,"head_dim":16,"global_head_dim":32,"num_kv_shared_layers":0,"num_hidden_layers":2,"hidden_size":64,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2},"vision_config":{"model_type":"gemma4_vision","hidden_size":48,"num_hidden_layers":2,"num_attention_heads":4,"num_key_value_heads":4,"head_dim":12,"intermediate_size":80,"patch_size":4,"position_embedding_size":20,"pooling_kernel_size":2,"standardize":true},"audio_config":null,"image_token_id":299,"vision_soft_tokens_per_image":4})", 57,
+                 142800, "model.vision_tower.patch_embedder.position_embedding_table",
+                 "model.embed_vision.embedding_projection.weight"},
+                {R"({"model_type":"paligemma","architectures":["PaliGemmaForConditionalGeneration"],"text_config":{"model_type":"gemma","head_dim":16,"num_hidden_layers":2,"hidden_size":64,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2},"vision_config":{"vision_use_head":false,"model_type":"siglip_vision_model","hidden_size":48,"num_hidden_layers":3,"num_attention_heads":4,"intermediate_size":80,"image_size":32,"patch_size":8},"image_token_index":299,"projection_dim":64})",
+                 75, 146448, "model.vision_tower.embeddings.patch_embedding.weight",
+                 "model.language_model.norm.weight"},
+                {R"({"model_type":"mistral3","architectures":["Mistral3ForConditionalGeneration"],"text_config":{"model_type":"mistral","head_dim":16,"num_hidden_layers":2,"hidden_size":64,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2},"vision_config":{"model_type":"pixtral","hidden_size":48,"num_hidden_layers":3,"num_attention_heads":4,"intermediate_size":80,"image_size":32,"patch_size":8},"image_token_index":299})",
+                 53, 169152, "model.vision_tower.patch_conv.weight",
+                 "model.language_model.norm.weight"},
+                {R"({"model_type":"smolvlm","architectures":["SmolVLMForConditionalGeneration"],"text_config":{"model_type":"llama","num_hidden_layers":2,"hidden_size":64,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2},"vision_config":{"model_type":"smolvlm_vision","hidden_size":48,"num_hidden_layers":3,"num_attention_heads":4,"intermediate_size":80,"image_size":32,"patch_size":8},"image_token_id":299,"scale_factor":2})",
+                 75, 174800, "model.vision_model.embeddings.patch_embedding.weight",
+                 "lm_head.weight"},
+                {R"({"model_type":"qwen2_vl","architectures":["Qwen2VLForConditionalGeneration"],"text_config":{"model_type":"qwen2_vl_text","rope_parameters":{"rope_type":"default","rope_theta":1000000.0,"mrope_section":[2,3,3]},"num_hidden_layers":2,"hidden_size":64,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2},"vision_config":{"model_type":"qwen2_vl_vision","depth":2,"embed_dim":48,"hidden_size":64,"num_heads":4,"patch_size":4},"image_token_id":299})", 58,
+                 211072, "model.visual.patch_embed.proj.weight", "lm_head.weight"},
+                {R"({"model_type":"qwen2_5_vl","architectures":["Qwen2_5_VLForConditionalGeneration"],"text_config":{"model_type":"qwen2_5_vl_text","rope_parameters":{"rope_type":"default","rope_theta":1000000.0,"mrope_section":[2,3,3]},"num_hidden_layers":2,"hidden_size":64,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300,"num_key_value_heads":2},"vision_config":{"model_type":"qwen2_5_vl_vision","depth":2,"hidden_size":48,"intermediate_size":80,"out_hidden_size":64,"num_heads":4,"patch_size":4,"fullatt_block_indexes":[1]},"image_token_id":299})",
+                 57, 196944, "model.visual.patch_embed.proj.weight", "lm_head.weight"},
                 {R"({"model_type":"wav2vec2","architectures":["Wav2Vec2ForCTC"],"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"intermediate_size":96,"vocab_size":32,"mask_time_prob":0.0})",
                  52, 4328160, "wav2vec2.feature_extractor.conv_layers.0.conv.weight",
                  "lm_head.bias"},
@@ -168,13 +194,21 @@ std::int64_t elements_of_model(const Model& model) {
   return sum;
 }
 
+/// Of which backward computes a gradient: nothing reads what the last block of a tower gave.
+std::size_t reached_parameters(const Model& model) {
+  std::set<std::size_t> reached;
+  for (const Layer& layer : model.layers)
+    if (layer.reached) reached.insert(layer.parameters.begin(), layer.parameters.end());
+  return reached.size();
+}
+
 void check_parameters(const Model& model) {
   std::set<std::string> names;
   for (const Parameter& parameter : model.parameters) names.insert(parameter.name);
   CHECK(names.size() == model.parameters.size());
   std::vector<std::size_t> ready = model.ready_order;
   std::ranges::sort(ready);
-  CHECK(ready.size() == model.parameters.size());
+  CHECK(ready.size() == reached_parameters(model));
   CHECK(std::ranges::adjacent_find(ready) == ready.end());
 }
 
@@ -296,16 +330,101 @@ TEST_CASE("config.json: what is not read is said, and a dimension that is not kn
   CHECK(complaint_about(R"({"model_type":"llama","num_local_experts":0})").empty());
 }
 
-TEST_CASE("config.json: a part of text is read alone, and that is said") {
-  const ModelDescription description = model_of_config(
-      R"({"model_type":"gemma3","tie_word_embeddings":true,"vision_config":{"model_type":"x"},)"
-      R"("text_config":{"model_type":"gemma3_text","hidden_size":8,"num_hidden_layers":1,)"
-      R"("num_attention_heads":2,"num_key_value_heads":1,"head_dim":4,"intermediate_size":8,"vocab_size":9}})",
-      "c.json");
+constexpr const char* kText =
+    R"("text_config":{"model_type":"llama","hidden_size":8,"num_hidden_layers":1,)"
+    R"("num_attention_heads":2,"intermediate_size":8,"vocab_size":9})";
+
+TEST_CASE(
+    "config.json: text beside a tower that is not built is refused, and built alone on demand") {
+  const std::string unknown = R"({"model_type":"zebra",)" + std::string(kText);
+  CHECK(complaint_has(unknown + "}", "no model of type"));
+  const std::string remedy = R"("architectures": ["LlamaForCausalLM"])";
+  CHECK(complaint_has(unknown + "}", remedy));
+  const ModelDescription description = model_of_config(unknown + "," + remedy + "}", "c.json");
   REQUIRE(description.notes.size() == 1);
-  CHECK(description.notes.front().find("text_config alone") == 0);
-  CHECK(build_model(description, 4, std::nullopt).parameters.back().name == "model.norm.weight");
+  CHECK(description.notes.front().find("LlamaForCausalLM is built of text_config") == 0);
+  CHECK(build_model(description, 4, std::nullopt).parameters.back().name == "lm_head.weight");
   CHECK(complaint_has(R"({"model_type":"gemma3","text_config":{"model_type":"zebra"}})", "zebra"));
+  CHECK(complaint_has(R"({"model_type":"llava",)" + std::string(kText) + "}",
+                      "vision_config is missing"));
+  CHECK(complaint_has(
+      R"({"model_type":"llava","vision_config":{"model_type":"x"},)" + std::string(kText) + "}",
+      "c.json:/vision_config/model_type"));
+  CHECK(complaint_has(R"({"model_type":"gemma4","audio_config":{"hidden_size":8}})",
+                      "Write null for audio_config"));
+}
+
+TEST_CASE("config.json: whose tie_word_embeddings counts, and that it is said") {
+  const auto notes = [](const std::string& outer) {
+    return model_of_config(
+               R"({"model_type":")" + outer +
+                   R"(","vision_config":{"model_type":"clip_vision_model"},)"
+                   R"("text_config":{"model_type":"llama","tie_word_embeddings":true,"hidden_size":8,)"
+                   R"("num_attention_heads":2}})",
+               "c.json")
+        .notes;
+  };
+  const auto has = [](const std::vector<std::string>& all, const std::string& part) {
+    return std::ranges::any_of(
+        all, [&](const std::string& note) { return note.find(part) != std::string::npos; });
+  };
+  CHECK(has(notes(R"(llava","tie_word_embeddings":false,"a":")"), "true in text_config counts"));
+  CHECK(has(notes(R"(llava_next","tie_word_embeddings":false,"a":")"),
+            "false of the whole file counts"));
+  CHECK(!has(notes(R"(llava","tie_word_embeddings":true,"a":")"), "tie_word_embeddings"));
+}
+
+TEST_CASE(
+    "config.json: blocks of a tower behind the one that is read get no gradient, and that is "
+    "said") {
+  const auto described = [](const std::string& layer) {
+    return model_of_config(
+        R"({"model_type":"llava","vision_feature_layer":)" + layer +
+            R"(,"vision_config":{"model_type":"pixtral","num_hidden_layers":3},)" + kText + "}",
+        "c.json");
+  };
+  const auto without = [&](const std::string& layer) {
+    const Model model = build_model(described(layer), 4, std::nullopt);
+    return model.parameters.size() - model.ready_order.size();
+  };
+  CHECK(without("-1") == 0);
+  CHECK(without("3") == 0);
+  CHECK(without("-2") == 9);
+  CHECK(without("[-3,1]") == 18);
+  CHECK(described("-1").notes.size() + 1 == described("-2").notes.size());
+  CHECK(complaint_of([&] { described("4"); }).find("/vision_feature_layer") != std::string::npos);
+}
+
+TEST_CASE("config.json: a sequence has a place for the image, and the usual one for words, too") {
+  const ModelDescription description = model_of_config(
+      R"({"model_type":"mistral3","vision_config":{"model_type":"pixtral","image_size":1540,)"
+      R"("patch_size":14},"text_config":{"model_type":"mistral","num_hidden_layers":1}})",
+      "c.json");
+  CHECK(description.image_tokens == 110 * 110 / 4);
+  CHECK(description.usual_size == 8192);
+}
+
+TEST_CASE("config.json: Qwen2-VL's text may stand beside vision_config") {
+  const std::string vision =
+      R"("vision_config":{"depth":1,"embed_dim":8,"num_heads":2,"hidden_size":8})";
+  const std::string sizes =
+      R"("hidden_size":8,"num_hidden_layers":1,"num_attention_heads":2,"num_key_value_heads":1,)"
+      R"("intermediate_size":8,"vocab_size":9,"tie_word_embeddings":true)";
+  const auto names = [](const std::string& content) {
+    std::vector<std::string> all;
+    for (const Parameter& parameter : model_of_text(content).parameters)
+      all.push_back(parameter.name);
+    return all;
+  };
+  const std::string flat = R"({"model_type":"qwen2_vl",)" + vision + "," + sizes + "}";
+  const std::string nested =
+      R"({"model_type":"qwen2_vl",)" + vision + R"(,"text_config":{)" + sizes + "}}";
+  CHECK(names(flat) == names(nested));
+  CHECK(names(flat).back() == "model.language_model.norm.weight");
+  CHECK(complaint_has(R"({"model_type":"qwen2_vl","vision_config":{"embed_dim":8,"num_heads":2,)"
+                      R"("hidden_size":16},)" +
+                          sizes + "}",
+                      "features, and words"));
 }
 
 TEST_CASE("config.json: T5's output layer is tied whatever the file says, and that is said") {
@@ -337,11 +456,4 @@ TEST_CASE("config.json: what contradicts itself or describes no model is refused
   CHECK(complaint_has(R"({"peft_type":"LORA","r":8})", "config of an adapter (PEFT)"));
   CHECK(complaint_has(R"({"_class_name":"UNet2DConditionModel"})", "diffusers"));
   CHECK(complaint_has(R"({"tokenizer_class":"LlamaTokenizer"})", "a tokenizer"));
-  const ModelDescription description = model_of_config(
-      R"({"model_type":"x","tie_word_embeddings":false,"text_config":{"model_type":"llama",)"
-      R"("tie_word_embeddings":true,"hidden_size":8,"num_attention_heads":2}})",
-      "c.json");
-  CHECK(std::ranges::any_of(description.notes, [](const std::string& note) {
-    return note.find("tie_word_embeddings: true in text_config counts") == 0;
-  }));
 }

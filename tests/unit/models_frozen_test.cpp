@@ -8,6 +8,7 @@
 
 #include "complaint.hpp"
 #include "ddpsim/models/estimate.hpp"
+#include "ddpsim/models/model_config.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 
 using namespace ddpsim;
@@ -70,4 +71,41 @@ TEST_CASE("frozen estimates: names that nothing has, and nothing left to train, 
         std::string::npos);
   CHECK(complaint_of([] { with_frozen("a++b"); }).find("names nothing to freeze") !=
         std::string::npos);
+}
+
+TEST_CASE("frozen models: a tower of images is not reached where it is frozen and words train") {
+  const ModelDescription description = model_of_config(
+      R"({"model_type":"llava","vision_feature_layer":-1,"vision_feature_select_strategy":"full",)"
+      R"("vision_config":{"model_type":"pixtral","num_hidden_layers":1},)"
+      R"("text_config":{"model_type":"llama","num_hidden_layers":1}})",
+      "c.json");
+  const auto without = [&](const std::vector<std::string>& patterns) {
+    Model model = build_model(description, std::nullopt, std::nullopt);
+    CHECK(freeze(model, patterns).empty());
+    leave_out_frozen(model);
+    return model;
+  };
+  const auto layer = [](const Model& model, const std::string& name) {
+    const auto found = std::ranges::find(model.layers, name, &Layer::name);
+    REQUIRE(found != model.layers.end());
+    return *found;
+  };
+  const std::string tower = "model.vision_tower.transformer.layers.0.feed_forward.down_proj";
+  const std::string projector = "model.multi_modal_projector.linear_1";
+  const std::string text = "model.language_model.layers.0.mlp.down_proj";
+  const Model whole = without({});
+  CHECK(layer(whole, tower).reached);
+  CHECK(!layer(whole, "model.vision_tower.patch_conv").data_gradient);
+  const Model usual = without({"model.vision_tower"});
+  CHECK(!layer(usual, tower).reached);
+  CHECK(layer(usual, projector).reached);
+  CHECK(!layer(usual, projector).passes_on);
+  const Model aligned = without({"model.vision_tower", "model.language_model", "lm_head"});
+  CHECK(!layer(aligned, tower).reached);
+  CHECK(layer(aligned, text).reached);
+  CHECK(!layer(aligned, text).trains);
+  CHECK(aligned.ready_order.size() == 4);
+  const Model words = without({"model.vision_tower", "model.multi_modal_projector"});
+  CHECK(!layer(words, projector).reached);
+  CHECK(layer(words, text).reached);
 }

@@ -165,7 +165,8 @@ TEST_CASE("limits: a gradient that never comes needs an option that expects it")
   CHECK(problem(step) ==
         "parameter \"p0\" gets no gradient in this backward: DDP would stop with an error at the "
         "next forward. Pass --find-unused-parameters as the script does, or mark it \"ignored\"; "
-        "\"frozen\" where its requires_grad is False");
+        "where its requires_grad is False mark it \"frozen\", or name it by frozen= in an "
+        "estimate");
   SimulationOptions options = small::bare();
   options.ddp.find_unused_parameters = true;
   CHECK(problem(step, options) == "");

@@ -39,6 +39,7 @@ struct Model {
   std::string buffers_as_in;             ///< whose, where releases of a library differ; else empty
   std::vector<Layer> layers;             ///< in forward order; sizes are for one sample
   std::vector<Block> blocks;             ///< of a transformer, in forward order
+  std::vector<Block> other_inputs;       ///< layers that begin with an image beside the words
   SampleKind sample = SampleKind::image;
   std::int64_t sample_size = 0;    ///< pixels a side, or tokens, that `layers` was made for
   std::int64_t default_batch = 0;  ///< samples a GPU takes where nobody says
@@ -48,8 +49,9 @@ struct Model {
 struct ModelDescription {
   std::string name;  ///< "gpt2", "llama:layers=2,hidden=64", "opt/config.json"
   SampleKind sample = SampleKind::image;
-  std::int64_t usual_size = 0;   ///< pixels a side, or tokens, where nobody says
-  std::int64_t most_tokens = 0;  ///< 0: takes images
+  std::int64_t usual_size = 0;    ///< pixels a side, or tokens, where nobody says
+  std::int64_t most_tokens = 0;   ///< 0: takes images
+  std::int64_t image_tokens = 0;  ///< of a sequence, those that its image becomes
   std::int64_t usual_batch = 0;
   AttentionKernel attention = AttentionKernel::eager;  ///< where nobody says
   std::string source;                ///< of its dimensions; empty: the architecture's paper

@@ -84,7 +84,8 @@ struct Layer {
   std::int64_t kept = 0;
   std::int64_t kept_bytes = 0;  ///< … and bytes beside it: places of maxima, masks of dropout
   bool data_gradient = true;    ///< false for the first layer: nobody asks for the input's gradient
-  bool reached = true;  ///< by backward: false where neither it nor anything in front of it trains
+  /// By backward: false where neither it nor anything in front of it trains, or where nobody reads what it gave.
+  bool reached = true;
   bool passes_on = true;          ///< false where it is reached, and nothing in front of it trains
   bool trains = true;             ///< its weight; false where that is frozen
   bool single_precision = false;  ///< autocast keeps it in fp32 (LayerNorm, softmax, loss)
