@@ -133,8 +133,10 @@ TEST_CASE("module recorder: Linears of either layout finish the bias first") {
   CHECK(model.parameters[3].shape == std::vector<std::int64_t>{7});
   CHECK(model.layers[0].kind == LayerKind::linear);
   check_product(model.layers[0], {.in = 8, .out = 3, .positions_in = 5, .out_height = 5});
-  // Backward: the input's gradient, the weight's, and the sum of the output's 15 for the bias.
-  CHECK(recorded_cost(model.layers[0]) == Cost{27, 0, 15, 1, 3, 15});
+  // Backward: the weight's gradient, and the sum of the output's 15 for the bias; nobody asks for the input's.
+  CHECK(recorded_cost(model.layers[0]) == Cost{27, 0, 15, 1, 2, 15});
+  CHECK_FALSE(model.layers[0].data_gradient);
+  CHECK(model.layers[1].data_gradient);
   check_product(model.layers[1], {.in = 3, .out = 7, .positions_in = 5, .out_height = 5});
   CHECK(names(model, model.ready_order) ==
         std::vector<std::string>{"b.bias", "b.weight", "a.bias", "a.weight"});
@@ -246,7 +248,7 @@ TEST_CASE("module recorder: modules defined beforehand keep their places, ready 
   CHECK(names(model, {0, 1, 2}) ==
         std::vector<std::string>{"late.weight", "late.bias", "early.weight"});
   CHECK(model.parameters[2].shape == std::vector<std::int64_t>{3, 8});
-  CHECK(recorded_cost(model.layers[0]) == Cost{24, 0, 0, 1, 2, 15});
+  CHECK(recorded_cost(model.layers[0]) == Cost{24, 0, 0, 1, 1, 15});
   CHECK(names(model, model.ready_order) ==
         std::vector<std::string>{"late.bias", "late.weight", "early.weight"});
 }
