@@ -23,11 +23,9 @@ std::vector<ConfigFamily> all_families() {
   return families;
 }
 
-/// A type of this name is another model, not a slip of the finger: "mixtral" is no "mistral".
-std::string what_to_do(std::string_view type) {
+/// A type of this name is another model, not a slip of the finger: "mixtral" is no "mistral". `text`: how_to_train_text.
+std::string what_to_do(std::string_view type, const std::string& text) {
   const std::vector<std::string> known = config_model_types();
-  std::string hint =
-      fmt::format("Known: {}. For another type record the job", fmt::join(known, ", "));
   for (const std::string& one : known) {
     std::string as_typed(type);
     std::replace(as_typed.begin(), as_typed.end(), '-', '_');
@@ -36,7 +34,7 @@ std::string what_to_do(std::string_view type) {
     const auto same = [](char a, char b) { return std::tolower(a) == std::tolower(b); };
     if (std::ranges::equal(as_typed, spelt, same)) return fmt::format("Write {}", in_quotes(one));
   }
-  return hint;
+  return fmt::format("Record the job instead{}. Known types: {}", text, fmt::join(known, ", "));
 }
 
 /// Files of a like name that describe no model.
@@ -103,7 +101,7 @@ Part part_to_build(const Object& root) {
   if (text && is_text_alone(root, *text)) return *text;
   if (family == families.end())
     type.fail(fmt::format("no model of type {} is known here", in_quotes(type.string())),
-              what_to_do(type.string()) + how_to_train_text(text));
+              what_to_do(type.string(), how_to_train_text(text)));
   return {*family, root, false};
 }
 

@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import unittest
 
+import thorough
 from command import answer, ddpsim, write_json
 from torch_python import ENVIRONMENT, ROOT
 
@@ -216,6 +217,20 @@ class Configs(unittest.TestCase):
                 outcome = ddpsim("simulate", model, "dgxa100")
                 self.assertEqual(outcome.code, 3)
                 self.assertIn("takes hours", outcome.err)
+
+
+@unittest.skipUnless(thorough.THOROUGH, "only with --thorough")
+class FieldConfigs(unittest.TestCase):
+    def test_they_are_made_anew_as_they_are_kept(self):
+        if transformers() is None:
+            self.skipTest("transformers is not in build/frameworks (scripts/setup.sh --frameworks)")
+        kept = HERE / "field"
+        with tempfile.TemporaryDirectory() as made:
+            subprocess.run([PYTHON, kept / "make_configs.py", made], capture_output=True, check=True, env=ENVIRONMENT)
+            for path in sorted(pathlib.Path(made).rglob("*.json")):
+                name = path.relative_to(made)
+                with self.subTest(str(name)):
+                    self.assertEqual(path.read_text(encoding="utf-8"), (kept / name).read_text(encoding="utf-8"))
 
 
 class Dimensions(unittest.TestCase):

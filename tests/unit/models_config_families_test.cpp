@@ -443,7 +443,7 @@ TEST_CASE("config.json: no unknown type is taken for one that is spelt alike") {
     const std::string message = complaint_about(std::string(R"({"model_type":")") + type + "\"}");
     CAPTURE(message);
     CHECK(message.find("Did you mean") == std::string::npos);
-    CHECK(message.find("record the job") != std::string::npos);
+    CHECK(message.find("Record the job") != std::string::npos);
   }
   CHECK(complaint_has(R"({"model_type":"deberta_v2"})", "Write \"deberta-v2\""));
 }

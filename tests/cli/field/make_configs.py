@@ -1,6 +1,6 @@
 """Writes configs/ and written_configs.json: config.json files as transformers' own classes write them, and how many parameters those make.
 
-    python3 -m venv venv && venv/bin/pip install transformers==5.24.0 torch==2.13.0 && venv/bin/python tests/cli/field/make_configs.py
+    python3 -m venv venv && venv/bin/pip install transformers==5.24.0 torch==2.13.0 && venv/bin/python tests/cli/field/make_configs.py [FOLDER]
 
 Each model is built on the meta device by the class that `architectures` names; parameters that are tied count once. Nothing of ddpsim is used.
 Sizes are those of the published models named, from memory. `published` is the number of elements that a model's page states, from memory too, where
@@ -9,11 +9,12 @@ it counts the same tensors: what is built is printed beside it.
 
 import json
 import pathlib
+import sys
 
 import torch
 import transformers
 
-HERE = pathlib.Path(__file__).parent
+HERE = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).parent
 LLAMA3 = {"rope_type": "llama3", "rope_theta": 500000.0, "factor": 32.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
           "original_max_position_embeddings": 8192}
 
