@@ -219,7 +219,7 @@ std::vector<Finding> find_repairs(const Evidence& before, const Evidence& after)
   for (Finding& problem : find_problems(before)) {
     const bool still = std::ranges::find(now, problem.what, &Finding::what) != now.end();
     if (still || !would_show(problem.what, after)) continue;
-    problem.says = "so it was before, and is no longer: " + problem.says;
+    problem.says = "before, and no longer, so there is nothing to do: " + problem.says;
     problem.effect = FindingEffect::relieves;
     repairs.push_back(std::move(problem));
   }

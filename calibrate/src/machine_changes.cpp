@@ -148,7 +148,7 @@ std::vector<Finding> machine_changes(const std::vector<MachineFacts>& before,
   if (const auto worse = changed(was.least_clock_mhz, is.least_clock_mhz);
       worse && was.models == is.models)
     say_change(FindingClass::clocks_held_down, *worse,
-               fmt::format("the lowest clock that a GPU may have was {:.0f} MHz and is {:.0f}",
+               fmt::format("the lowest clock limit of a GPU was {:.0f} MHz and is {:.0f} MHz",
                            *was.least_clock_mhz, *is.least_clock_mhz),
                "kernels bound by compute are slower by as much");
   const auto rate = changed(was.least_best_rate, is.least_best_rate);

@@ -278,12 +278,13 @@ void add_gpudirect(const NcclFacts& before, const NcclFacts& after,
   if (!fewer && share->after < share->before + 0.01) return;
   findings.push_back(
       {.what = FindingClass::gpudirect_off,
-       .says = fmt::format(
-           "{:.0f} % of the ends of channels between nodes used GPUDirect RDMA, now {:.0f} %{}",
-           100 * share->before, 100 * share->after,
-           fewer ? ": the others pass through the host's memory; load nvidia_peermem on every "
-                   "node, and look at NCCL_NET_GDR_LEVEL and at which NIC is taken"
-                 : ""),
+       .says = fmt::format("{:.0f} % of the ends of channels between nodes used GPUDirect RDMA and "
+                           "{:.0f} % use it now{}",
+                           100 * share->before, 100 * share->after,
+                           fewer ? ": data of the rest passes through the host's memory; load "
+                                   "nvidia_peermem on every "
+                                   "node, and look at NCCL_NET_GDR_LEVEL and at which NIC is taken"
+                                 : ""),
        .place = after.network_place(),
        .effect = fewer ? FindingEffect::costs : FindingEffect::relieves});
 }

@@ -57,6 +57,12 @@ bool is_time(const StepKey& key) {
 }
 
 /// transformers.Trainer's own mean has its state with more digits, and holds all evaluation.
+/// Of a key that states none.
+const char* likely_unit(std::string_view name) {
+  if (name.ends_with("it/s")) return "";
+  return name.ends_with("per_second") || name.ends_with("per_sec") ? "it/s" : "ms";
+}
+
 bool is_of_run(const StepKey& key) {
   return key.of_run || key.name.ends_with("train_steps_per_second");
 }
@@ -234,7 +240,7 @@ class Chooser {
       fail("", fmt::format("there is no {} {}", noun(), in_quotes(choice_.asked.key)),
            did_you_mean_or_known(
                choice_.asked.key, known,
-               choice_.form == StepForm::table ? "Its columns" : "Of step times there are"));
+               choice_.form == StepForm::table ? "Its columns" : "Its keys of times and rates"));
     if (keys.size() > 1)
       std::erase_if(
           keys, [](const StepKey* key) { return key->readings.empty() && key->problem.empty(); });
@@ -313,10 +319,9 @@ class Chooser {
                typed(found_.near.empty() ? std::string("COLUMN") : found_.near.front(), "ms")));
     if (!found_.near.empty())
       fail("", kNoStepTime,
-           fmt::format(
-               "{} may be of something else; if it is the step's time, say so: {}",
-               in_quotes(found_.near.front()),
-               typed(found_.near.front(), found_.near.front().ends_with("it/s") ? "" : "ms")));
+           fmt::format("{} may be of something else; if it is the step's time, say so: {}",
+                       in_quotes(found_.near.front()),
+                       typed(found_.near.front(), likely_unit(found_.near.front()))));
     fail("", kNoStepTime,
          "Expected a column or key of step times with its unit, such as step_time_ms, or lines "
          "such as \"step_time=0.123 s\", \"123.4 ms/step\", \"5.67it/s\"; or a "
@@ -348,7 +353,7 @@ class Chooser {
   double samples_of(const StepKey& key) {
     const std::optional<StepTimeUnit> unit = key.asked ? choice_.asked.unit : std::nullopt;
     const std::string states = fmt::format(
-        "it states {} a second alone ({}: {} value{}, {:.6g} in the middle), no step time",
+        "it states {} per second ({}: {} value{}, median {:.6g}), and no step time",
         key.meaning.tokens ? "tokens" : "samples", legible(key.name), key.readings.size(),
         key.readings.size() == 1 ? "" : "s", median_of_readings(key));
     if (key.meaning.tokens && !unit)
@@ -363,21 +368,24 @@ class Chooser {
     const bool whose_known = unit || scope_of(key) != Scope::unknown || (gpus && *gpus == 1);
     const double batch = choice_.asked.samples_per_gpu.value_or(0);
     const std::string whose =
-        fmt::format("if each GPU has its own {}, if 8 GPUs reach it together {}",
+        fmt::format("{} if they are per GPU, {} if they are the total of 8 GPUs",
                     typed(key, "samples/s/gpu"), typed(key, "samples/s/8gpus"));
     if (!choice_.asked.samples_per_gpu)
       fail("", states,
-           "Add --batch N, the samples of a step on one GPU" +
-               (whose_known && gpus ? std::string() : "; and say whose they are: " + whose));
+           "Add --batch N, the samples per GPU and step" +
+               (whose_known && gpus ? std::string() : "; and write " + whose));
     if (!choice_.asked.gpus && !each) {
       result_.warnings.push_back(fmt::format(
-          "{}: its step is {:.6g} samples, those of --batch, by the samples a second of {}, as if "
-          "both were of the same GPUs{}; {}",
-          choice_.file, batch, legible(key.name),
-          scope_of(key) == Scope::all_gpus ? ", and it counts those of all GPUs" : "", whose));
+          "{}: {} {}. The step is taken as --batch {:.6g} over it, which is right for one GPU and "
+          "N "
+          "times too short on N GPUs. Write {}",
+          choice_.file, legible(key.name),
+          scope_of(key) == Scope::all_gpus ? "counts the samples of all GPUs, how many is not known"
+                                           : "counts samples, on how many GPUs is not known",
+          batch, whose));
       return batch;
     }
-    if (!whose_known) fail("", states + ", and not whose samples they are", "Say it: " + whose);
+    if (!whose_known) fail("", states + ", and not on how many GPUs", "Write " + whose);
     return batch * gpus.value_or(1);
   }
 
@@ -412,7 +420,7 @@ class Chooser {
     else
       said += fmt::format("{} {}", noun(), in_quotes(key.name));
     if (last_alone) said += ", a running mean";
-    if (key.name.starts_with("it/s") && !last_alone)
+    if (key.name.starts_with("it/s") && !last_alone && !is_of_run(key))
       said += " (a running mean, where a progress bar wrote it)";
     if (is_of_run(key)) said += ", the mean of a whole run";
     if (!key.convention.empty()) said += ", " + key.convention;

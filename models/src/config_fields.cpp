@@ -127,6 +127,19 @@ bool only_scales(std::string_view key) {
   return key.ends_with("pdrop") || key.ends_with("layerdrop");
 }
 
+/// What changes no parameter and is no small matter to DDP, where the field says something.
+std::optional<std::string> what_to_know(std::string_view key, const Cursor& value) {
+  if (key == "quantization_config")
+    return "quantization_config is not read: parameters are counted as if none were quantized";
+  if (!key.ends_with("layerdrop") || !value.is_number()) return std::nullopt;
+  const double share = value.number(0, 1);
+  if (share == 0) return std::nullopt;
+  return fmt::format(
+      "{} {:g} is not simulated: a layer that is skipped gets no gradient, so training needs "
+      "find_unused_parameters=True",
+      key, share);
+}
+
 }  // namespace
 
 std::int64_t Config::number(std::string_view key, std::int64_t usual, std::int64_t most) {
@@ -306,7 +319,7 @@ DecoderHead Config::decoder_head(std::string_view module) {
   return {.kind = HeadKind::tokens, .labels = labels(), .module = std::string(module)};
 }
 
-std::vector<std::string> Config::ignored() const {
+std::vector<std::string> Config::ignored() {
   std::vector<std::string> names = ignored_;
   for (const auto& [key, value] : root_.items()) {
     if (asked_.contains(key) || is_bookkeeping(key) || value.is_null()) continue;
@@ -314,7 +327,10 @@ std::vector<std::string> Config::ignored() const {
       value.fail(
           fmt::format("{} may change the parameters, and what it means is not known here", key),
           "If your model's class ignores it, take it out; otherwise record the job");
-    names.push_back(key);
+    if (std::optional<std::string> text = what_to_know(key, value))
+      note(std::move(*text));
+    else
+      names.push_back(key);
   }
   return names;
 }

@@ -75,7 +75,7 @@ class Config {
   std::vector<std::string> take_assumed() { return std::move(assumed_); }
   std::vector<std::string> take_notes() { return std::move(notes_); }
   /// Fields that nobody asked for. Throws InputError for one that could change the parameters.
-  std::vector<std::string> ignored() const;
+  std::vector<std::string> ignored();
 
  private:
   Object root_;

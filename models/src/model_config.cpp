@@ -44,8 +44,7 @@ void refuse_other_files(const Object& root) {
   };
   if (root.has("model_type")) return;
   refuse("peft_type", "this is the config of an adapter (PEFT), which trains beside a frozen model",
-         "Give the config.json of its base model, with frozen= for what does not train; or record "
-         "the job");
+         "Record the job; the config.json of the base model describes a training of all of it");
   refuse("_class_name",
          "this is the config of a model of diffusers (_class_name), which is not built here",
          "Record the job instead");

@@ -158,7 +158,7 @@ TEST_CASE("step forms: samples a second need the samples of a step, and whose th
   CHECK(ms_of_form(text, {.key = "", .unit = {}, .samples_per_gpu = 8, .gpus = 4}).front() == 500);
   const std::string speed = "Epoch[0] Batch [20]\tSpeed: 64.0 samples/sec\n";
   CHECK(mentions(form_complaint(speed, {.key = "", .unit = {}, .samples_per_gpu = 8, .gpus = 4}),
-                 "not whose samples"));
+                 "not on how many GPUs"));
   StepTimesAsked each = asked_for("Speed", "samples/s/gpu");
   each.samples_per_gpu = 32;
   each.gpus = 4;
@@ -167,7 +167,7 @@ TEST_CASE("step forms: samples a second need the samples of a step, and whose th
   together.samples_per_gpu = 8;
   CHECK(ms_of_form(speed, together) == std::vector<double>{500});
   CHECK(mentions(form_complaint("step: 10  loss: 7.9  tps: 5,800  mfu: 33.1%\n"),
-                 "tokens a second alone"));
+                 "tokens per second"));
   CHECK(ms_of_form("step: 10  loss: 7.9  tps: 5,800  mfu: 33.1%\n",
                    asked_for("tps", "2900/step")) == std::vector<double>{500});
 }

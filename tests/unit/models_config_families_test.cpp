@@ -449,6 +449,9 @@ TEST_CASE("config.json: no unknown type is taken for one that is spelt alike") {
 }
 
 TEST_CASE("config.json: what contradicts itself or describes no model is refused or said") {
+  CHECK(std::ranges::any_of(
+      model_of_config(R"({"model_type":"wav2vec2","layerdrop":0.1})", "c.json").notes,
+      [](const std::string& note) { return note.starts_with("layerdrop 0.1 is not simulated"); }));
   CHECK(complaint_has(R"({"model_type":"deberta-v2","relative_attention":true})",
                       "pos_att_type names neither"));
   CHECK(complaint_has(R"({"model_type":"llama","architectures":["LlamaModel","LlamaForCausalLM"]})",

@@ -129,7 +129,10 @@ TEST_CASE("NCCL topology XML: each mistake gets one message") {
        "NCCL_GRAPH_DUMP_FILE; take NCCL_TOPO_DUMP_FILE"},
       {"<!DOCTYPE lolz [<!ENTITY a \"ha\"><!ENTITY b \"&a;&a;&a;&a;\">]><system>&b;</system>",
        "t.xml:line 1: a document type is declared. NCCL's topology files have none"},
-      {"<system/>", "t.xml: no GPU in <system>. Take the file on a node with GPUs"},
+      {"<system/>",
+       "t.xml: no GPU in <system>. A file for NCCL_TOPO_FILE may name none. Give what NCCL writes "
+       "on a node with GPUs: "
+       "NCCL_TOPO_DUMP_FILE=topo.xml"},
       {kXmlHead + R"(<pci class="0x030200"><gpu dev="0"/></pci></cpu></system>)",
        "t.xml: the GPU model is not stated. Name it beside the file: \"t.xml gpu:A100\""},
       {kXmlHead + R"(<pci class="0x030200"/><pci class="0x030200"/></cpu></system>)",

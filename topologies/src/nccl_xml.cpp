@@ -103,7 +103,10 @@ class XmlReader {
     }
     look_ahead(system, 0);
     for (const pugi::xml_node& cpu : system.children("cpu")) read_cpu(cpu);
-    if (gpus_.empty()) fail("", "no GPU in <system>", "Take the file on a node with GPUs");
+    if (gpus_.empty())
+      fail("", "no GPU in <system>",
+           "A file for NCCL_TOPO_FILE may name none. Give what NCCL writes on a node with GPUs: "
+           "NCCL_TOPO_DUMP_FILE=topo.xml");
     decide_gpu_model();
     add_nics();
     join_cpus();
@@ -517,8 +520,8 @@ class XmlReader {
     }
     if (faster)
       out_.doubts.push_back(fmt::format(
-          "the file states PCIe slots of {:.3g} GB/s, and {} reaches {:.3g}: that is taken", stated,
-          out_.gpu->name, most_of(16)));
+          "the file states PCIe slots of {:.3g} GB/s, but {} reaches only {:.3g}, which is used",
+          stated, out_.gpu->name, most_of(16)));
   }
 
   void join_cpus() {
