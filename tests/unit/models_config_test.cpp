@@ -131,7 +131,7 @@ TEST_CASE("config.json: key heads that say null are as many as heads") {
 
 TEST_CASE("config.json: file and field of what no model can be") {
   CHECK(config_complains("{}", "model_type"));
-  CHECK(config_complains(R"({"model_type":"zebra"})", "Known: llama, mistral"));
+  CHECK(config_complains(R"({"model_type":"zebra"})", "Known types: llama, mistral"));
   CHECK(config_complains(R"({"model_type":"llama","hidden_size":0})", "c.json:/hidden_size"));
   CHECK(config_complains(R"({"model_type":"llama","hidden_size":4097})", "not a multiple"));
   CHECK(config_complains(R"({"model_type":"llama","num_key_value_heads":5})", "not a multiple"));
