@@ -163,7 +163,7 @@ class Configs(unittest.TestCase):
     def test_each_kind_is_there(self):
         kinds = {json.loads(path.read_text())["model_type"] for path in CONFIGS}
         message = ddpsim("simulate", f"{write_json(self.folder / 'c.json', {'model_type': 'zebra'})}@A100", "dgxa100").err
-        self.assertEqual(set(re.search(r"Known: ([^.\n]*)", message)[1].split(", ")), kinds)
+        self.assertEqual(set(re.search(r"Known types: ([^.\n]*)", message)[1].split(", ")), kinds)
 
     def test_takes_a_path_with_signs_of_its_own(self):
         folder = self.folder / "at@home:b8"
