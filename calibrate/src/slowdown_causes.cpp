@@ -27,7 +27,7 @@ constexpr double kVersion = 0.5;
 constexpr double kKinds = 0.8;  ///< of what kinds and counts of kernels show
 constexpr double kFirstOfRow = 0.45;
 constexpr double kNextOfRow = 0.85;  ///< of the one before
-constexpr double kUnknown = 0.48;  ///< behind all that is known to have changed
+constexpr double kUnknown = 0.48;    ///< behind all that is known to have changed
 /// Of a finding about a row that did not grow.
 constexpr double kBeside = 0.05;
 /// A row below this share of what grew names no cause by itself.
