@@ -282,8 +282,8 @@ void add_gpudirect(const NcclFacts& before, const NcclFacts& after,
                            "{:.0f} % use it now{}",
                            100 * share->before, 100 * share->after,
                            fewer ? ": data of the rest passes through the host's memory; load "
-                                   "nvidia_peermem on every "
-                                   "node, and look at NCCL_NET_GDR_LEVEL and at which NIC is taken"
+                                   "nvidia_peermem on every node, and look at "
+                                   "NCCL_NET_GDR_LEVEL and at which NIC is taken"
                                  : ""),
        .place = after.network_place(),
        .effect = fewer ? FindingEffect::costs : FindingEffect::relieves});

@@ -56,13 +56,13 @@ bool is_time(const StepKey& key) {
   return key.meaning.of != Of::items && key.meaning.of != Of::other;
 }
 
-/// transformers.Trainer's own mean has its state with more digits, and holds all evaluation.
-/// Of a key that states none.
+/// The unit to propose for a key that states none.
 const char* likely_unit(std::string_view name) {
   if (name.ends_with("it/s")) return "";
   return name.ends_with("per_second") || name.ends_with("per_sec") ? "it/s" : "ms";
 }
 
+/// transformers.Trainer's own mean has its state with more digits, and holds all evaluation.
 bool is_of_run(const StepKey& key) {
   return key.of_run || key.name.ends_with("train_steps_per_second");
 }
@@ -376,9 +376,8 @@ class Chooser {
                (whose_known && gpus ? std::string() : "; and write " + whose));
     if (!choice_.asked.gpus && !each) {
       result_.warnings.push_back(fmt::format(
-          "{}: {} {}. The step is taken as --batch {:.6g} over it, which is right for one GPU and "
-          "N "
-          "times too short on N GPUs. Write {}",
+          "{}: {} {}. The step is taken as --batch {:.6g} over it, which is right for one GPU "
+          "and N times too short on N GPUs. Write {}",
           choice_.file, legible(key.name),
           scope_of(key) == Scope::all_gpus ? "counts the samples of all GPUs, how many is not known"
                                            : "counts samples, on how many GPUs is not known",

@@ -7,7 +7,7 @@ import shlex
 import unittest
 
 import thorough
-from command import SANITIZED, ddpsim
+from command import ROOT, SANITIZED, ddpsim
 from test_field import FOUND, WRITTEN
 
 
@@ -46,6 +46,10 @@ class Remedies(unittest.TestCase):
                 self.assertEqual(outcome.code, 0, f"{said.err}\n{shlex.join(again)}\n{outcome.err}")
                 tried += 1
         return tried
+
+    def test_a_rate_is_offered_the_unit_of_rates(self):
+        said = ddpsim("diff", str(ROOT / "tests/cli/field/step_times/hf_dicts_eval.log"), "100ms")
+        self.assertIn("eval_steps_per_second=it/s", said.err)
 
     def test_words_to_write_instead_are_taken(self):
         tried = 0
