@@ -98,10 +98,40 @@ void add_all(std::vector<Finding> more, std::vector<Finding>& findings) {
 
 }  // namespace
 
+std::vector<std::string_view> Evidence::kinds() const {
+  const auto any_machine = [&](auto has) { return std::ranges::any_of(machines, has); };
+  const std::pair<bool, std::string_view> all[] = {
+      {nccl.lines > 0 || nccl.search_failed, "NCCL's debug lines"},
+      {!nccl.versions.empty(), "NCCL's version"},
+      {!ddp.empty(), "DDP logging data"},
+      {environment.listed > 0 || !environment.variables.empty() || lists_variables(*this),
+       "environment variables"},
+      {environment.cores || environment.allowed_cores, "CPU cores"},
+      {!environment.versions.empty(), "software versions"},
+      {any_machine([](const MachineFacts& machine) { return !machine.gpus.empty(); }),
+       "states of GPUs"},
+      {any_machine([](const MachineFacts& machine) { return !machine.gpu_links.empty(); }),
+       "nvidia-smi topo -m"},
+      {any_machine([](const MachineFacts& machine) { return !machine.devices.empty(); }),
+       "PCIe devices"},
+      {any_machine([](const MachineFacts& machine) { return !machine.ports.empty(); }),
+       "ports of NICs"},
+      {any_machine([](const MachineFacts& machine) { return !machine.mtu.empty(); }),
+       "network interfaces"},
+      {any_machine([](const MachineFacts& machine) { return machine.acs_read; }), "ACS settings"},
+      {any_machine([](const MachineFacts& machine) {
+         return !machine.driver.empty() || !machine.cuda.empty();
+       }),
+       "the driver's version"}};
+  std::vector<std::string_view> held;
+  for (const auto& [holds, kind] : all)
+    if (holds) held.push_back(kind);
+  return held;
+}
+
 bool Evidence::empty() const {
-  return nccl.lines == 0 && nccl.versions.empty() && !nccl.search_failed && ddp.empty() &&
-         environment.variables.empty() && environment.versions.empty() && !environment.cores &&
-         !environment.allowed_cores && machines.empty();
+  // KEY=VALUE stands in many texts; a list of variables of which none decides anything may be none.
+  return kinds().size() == (environment.listed > 0 ? 1 : 0) && environment.variables.empty();
 }
 
 Evidence read_evidence(std::span<const EvidenceText> texts) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <span>
 
@@ -213,6 +214,10 @@ class Ranking {
   }
   double unexplained() const { return share({kUnexplained}); }
   std::string row_words(const DifferenceRow& row) const {
+    // Logs of other numbers of ranks are compared by bus bandwidth, so their times are no measured ones.
+    if (evidence_.all_reduce_only)
+      return fmt::format("the all-reduce itself is {:.1f} % {}", std::abs(difference_.percent()),
+                         sign_ > 0 ? "slower" : "faster");
     return fmt::format("{}: {}, {:.0f} % of what got {}{}", name_of(row.part), in_words(row.change),
                        100 * grown(row) / all_, sign_ > 0 ? "longer" : "shorter",
                        row.bound_of_change == Bound::upper   ? " (an upper bound)"

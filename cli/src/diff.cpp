@@ -129,6 +129,30 @@ std::vector<std::string> what_is_missing(const DiffSide& before, const DiffSide&
                   who, who.size() > 3 ? "" : "s")};
 }
 
+/// Notes which kinds of evidence both sides hold, and names those that one side alone holds: nothing tells whether they
+/// changed.
+void note_kinds(const Evidence& before, const Evidence& after, DifferenceReport& report) {
+  const auto kinds_of = [](const Evidence& of, const Evidence& other, bool shared) {
+    const std::vector<std::string_view> others = other.kinds();
+    std::vector<std::string_view> kinds = of.kinds();
+    std::erase_if(kinds, [&](std::string_view kind) {
+      return (std::ranges::count(others, kind) > 0) != shared;
+    });
+    return kinds;
+  };
+  for (const std::string_view kind : kinds_of(before, after, true))
+    report.compared.emplace_back(kind);
+  const auto name = [&](std::string_view side, std::string_view other,
+                        const std::vector<std::string_view>& kinds) {
+    if (!kinds.empty())
+      report.difference.missing.push_back(
+          fmt::format("only {} has {}: add the same of {}, and what changed in it is found", side,
+                      fmt::join(kinds, ", "), other));
+  };
+  name("OLD", "NEW", kinds_of(before, after, false));
+  name("NEW", "OLD", kinds_of(after, before, false));
+}
+
 /// What makes the two something else than one job twice.
 std::vector<std::string> other_jobs(const DiffSide& before, const DiffSide& after,
                                     const std::optional<AllReduceChanges>& logs) {
@@ -216,6 +240,7 @@ DifferenceReport compare_sides(const DiffSide& before, const DiffSide& after,
     evidence.repairs = find_repairs(before.evidence, after.evidence);
     evidence.excluded = report.excluded = excluded_causes(before.evidence, after.evidence);
   }
+  note_kinds(before.evidence, after.evidence, report);
   if (before.workload && after.workload) {
     evidence.settings = setting_changes(*before.workload, *after.workload);
     evidence.threads_known = threads_known(*before.workload, *after.workload);

@@ -2827,6 +2827,7 @@ class DiffResult(Answer):
     expected_change_us: float | None
     rows: tuple[DiffRow, ...]
     causes: tuple[SlowdownCause, ...]
+    compared: tuple[str, ...]
     excluded: tuple[ExcludedCause, ...]
     findings: tuple[Finding, ...]
     kernel_kinds: tuple[KernelKind, ...]
@@ -2847,6 +2848,7 @@ class DiffResult(Answer):
         "expected_change_us": real,
         "rows": each(DiffRow.from_document),
         "causes": each(SlowdownCause.from_document),
+        "compared": each(same),
         "excluded": each(ExcludedCause.from_document),
         "findings": each(Finding.from_document),
         "kernel_kinds": each(KernelKind.from_document),

@@ -175,6 +175,7 @@ std::string difference_json(const DifferenceReport& report) {
     json.end_object();
   }
   json.end_array();
+  json.key("compared").strings(report.compared);
   json.key("excluded").begin_array();
   for (const ExcludedCause& one : report.excluded) {
     json.begin_object();

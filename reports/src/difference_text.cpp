@@ -38,7 +38,8 @@ class DifferenceText {
       : report_(report),
         difference_(report.difference),
         style_(style),
-        unit_(unit_for(std::max(difference_.before.step, difference_.after.step))) {}
+        unit_(unit_for(std::max(difference_.before.step, difference_.after.step))),
+        decimals_(decimals()) {}
 
   std::string run() {
     if (report_.timed) {
@@ -66,6 +67,20 @@ class DifferenceText {
     const std::string text = time_text(size_of(time), kDigits, unit_);
     return (time < Duration() ? "-" : "+") + text;
   }
+  /// Enough for the largest change and for the noise.
+  int decimals() const {
+    Duration largest = difference_.noise;
+    for (const DifferenceRow& row : difference_.rows)
+      largest = std::max(largest, size_of(row.change));
+    return decimals_for(in_unit(largest, unit_));
+  }
+  /// Three digits, or as many as the table below shows.
+  std::string step_text(Duration step) const {
+    const std::string digits = time_number(step, kDigits, unit_);
+    const std::string as_in_table = fixed(in_unit(step, unit_), decimals_);
+    return fmt::format("{} {}", digits.size() > as_in_table.size() ? digits : as_in_table,
+                       name_of(unit_));
+  }
   void evidence_alone();
   void verdict();
   void sides();
@@ -83,26 +98,28 @@ class DifferenceText {
   const StepDifference& difference_;
   const TerminalStyle& style_;
   const TimeUnit unit_;
+  const int decimals_;  ///< of step times and of what they are split into
   std::string text_;
 };
 
 void DifferenceText::evidence_alone() {
   const std::size_t count = report_.findings.size();
-  text_ +=
-      bold(wrapped(fmt::format("No times to compare; {}.",
-                               count == 0 ? "and nothing in the evidence costs time or has changed"
-                                          : counted(count, "finding")),
-                   style_.width, 0),
-           style_);
+  std::string first = "No times to compare";
+  if (report_.compared.empty())
+    first += ", and no kind of evidence is on both sides";
+  else if (count == 0)
+    first += fmt::format(", and nothing costs time or has changed in what both sides hold: {}",
+                         fmt::join(report_.compared, ", "));
+  if (count > 0) first += fmt::format("; {}", counted(count, "finding"));
+  text_ += bold(wrapped(first + '.', style_.width, 0), style_);
 }
 
 void DifferenceText::verdict() {
   const bool all_reduce = report_.before.all_reduce.has_value();
-  const std::string both = all_reduce
-                               ? all_reduce_words()
-                               : fmt::format("step {} before, {} now",
-                                             time_text(difference_.before.step, kDigits, unit_),
-                                             time_text(difference_.after.step, kDigits, unit_));
+  const std::string both =
+      all_reduce ? all_reduce_words()
+                 : fmt::format("step {} before, {} now", step_text(difference_.before.step),
+                               step_text(difference_.after.step));
   std::string first;
   if (!difference_.beyond_noise()) {
     first = fmt::format("No difference larger than noise: {} ({:+.1f} %).", both,
@@ -153,16 +170,12 @@ void DifferenceText::sides() {
 
 void DifferenceText::waterfall() {
   if (report_.before.all_reduce) return;
-  Duration largest;
-  for (const DifferenceRow& row : difference_.rows)
-    largest = std::max(largest, size_of(row.change));
-  const int decimals = decimals_for(in_unit(std::max(largest, difference_.noise), unit_));
-  const auto shown = [&](Duration time) { return fixed(in_unit(time, unit_), decimals); };
+  const auto shown = [&](Duration time) { return fixed(in_unit(time, unit_), decimals_); };
   std::vector<double> parts;
   std::vector<DifferenceRow> rows = difference_.rows;
   std::erase_if(rows, [&](const DifferenceRow& row) {
     const auto nothing = [&](Duration time) {
-      return rounds_to_zero(in_unit(time, unit_), decimals);
+      return rounds_to_zero(in_unit(time, unit_), decimals_);
     };
     return nothing(row.before) && nothing(row.after) && row.bound == Bound::none &&
            row.part != part_of(LossCause::unexplained);
@@ -172,7 +185,7 @@ void DifferenceText::waterfall() {
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (rows[i].part == part_of(LossCause::unexplained)) kept = i;
   const std::vector<std::string> changes =
-      adding_up(parts, in_unit(difference_.change, unit_), decimals, kept);
+      adding_up(parts, in_unit(difference_.change, unit_), decimals_, kept);
   const bool expected = report_.expected_change.has_value();
   const bool points = difference_.before.parts_known && difference_.after.parts_known;
   std::vector<Column> columns = {{"where the step changed"},
@@ -208,7 +221,7 @@ void DifferenceText::waterfall() {
   double sum = 0;
   for (const DifferenceRow& row : rows) sum += row.points;
   line("step", difference_.before.step, difference_.after.step,
-       signed_number(fixed(in_unit(difference_.change, unit_), decimals)),
+       signed_number(fixed(in_unit(difference_.change, unit_), decimals_)),
        fmt::format("noise {}", shown(difference_.noise)), fmt::format("{:+.1f}", sum),
        report_.expected_change);
   text_ += '\n' + table.text(style_);

@@ -253,6 +253,19 @@ TEST_CASE("nodes that differ: GPUs, driver, power limit, MTU") {
   CHECK(findings[1].place.starts_with("n1.txt:"));
 }
 
+TEST_CASE(
+    "evidence names the kinds it holds; variables of which none matters are no evidence alone") {
+  using Names = std::vector<std::string_view>;
+  CHECK(evidence_of("loss=0.3\n").empty());
+  CHECK(evidence_of("a training begins\n").kinds() == Names());
+  const Evidence both = evidence_of("NCCL_ALGO=Ring\nPATH=/bin\nNCCL version 2.21.5+cuda12.4\n");
+  CHECK_FALSE(both.empty());
+  CHECK(both.kinds() == Names{"NCCL's version", "environment variables"});
+  CHECK(evidence_of("2: eth0: <UP> mtu 9000 qdisc mq\n").kinds() == Names{"network interfaces"});
+  CHECK(evidence_of("        GPU0    GPU1\nGPU0     X      NV4\nGPU1    NV4      X\n").kinds() ==
+        Names{"nvidia-smi topo -m"});
+}
+
 TEST_CASE("/sys: names with control characters are made legible") {
   // Found by the fuzzer.
   const std::vector<Finding> findings = find_problems(

@@ -37,6 +37,9 @@ struct Evidence {
   std::vector<MachineFacts> machines;  ///< by node, in the order in which nodes were first named
   /// One sentence for each line that was too long to be read, of the first eight.
   std::vector<std::string> warnings;
+  /// What it holds, in a fixed order: "NCCL's debug lines", "environment variables". Two sides are compared by the kinds
+  /// that both hold.
+  std::vector<std::string_view> kinds() const;
   bool empty() const;
 };
 

@@ -38,6 +38,7 @@ struct DifferenceReport {
   StepDifference difference;
   std::optional<AllReduceChanges> all_reduces;  ///< of two logs: every size that both have
   std::vector<SlowdownCause> causes;
+  std::vector<std::string> compared;            ///< kinds of evidence that both sides hold
   std::vector<ExcludedCause> excluded;          ///< by the evidence of both sides
   std::vector<Finding> findings;                ///< of the new side, and of one against the other
   std::optional<LateRanks> late;                ///< of the new side
