@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "ddpsim/calibrate/step_argument.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
@@ -20,7 +21,6 @@ namespace {
 using Of = StepTimeName::Of;
 using Scope = StepTimeName::Scope;
 
-constexpr double kLongestStep_s = 86'400;
 /// Of fewer steps nobody can tell a slow beginning from chance.
 constexpr std::size_t kFewestForWarmUp = 10;
 /// Keys whose medians lie within this factor are of the same steps.
@@ -389,10 +389,11 @@ class Chooser {
   }
 
   void add(double seconds, std::uint32_t line) {
-    if (!(seconds > 0) || !(seconds <= kLongestStep_s) || Duration::seconds(seconds) <= Duration())
+    const std::optional<Duration> step = step_of_seconds(seconds);
+    if (!step)
       fail(line, fmt::format("a step of {:.6g} s", seconds),
            "Expected a time above zero and below a day: is the unit right?");
-    result_.steps.push_back(Duration::seconds(seconds));
+    result_.steps.push_back(*step);
   }
 
   /// The first steps of a run compile, allocate and wait for data. Those at the front that took longer than

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "ddpsim/calibrate/step_argument.hpp"
 #include "ddpsim/formats/csv.hpp"
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
@@ -44,10 +45,11 @@ MeasuredSteps steps_of_trainer(const StepDocument& state, const std::string& fil
         "stands, as a resumed run makes it",
         "Give times of single steps, or the mean itself, such as 104ms");
   const double seconds = state.run_s / steps;
-  if (!(seconds > 0) || !(seconds <= 86'400) || Duration::seconds(seconds) <= Duration())
+  const std::optional<Duration> mean = step_of_seconds(seconds);
+  if (!mean)
     fail_reading(file, fmt::format("a step of {:.6g} s", seconds),
                  "Expected a time above zero and below a day");
-  return {.steps = {Duration::seconds(seconds)},
+  return {.steps = {*mean},
           .source = fmt::format(
               "1 value of train_runtime over {:.0f} steps{}: their mean, with all evaluation, "
               "saving and starting up; too short where the run was resumed from a checkpoint",

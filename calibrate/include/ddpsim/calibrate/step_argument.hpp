@@ -25,6 +25,12 @@ struct StepArgument {
 
 /// Longer ones are of another unit; sums of so many days still fit into 63 bits of picoseconds.
 inline constexpr Duration kLongestStep = Duration::seconds(86400);
+/// The step of a file of step times; absent where no step takes so long, or none so short.
+inline std::optional<Duration> step_of_seconds(double seconds) {
+  if (!(seconds > 0) || !(seconds <= kLongestStep.seconds())) return std::nullopt;
+  const Duration step = Duration::seconds(seconds);
+  return step > Duration() ? std::optional(step) : std::nullopt;
+}
 
 /// KEY or KEY=UNIT; `text`: all that was typed, for messages. Throws InputError.
 StepTimesAsked parse_step_times_asked(const std::string& text, const std::string& key);
