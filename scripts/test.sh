@@ -99,7 +99,10 @@ failed_tests() {  # failed_tests LOG: the name and the end of what it said, of e
 
 # Labels are given where each test is added. --quick leaves out `slow`: tests that train with PyTorch, shape links, launch, build
 # once more, or run longest. Tests labelled `timed` hold times against each other, and get the machine for themselves. `elsewhere`
-# marks tests in which memory errors cannot hide, or which sanitizers hinder: the other build runs them.
+# marks tests in which memory errors cannot hide, or which sanitizers hinder: the other build runs them. `thorough` marks what
+# --thorough alone runs.
+rare=thorough
+if $thorough; then rare=none; fi
 sanitizers() { build "$1" && tests "$1" --label-exclude "slow|elsewhere"; }
 threads() {
   build tsan --target ddpsim_thread_tests &&
@@ -208,9 +211,9 @@ else
     if $thorough; then sanitizers=fuzz-whole; fi
   fi
   start "sanitizers: build" build "$sanitizers"
-  check "release: tests" tests release --label-exclude timed
+  check "release: tests" tests release --label-exclude "timed|$rare"
   finish "sanitizers: build"
-  check "release: tests that time" tests release --label-regex timed
+  check "release: tests that time" tests release --label-regex timed --label-exclude "$rare"
   if [[ -d ../shared/data/nccl-tests ]]; then
     check "bundled clusters: as calibrated" python3 scripts/calibrate_bundled.py --data ../shared/data --check
   else
