@@ -25,7 +25,6 @@ python=$PWD/build/portable-tools/bin/python
 
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH LC_ALL=C.UTF-8 TZ=UTC PYTHONDONTWRITEBYTECODE=1
-unset CMAKE_CXX_COMPILER_LAUNCHER  # zig keeps what it compiled itself
 umask 022
 maintainer=$(git log -1 --format='%an <%ae>')
 version=$(sed -nE 's/^project\(ddpsim VERSION ([0-9.]+).*/\1/p' CMakeLists.txt)
@@ -38,7 +37,9 @@ trap 'rm -rf "$stage"' EXIT
 program_of() {  # program_of TARGET: where its preset puts it
   local preset=portable
   [[ $1 == x86_64 ]] || preset=portable-$1
-  cmake --preset "$preset" >/dev/null
+  # Without ccache, also where the folder was made with it: ccache may shorten paths that stand in the program, and zig
+  # keeps what it compiled itself.
+  cmake --preset "$preset" -DCMAKE_C_COMPILER_LAUNCHER= -DCMAKE_CXX_COMPILER_LAUNCHER= >/dev/null
   cmake --build --preset "$preset" --parallel "$(nproc)" --target ddpsim_cli >"$stage/build.log" ||
     { cat "$stage/build.log"; return 1; } >&2
   echo "$PWD/build/$preset/cli/ddpsim"
