@@ -279,15 +279,16 @@ bool Scanner::take_row(const Words& words) {
   } else if (has_root) {
     columns.erase(columns.begin());
   }
-  bool in_place = false;
+  std::size_t times = 0;  // columns of them: out of place, then in place, also where one is "N/A"
   std::size_t figures = 0;
   for (std::size_t c = 0; c < columns.size() && next < words.size(); ++c, ++next) {
     const std::string_view name = columns[c];
     const std::optional<Figure> figure = figure_of(words[next]);
     if (name == "timestamp" || (!figure && words[next] != "N/A")) break;
     ++figures;
+    if (name == "time") ++times;
+    const bool in_place = times > 1;
     if (name == "time") {
-      in_place = row.time_us.has_value();
       (in_place ? row.in_place_us : row.time_us) = figure;
     } else if (name == "algbw" && !in_place) {
       row.algbw_gbps = figure;
@@ -331,7 +332,8 @@ void Scanner::take_unit_of_times(RawRun& run) {
 
 void Scanner::say_cut(int line) {
   if (++torn_ > kMostWarnings) return;
-  log_.warnings.push_back(fmt::format("line {}: a row of the table is cut; it is left out", line));
+  log_.warnings.push_back(fmt::format(
+      "line {}: a row of the table is cut or has no time out of place; it is left out", line));
 }
 
 /// A row with fewer figures than others of its table ends in the middle, perhaps of a number.

@@ -12,6 +12,7 @@
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "pair_groups.hpp"
+#include "step_time_name.hpp"
 
 namespace ddpsim {
 namespace {
@@ -36,6 +37,13 @@ std::vector<std::string_view> cells_or_words(std::string_view line) {
   return words;
 }
 
+/// "busbw", "bandwidth (GB/s)": the last name of a header.
+bool names_bandwidth(std::string_view word) {
+  const std::string small = in_small_letters(word);
+  return small.find("bw") != std::string::npos || small.find("bandwidth") != std::string::npos ||
+         small == "gbps" || small == "gb/s";
+}
+
 }  // namespace
 
 PairMatrix parse_pair_matrix(std::string_view text, const std::string& file) {
@@ -52,7 +60,7 @@ PairMatrix parse_pair_matrix(std::string_view text, const std::string& file) {
     const std::vector<std::string_view> words = cells_or_words(line);
     if (words.size() != 3) fail(fmt::format("{} words, not three", words.size()));
     const auto busbw = parse_number<double>(words[2]);
-    if (!busbw && matrix.pairs.empty() && !header) {
+    if (!header && matrix.pairs.empty() && names_bandwidth(words[2])) {
       header = true;
       continue;
     }

@@ -14,6 +14,7 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
+#include "step_lines.hpp"
 
 namespace ddpsim {
 namespace {
@@ -424,7 +425,14 @@ class Chooser {
       said += " (a running mean, where a progress bar wrote it)";
     if (is_of_run(key)) said += ", the mean of a whole run";
     if (!key.convention.empty()) said += ", " + key.convention;
-    if (key.without_number > 0)
+    const LinesWithoutNumber unread = choice_.form == StepForm::lines
+                                          ? lines_without_number(choice_.text, key)
+                                          : LinesWithoutNumber();
+    if (unread.count > 0)
+      said += fmt::format(
+          "; line {} has {} there, which is no number{}", unread.first, in_quotes(unread.shown),
+          unread.count > 1 ? fmt::format(", and so have {} more", unread.count - 1) : "");
+    else if (key.without_number > 0)
       said += fmt::format("; {} {}{} without one", key.without_number,
                           choice_.form == StepForm::table ? "row" : "line",
                           key.without_number == 1 ? " is" : "s are");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ddpsim/calibrate/step_times.hpp"
@@ -18,6 +19,7 @@ struct StepChoice {
   const std::string& file;
   StepForm form = StepForm::lines;
   std::vector<std::string> columns;  ///< of a table: all of them
+  std::string_view text = {};        ///< of lines: where the keys were found
 };
 
 /// Throws InputError where none is, or several are and do not agree.

@@ -309,22 +309,69 @@ bool take_object(std::string_view line, std::uint32_t number, DecimalMark& mark,
   return true;
 }
 
+/// A line's parts: a carriage return ends one as a newline does.
+template <typename Take>
+void each_part(std::string_view text, const Take& take) {
+  for (std::uint32_t number = 1; !text.empty(); ++number) {
+    const bool ended = text.find('\n') != std::string_view::npos;
+    std::string_view line = take_line(text);
+    while (!line.empty()) {
+      const std::size_t end = line.find('\r');
+      const bool open = !ended && end == std::string_view::npos;
+      if (!take(line.substr(0, end), number, open)) return;
+      line.remove_prefix(end == std::string_view::npos ? line.size() : end + 1);
+    }
+  }
+}
+
+/// What stands behind the key in place of a number; absent where a number does, or the key is no key there.
+std::optional<std::string_view> no_number_behind(std::string_view line, std::string_view name) {
+  constexpr std::size_t kLongestShown = 40;
+  for (std::size_t at = line.find(name); at != std::string_view::npos;
+       at = line.find(name, at + 1)) {
+    std::size_t value = at + name.size();
+    const std::size_t behind_name = value;
+    while (value < line.size() &&
+           std::string_view("\"' \t=:").find(line[value]) != std::string_view::npos)
+      ++value;
+    if (value == behind_name) continue;
+    const KeyBefore key = key_before(line, value);
+    if (!key.separated || key.text != name) continue;
+    const std::string_view shown = line.substr(value, kLongestShown);
+    const std::size_t digits = shown.find_first_not_of("-.");
+    if (digits != std::string_view::npos && digits <= 2 && shown[digits] >= '0' &&
+        shown[digits] <= '9')
+      continue;
+    if (is_of_evaluation(line.substr(0, std::min(at, kLongestHeading)))) continue;
+    return shown.substr(0, shown.find_first_of(" \t,;}\"'"));
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 void read_step_lines(std::string_view text, StepReadings& found) {
   DecimalMark mark(text);
-  for (std::uint32_t number = 1; !text.empty() && !found.too_many; ++number) {
-    const bool ended = text.find('\n') != std::string_view::npos;
-    std::string_view line = take_line(text);
-    while (!line.empty() && !found.too_many) {
-      const std::size_t end = line.find('\r');
-      const std::string_view part = line.substr(0, end);
-      const bool open = !ended && end == std::string_view::npos;
-      if (!take_object(part, number, mark, found))
-        LineReader(part, number, open, mark, found).run();
-      line.remove_prefix(end == std::string_view::npos ? line.size() : end + 1);
+  each_part(text, [&](std::string_view part, std::uint32_t number, bool open) {
+    if (found.too_many) return false;
+    if (!take_object(part, number, mark, found)) LineReader(part, number, open, mark, found).run();
+    return true;
+  });
+}
+
+LinesWithoutNumber lines_without_number(std::string_view text, const StepKey& key) {
+  LinesWithoutNumber lines;
+  auto read = key.readings.begin();
+  each_part(text, [&](std::string_view part, std::uint32_t number, bool open) {
+    while (read != key.readings.end() && read->line < number) ++read;
+    if (open || (read != key.readings.end() && read->line == number)) return true;
+    if (const auto shown = no_number_behind(part.substr(0, 4 * kLongestHeading), key.name)) {
+      if (lines.count++ == 0) lines.shown = *shown;
+      if (lines.first == 0) lines.first = number;
     }
-  }
+    return true;
+  });
+  return lines;
 }
 
 }  // namespace ddpsim

@@ -160,7 +160,7 @@ MeasuredSteps parse_step_times(std::string_view text, const std::string& file,
     if (!numbers && !found.too_many) read_step_lines(text, lines);
     if (std::ranges::any_of(lines.keys, [](const StepKey& key) { return !key.readings.empty(); }))
       return choose_steps(
-          {.found = lines, .asked = asked, .file = file, .form = StepForm::lines, .columns = {}});
+          {.found = lines, .asked = asked, .file = file, .columns = {}, .text = text});
     return choose_steps({.found = found,
                          .asked = asked,
                          .file = file,
@@ -168,8 +168,7 @@ MeasuredSteps parse_step_times(std::string_view text, const std::string& file,
                          .columns = std::move(columns)});
   }
   read_step_lines(text, found);
-  return choose_steps(
-      {.found = found, .asked = asked, .file = file, .form = StepForm::lines, .columns = {}});
+  return choose_steps({.found = found, .asked = asked, .file = file, .columns = {}, .text = text});
 }
 
 MeasuredSteps read_step_times(const std::string& file, const StepTimesAsked& asked) {

@@ -139,7 +139,9 @@ class XmlReader {
     if (written.empty()) return otherwise;
     std::string_view rest = written;
     const auto value = take_number<std::int64_t>(rest);
-    const bool whole = rest.empty() || rest.front() == '.';  // "0.000000"
+    const bool whole =
+        rest.empty() || (rest.size() > 1 && rest.front() == '.' &&
+                         rest.find_first_not_of('0', 1) == std::string_view::npos);  // "0.000000"
     if (!value || !whole || *value < 0 || *value > high) {
       fail_at(node,
               fmt::format("{}={} is not a number from 0 to {}", name, in_quotes(written), high));
