@@ -79,6 +79,7 @@ TEST_CASE("inspector: of a collective that all ranks noted, the shortest is the 
   CHECK(log.points[0].time_us == 120);  // median of 100, 120 and 140
   CHECK(log.timed_by == TimedBy::joined_ranks);
   CHECK(log.shape() == JobShape{1, 2});
+  CHECK(mentions(log.recognised, "NCCL inspector"));
   CHECK(mentions(log.recognised,
                  "3 all-reduces on all 2 ranks: the shortest of each is its transfer; "
                  "1 more are not of all ranks and were left out"));

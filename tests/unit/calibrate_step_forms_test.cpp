@@ -199,6 +199,7 @@ TEST_CASE("step forms: what is no step's time is refused, with a remedy") {
       {R"([{"backend": "gloo", "step_time_ms": 10}, {"backend": "nccl", "step_time_ms": 12}])",
        "several settings (backend"},
       {R"({"schema": "ddpsim.result/1", "iteration_us": 100})", "ddpsim.result/1 document"},
+      {R"([{"iter": 1, "time": 0.5}, {"iter": 2, "time": 0.6}])", "\"time\" has no unit"},
       {R"({"log_history": [{"step": 5, "eval_a_steps_per_second": 9.5}]})",
        "this run has not ended (no train_runtime)"},
       {"Test: [1/9] step_time=9 ms\n", "lines of an evaluation alone"},

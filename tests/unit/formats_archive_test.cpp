@@ -104,6 +104,15 @@ TEST_CASE("archive: hostile ones are refused before anything is kept") {
   CHECK(mentions(complaint_of_tar(packed_tar(good, many)), "more than 4096 files"));
 }
 
+TEST_CASE("archive: files of older and of contiguous kinds are files") {
+  for (const char type : {'\0', '7'}) {
+    CAPTURE(static_cast<int>(type));
+    const std::string said =
+        complaint_of_tar(packed_tar(manifest_of(""), test::tar_entry("top/notes", "x", type)));
+    CHECK_FALSE(mentions(said, "no ordinary file"));
+  }
+}
+
 TEST_CASE("archive: a member of more bytes than any job leaves is refused") {
   // Its header is enough.
   const std::string entry = test::tar_entry("top/large", "", '0', "", std::size_t{257} << 20);

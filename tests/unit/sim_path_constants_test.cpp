@@ -40,6 +40,13 @@ void check_latency(const ProtocolLatency& found, const ProtocolLatency& expected
 
 }  // namespace
 
+TEST_CASE("a tree passes nothing inside one node, one copy between two, two at a fork") {
+  CHECK(tree_traffic(1) == 0);
+  CHECK(tree_traffic(2) == 1);
+  CHECK(tree_traffic(3) == 1.5);
+  CHECK(tree_traffic(4) == 2);
+}
+
 TEST_CASE("path constants: a generation of GPUs begins with sm_80, the next with sm_90") {
   struct Expected {
     int capability;
