@@ -114,20 +114,31 @@ Fit fit_calibration(const std::vector<MeasuredLog>& logs, const ClusterAt& clust
   Fit fit;
   std::vector<Part> parts = parts_of(logs, cluster_at, options, fit);
   const std::size_t own = parts.size();
-  const std::vector<MeasuredLog> published = options.published
-                                                 ? published_logs(*options.published, cluster_at)
-                                                 : std::vector<MeasuredLog>();
+  std::vector<MeasuredLog> published = options.published
+                                           ? published_logs(*options.published, cluster_at)
+                                           : std::vector<MeasuredLog>();
+  std::vector<CalibratedShape> published_shapes =
+      options.published ? options.published->shapes : std::vector<CalibratedShape>();
+  std::erase_if(published, [&](const MeasuredLog& log) {
+    const bool repeated = is_repeated(log, logs) || (options.own && is_repeated(log, *options.own));
+    if (repeated)
+      std::erase_if(published_shapes, [&](const CalibratedShape& shape) {
+        const bool same = log.shape() == JobShape{shape.nodes, shape.gpus_per_node} &&
+                          (!log.nccl || log.nccl == shape.nccl);
+        if (same) fit.repeated.push_back(shape.source);
+        return same;
+      });
+    return repeated;
+  });
   Calibration& calibration = fit.calibration;
   for (const Part& part : parts)
     calibration.shapes.push_back({part.shape.nodes, part.shape.gpus_per_node,
                                   part.points.front().size, part.points.back().size,
                                   part.log->source, part.faults.empty() ? "" : part.faults.front(),
                                   part.tuning.nccl, part.log->timed_by});
-  if (options.published) {
-    for (const MeasuredLog& log : published)
-      parts.push_back(published_part(log, cluster_at, options));
-    std::ranges::copy(options.published->shapes, std::back_inserter(calibration.shapes));
-  }
+  for (const MeasuredLog& log : published)
+    parts.push_back(published_part(log, cluster_at, options));
+  std::ranges::copy(published_shapes, std::back_inserter(calibration.shapes));
   check_size(parts);
   const Explained explained = explain(parts, calibration.shapes);
   const std::vector<CollectiveChoice>& choices = explained.choices;

@@ -1,11 +1,14 @@
 #include "published_logs.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <memory>
 #include <optional>
 
 #include "ddpsim/calibrate/health.hpp"
 #include "ddpsim/sim/correction.hpp"
+#include "ddpsim/sim/quantile.hpp"
 
 namespace ddpsim {
 namespace {
@@ -66,6 +69,22 @@ std::vector<MeasuredLog> published_logs(const Calibration& published, const Clus
   }
   std::erase_if(logs, [](const MeasuredLog& log) { return log.points.empty(); });
   return logs;
+}
+
+bool is_repeated(const MeasuredLog& published, const std::vector<MeasuredLog>& own) {
+  constexpr double kSame = 0.03;
+  constexpr std::size_t kFewestSizes = 4;
+  return std::ranges::any_of(own, [&](const MeasuredLog& log) {
+    if (log.shape() != published.shape()) return false;
+    if (log.nccl && published.nccl && *log.nccl != *published.nccl) return false;
+    std::vector<double> differences;
+    for (const MeasuredPoint& point : published.points) {
+      const auto same = std::ranges::find(log.points, point.size, &MeasuredPoint::size);
+      if (same != log.points.end())
+        differences.push_back(std::abs(same->time_us / point.time_us - 1));
+    }
+    return differences.size() >= kFewestSizes && median(std::move(differences)) <= kSame;
+  });
 }
 
 Part published_part(const MeasuredLog& log, const ClusterAt& cluster_at,

@@ -14,6 +14,10 @@ namespace ddpsim {
 /// measured, within its noise of 3 %, and what NCCL chose where its own table would choose otherwise.
 std::vector<MeasuredLog> published_logs(const Calibration& published, const ClusterAt& cluster_at);
 
+/// Whether `own` holds a log of the same measurement: of the same job shape, not of another release, and as the median over
+/// the sizes that both have of the same times within the noise with which published ones are given back.
+bool is_repeated(const MeasuredLog& published, const std::vector<MeasuredLog>& own);
+
 Part published_part(const MeasuredLog& log, const ClusterAt& cluster_at, const FitOptions& options);
 
 }  // namespace ddpsim

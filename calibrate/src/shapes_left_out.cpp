@@ -27,12 +27,17 @@ std::shared_ptr<const Calibration> fitted_without(JobShape shape,
     const bool used = std::count(fit.used.begin(), fit.used.end(), log.source) > 0;
     if (used && log.shape() != shape) others.push_back(log);
   }
-  if (others.empty()) return options.published;
+  // A published log that repeats the one left out would give it back.
+  FitOptions without = options;
+  without.own = &logs;
+  std::shared_ptr<const Calibration> alone = options.published;
+  if (!fit.repeated.empty()) alone = nullptr;
+  if (others.empty()) return alone;
   try {
     return std::make_shared<const Calibration>(
-        fit_calibration(others, cluster_at, options).calibration);
+        fit_calibration(others, cluster_at, without).calibration);
   } catch (const InputError&) {  // too few sizes, say
-    return options.published;
+    return alone;
   }
 }
 

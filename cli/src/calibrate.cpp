@@ -67,15 +67,28 @@ void require_nodes_as_large(const MeasuredLog& log, const Cluster& cluster) {
                     .hint = "Name the cluster the log was taken on (--cluster)"});
 }
 
-/// Whose logs are fitted beside those given.
-std::string published_beside(const Calibration& published, const std::string& cluster) {
+std::vector<std::string> each_once(const std::vector<std::string>& names) {
+  std::vector<std::string> once;
+  for (const std::string& name : names)
+    if (std::ranges::find(once, name) == once.end()) once.push_back(name);
+  return once;
+}
+
+/// Whose logs are fitted beside those given, and whose are not.
+void note_published(const std::string& cluster, Fit& fit) {
   std::vector<std::string> sources;
-  for (const CalibratedShape& log : published.shapes)
-    if (std::ranges::find(sources, log.source) == sources.end()) sources.push_back(log.source);
-  return fmt::format(
-      "{} comes with published logs ({}): job shapes not measured here keep what they say, as of "
-      "another machine of its kind; --cluster {}:spec leaves them out",
-      cluster, fmt::join(sources, ", "), cluster);
+  for (const CalibratedShape& log : fit.calibration.shapes)
+    if (log.published) sources.push_back(log.source);
+  if (!sources.empty())
+    fit.notes.push_back(fmt::format(
+        "{} comes with published logs ({}): job shapes not measured here keep what they say, as of "
+        "another machine of its kind; --cluster {}:spec leaves them out",
+        cluster, fmt::join(each_once(sources), ", "), cluster));
+  if (!fit.repeated.empty())
+    fit.notes.push_back(fmt::format(
+        "{} comes with published logs that are the same measurements as logs given here, and are "
+        "left out: {}",
+        cluster, fmt::join(each_once(fit.repeated), ", ")));
 }
 
 /// A calibration is fitted from all its logs at once, never added to.
@@ -312,8 +325,7 @@ int run(const CalibrateArguments& arguments, const TypedLine& typed) {
   report.fit = fit_calibration(logs, cluster_at(arguments), options);
   report.shapes_left_out = leave_shapes_out(logs, cluster_at(arguments), options, report.fit);
   Calibration& calibration = report.fit.calibration;
-  if (options.published)
-    report.fit.notes.push_back(published_beside(*options.published, report.cluster));
+  if (options.published) note_published(report.cluster, report.fit);
   state_left_out_errors(report.shapes_left_out, calibration);
   for (CalibratedShape& log : calibration.shapes) log.published |= arguments.published;
   if (!arguments.nccl)

@@ -104,6 +104,36 @@ TEST_CASE("calibrate: the only shape left out is predicted by what is published 
       found.calibration.shapes[1].left_out_error.has_value());  // others' log states its own
 }
 
+TEST_CASE("calibrate: a published log that is the user's own counts once, and gives nothing away") {
+  const std::vector<MeasuredLog> logs{waving({1, 4}, 1), waving({2, 4}, 1.2)};
+  const auto published = published_of({logs[0], logs[1], waving({4, 4}, 1.3)});
+  const FitOptions options{.nccl = kNccl, .published = published};
+  const Fit found = fit_calibration(logs, at, options);
+  CHECK(found.repeated.size() == 2);
+  REQUIRE(found.calibration.shapes.size() == 3);
+  CHECK(found.calibration.shapes[2].nodes == 4);
+  // As if only the other log had been published.
+  const FitOptions other{.nccl = kNccl, .published = published_of({waving({4, 4}, 1.3)})};
+  const auto left_out = leave_shapes_out(logs, at, options, found);
+  const auto without = leave_shapes_out(logs, at, other, fit_calibration(logs, at, other));
+  REQUIRE(left_out.size() == 2);
+  for (const std::size_t i : {0, 1})
+    CHECK(errors_of(left_out[i].residuals, Bytes(1)).median ==
+          doctest::Approx(errors_of(without[i].residuals, Bytes(1)).median).epsilon(0.2));
+  // Alone it is predicted by the specification, never by itself.
+  const Fit alone =
+      fit_calibration({logs[0]}, at, {.nccl = kNccl, .published = published_of({logs[0]})});
+  const auto by_none =
+      leave_shapes_out({logs[0]}, at, {.nccl = kNccl, .published = published_of({logs[0]})}, alone);
+  REQUIRE(by_none.size() == 1);
+  CHECK(by_none[0].by_specification);
+  // Other times, or another release, are another measurement.
+  CHECK(fit_beside({waving({1, 4}, 1.05)}, published_of({waving({1, 4}, 1)})).repeated.empty());
+  MeasuredLog older = logs[0];
+  older.nccl = NcclVersion{2, 4, 8};
+  CHECK(fit_beside({older}, published_of({logs[0]})).repeated.empty());
+}
+
 TEST_CASE("confidence: own logs beside published ones, and which of them speaks") {
   const Fit found = fit_beside({measured({1, 4})}, published_of({measured({2, 4})}));
   const auto calibrated = [&](JobShape shape) {

@@ -49,6 +49,7 @@ struct Fit {
   std::vector<LogLeftOut> left_out;
   std::vector<std::string>
       model_misses;  ///< where measurement and cost model differ by a quarter and more
+  std::vector<std::string> repeated;  ///< published logs, left out since those given are the same
   std::vector<std::string> notes;
 };
 
@@ -57,6 +58,9 @@ struct FitOptions {
   bool keep_unhealthy = false;  ///< fit logs that `health` distrusts as well
   /// What others measured on a machine of the same kind: fitted beside the logs given.
   std::shared_ptr<const Calibration> published = nullptr;
+  /// Logs of this machine beside those fitted, such as one left out: a published log that repeats one of them, or one that is
+  /// fitted, is the same measurement and is left out.
+  const std::vector<MeasuredLog>* own = nullptr;
   Progress* progress = nullptr;  ///< told of the job shapes left out in turn; it cannot stop them
 };
 
