@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "complaint.hpp"
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/topologies/cluster_source.hpp"
+#include "ddpsim/topologies/plausible.hpp"
 #include "ddpsim/topologies/topology.hpp"
 #include "description.hpp"
 #include "matrix_text.hpp"
@@ -289,18 +293,72 @@ TEST_CASE("nvidia-smi matrix: of several that differ the first is read, and that
     other.replace(at, 3, "SYS");
   std::vector<std::string> doubts;
   parse_nvidia_matrix(kTwoGpuMatrix + kTwoGpuMatrix, "m.txt", *find_gpu("A100"), &doubts);
-  CHECK(doubts.empty());
+  CHECK(mentions(joined_lines(doubts), "2 matrices that are the same: one node is described"));
   parse_nvidia_matrix(kTwoGpuMatrix + other, "m.txt", *find_gpu("A100"), &doubts);
   CHECK(mentions(joined_lines(doubts), "line 4 differs"));
 }
 
-TEST_CASE("matrix: a text that names the GPU need not be told") {
-  CHECK(gpu_named_beside(
+TEST_CASE("matrix: a text that names the GPU need not be told, and is not overruled") {
+  using Names = std::set<std::string>;
+  CHECK(gpus_named_beside(
             "GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-1)\nGPU 1: NVIDIA A100-SXM4-80GB\n") ==
-        "A100");
-  CHECK(gpu_named_beside("GPU 0: NVIDIA A100-SXM4-80GB\nGPU 1: Tesla T4\n").empty());
-  CHECK(gpu_named_beside("GPU[0]\t\t: Card Series: \t\tAMD Instinct MI300X OAM\n") == "MI300X");
-  CHECK(gpu_named_beside("GPU models and configuration: \n").empty());
+        Names{"A100"});
+  const std::string two = "GPU 0: NVIDIA A100-SXM4-80GB\nGPU 1: Tesla T4\n";
+  CHECK(gpus_named_beside(two) == Names{"A100", "T4"});
+  CHECK(gpus_named_beside("GPU[0]\t\t: Card Series: \t\tAMD Instinct MI300X OAM\n") ==
+        Names{"MI300X"});
+  CHECK(
+      gpus_named_beside("|   0  NVIDIA GeForce RTX 4090        Off |   00000000:01:00.0 Off |\n"
+                        "| 30%   31C    P8             21W /  350W |       1MiB /  24576MiB |\n") ==
+      Names{"RTX4090"});
+  CHECK(gpus_named_beside("GPU models and configuration: \n").empty());
+  const std::string one = "GPU 0: NVIDIA A100-SXM4-80GB\n" + kTwoGpuMatrix;
+  CHECK(mentions(complaint_of([&] { described_machine(two + kTwoGpuMatrix, "gpu:A100"); }),
+                 "names GPUs of several models: A100, T4"));
+  CHECK(mentions(complaint_of([&] { described_machine(one, "gpu:H100"); }),
+                 "names A100, and gpu:H100 stands beside it"));
+  CHECK(described_machine(one, "gpu:A100").cluster.gpu.name == "A100");
+}
+
+TEST_CASE("matrix: cut on the right, and without NVLink's line in its legend") {
+  const std::string cut = "\tGPU0\tGPU1\nGPU0\tX\tSYS\nGPU1\tSYS\tX\nGPU2\tSYS\tSYS\n";
+  CHECK(mentions(complaint_of([&] { described_machine(cut, "gpu:A100"); }),
+                 "a row of GPU2 behind 2 columns. The matrix was cut off on the right"));
+  const std::string plain = "\tGPU0\tGPU1\nGPU0\tX\tSYS\nGPU1\tSYS\tX\n\nLegend:\n\n";
+  const std::string pix = "  PIX  = Connection traversing at most a single PCIe bridge\n";
+  const std::string nv = "  NV#  = Connection traversing a bonded set of # NVLinks\n";
+  CHECK(mentions(complaint_of([&] { described_machine(plain + pix, "gpu:A100"); }),
+                 "topo -mp` leaves them out"));
+  CHECK(described_machine(plain + pix + nv, "gpu:A100").cluster.gpus_per_node == 2);
+  CHECK(described_machine(plain + pix, "gpu:T4").cluster.gpus_per_node == 2);
+}
+
+TEST_CASE("matrix: names of NICs decide the network where the word does not") {
+  const auto kind = [](const std::string& nic, const std::string& word) {
+    const std::string matrix =
+        "\tGPU0\tNIC0\nGPU0\tX\tPIX\nNIC0\tPIX\tX\n\nNIC Legend:\n\n  NIC0: " + nic + "\n";
+    return described_machine(matrix, "gpu:A100 node:2 nic:" + word).cluster.network.kind;
+  };
+  CHECK(kind("bnxt_re0", "400Gbps") == NetworkKind::roce);
+  CHECK(kind("rdmap16s27", "100Gbps") == NetworkKind::efa);
+  CHECK(kind("mlx5_0", "200Gbps") == NetworkKind::infiniband);
+  CHECK(kind("bnxt_re0", "400Gbps:ib") == NetworkKind::infiniband);
+}
+
+TEST_CASE("implausible: rates of both ways, as data sheets add them") {
+  const auto doubts = [](const std::string& line) {
+    return joined_lines(implausible_figures(load_cluster({line, std::nullopt, std::nullopt})));
+  };
+  for (const std::string line :
+       {"node:2 gpu:8xA100 nvswitch:600GBps nic:8x200Gbps:ib", "node:1 gpu:8xH100 nvswitch:900GBps",
+        "node:1 gpu:8xB200 nvswitch:1.8TBps", "node:1 gpu:4xA100 nvlink:24x25GBps:mesh",
+        "node:1 gpu:8xL40S pcie:64GBps"})
+    CHECK_MESSAGE(mentions(doubts(line), "data sheets state both ways together"), line);
+  for (const std::string line :
+       {"node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib", "node:1 gpu:8xH100 nvswitch:450GBps",
+        "node:1 gpu:8xB200 nvswitch:900GBps", "node:1 gpu:4xA100 nvlink:12x25GBps:mesh",
+        "node:1 gpu:8xL40S pcie:31.5GBps"})
+    CHECK_MESSAGE(doubts(line).empty(), line);
 }
 
 TEST_CASE("NVLink: a GPU without, and one with fewer, are faults that are named") {

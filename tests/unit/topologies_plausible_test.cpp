@@ -63,7 +63,8 @@ TEST_CASE("plausible: the last figure that is taken, and the first that is asked
       {"node:1 gpu:8xA100 nvswitch:100GBps", "node:1 gpu:8xA100 nvswitch:99GBps"},
       {"node:1 gpu:2xV100 nvlink:1x16GBps:pair", "node:1 gpu:2xV100 nvlink:1x15.9GBps:pair"},
       {"node:1 gpu:2xV100 pcie:3GBps", "node:1 gpu:2xV100 pcie:2.9GBps"},
-      {"node:1 gpu:8xB200 nvswitch:4000GBps", "node:1 gpu:8xB200 nvswitch:4001GBps"},
+      // 18 links of 50 GB/s, and less than twice as much
+      {"node:1 gpu:8xB200 nvswitch:1619GBps", "node:1 gpu:8xB200 nvswitch:1620GBps"},
       // Four times a slot: 15.75, 31.5 and 63 GB/s by generation.
       {"node:1 gpu:2xV100 pcie:63GBps", "node:1 gpu:2xV100 pcie:64GBps"},
       {"node:1 gpu:2xA100 pcie:126GBps", "node:1 gpu:2xA100 pcie:127GBps"},

@@ -184,6 +184,7 @@ NicWord read_nics(const ClusterWord& word, bool count_needed) {
   std::string kind = "ib";
   if (colon != written.npos) {
     kind = written.substr(colon + 1);
+    out.kind_stated = true;
     written = written.substr(0, colon);
   }
   if (count_needed || written.find('x') != written.npos) {

@@ -47,6 +47,7 @@ struct NicWord {
   int count = 0;
   Bandwidth rate;
   NetworkKind kind = NetworkKind::infiniband;
+  bool kind_stated = false;
   Sockets sockets = Sockets::host;
 };
 NicWord read_nics(const ClusterWord& word, bool count_needed);

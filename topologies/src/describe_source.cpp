@@ -1,6 +1,8 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
+#include <set>
 
 #include "cluster_words.hpp"
 #include "ddpsim/formats/input_error.hpp"
@@ -11,6 +13,7 @@
 #include "matrix_text.hpp"
 #include "nccl_rates.hpp"
 #include "nccl_xml.hpp"
+#include "nic_list.hpp"
 #include "node_graph.hpp"
 #include "nvidia_matrix.hpp"
 #include "nvlink_faults.hpp"
@@ -162,12 +165,33 @@ void read_pcie_word(const ClusterWords& words, ClusterDescription& out) {
   set_gpu_slots(*node.wiring, node.interconnect.per_gpu);
 }
 
+/// What the names of all NICs of a matrix say; none where they say nothing, or not the same.
+NetworkKind network_of_nics(const NodeGraph& graph) {
+  NetworkKind kind = NetworkKind::none;
+  for (const std::uint32_t nic : graph.all(VertexKind::nic)) {
+    const NetworkKind one = network_of_name(graph.vertices[nic].name, "");
+    if (one == NetworkKind::infiniband || (kind != NetworkKind::none && kind != one))
+      return NetworkKind::none;  // mlx5_0 may be of either
+    kind = one;
+  }
+  return kind;
+}
+
 /// The model that the word or the text around the matrix names.
 GpuModel gpu_of_matrix(std::string_view text, const std::string& file,
                        const std::optional<GpuModel>& gpu, const char* program,
                        const char* example) {
+  const std::set<std::string> named = gpus_named_beside(text);
+  if (named.size() > 1)
+    throw InputError({file, "",
+                      fmt::format("names GPUs of several models: {}", fmt::join(named, ", ")),
+                      "Take the matrix of a node whose GPUs are alike"});
+  if (gpu && !named.empty() && find_gpu(*named.begin())->name != gpu->name)
+    throw InputError(
+        {file, "", fmt::format("names {}, and gpu:{} stands beside it", *named.begin(), gpu->name),
+         "Leave the word gpu: out, or take the other lines out of the file"});
   if (gpu) return *gpu;
-  if (const auto named = find_gpu(gpu_named_beside(text))) return *named;
+  if (!named.empty()) return *find_gpu(*named.begin());
   throw InputError({file, "", fmt::format("{} does not name the GPU model", program),
                     fmt::format("Name it beside the file: \"{} gpu:{}\"", file, example)});
 }
@@ -185,6 +209,8 @@ ClusterDescription describe_matrix(std::string_view text, const std::string& fil
   ClusterDescription out = described_node(file, parse_nvidia_matrix(text, file, gpu, &doubts), gpu);
   out.doubts = std::move(doubts);
   out.summary = "nvidia-smi topo -m";
+  if (find_word(words, "nic") != nullptr)
+    out.network.kind = network_of_nics(*out.types.front().wiring);
   read_pcie_word(words, out);
   return out;
 }
@@ -230,8 +256,11 @@ ClusterDescription recognised(std::string_view text, const std::string& file,
 
 void apply_nics(const ClusterWord& word, ClusterDescription& out) {
   const NicWord written = read_nics(word, false);
-  out.network.kind = written.kind;
-  out.network.sockets = written.sockets;
+  if (written.kind_stated ||
+      out.network.kind == NetworkKind::none) {  // else the file's NICs say it
+    out.network.kind = written.kind;
+    out.network.sockets = written.sockets;
+  }
   out.network.connection.reset();
   for (NodeDescription& node : out.types) {
     if (written.count > 0) node.nics = written.count;

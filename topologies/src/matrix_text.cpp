@@ -36,6 +36,16 @@ bool is_word_char(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
+/// Where nvidia-smi's table names a GPU: "|   0  NVIDIA GeForce RTX 4090        Off |   00000000:01:00.0 Off |".
+std::size_t name_in_table(std::string_view line) {
+  if (!line.starts_with('|')) return line.npos;
+  std::size_t at = line.find_first_not_of(' ', 1);
+  if (at == line.npos || !is_digit(line[at])) return line.npos;
+  at = line.find_first_not_of("0123456789", at);
+  if (at == line.npos || !line.substr(at).starts_with("  ")) return line.npos;
+  return line.find_first_not_of(' ', at);
+}
+
 }  // namespace
 
 MatrixText::MatrixText(std::string_view text, const std::string& file)
@@ -87,7 +97,7 @@ std::optional<std::string_view> text_before_gpu(std::string_view line) {
   return std::nullopt;
 }
 
-std::string gpu_named_beside(std::string_view text) {
+std::set<std::string> gpus_named_beside(std::string_view text) {
   std::set<std::string> models;
   while (!text.empty()) {
     std::string_view line = trimmed(take_line(text));
@@ -104,11 +114,12 @@ std::string gpu_named_beside(std::string_view text) {
           line.substr(listed + 4, colon - listed - 4).find_first_not_of("0123456789") == line.npos)
         name = colon + 2;
     }
+    if (name == line.npos) name = name_in_table(line);
     if (name == line.npos) continue;
     const std::string_view written = line.substr(name, line.find('(', name) - name);
     if (find_gpu(written)) models.insert(gpu_model_name(written));
   }
-  return models.size() == 1 ? *models.begin() : "";
+  return models;
 }
 
 }  // namespace ddpsim

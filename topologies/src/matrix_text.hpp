@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,8 +47,8 @@ bool names_gpu(std::string_view word);
 /// Text in front of the first GPU's name in the line, without blanks at its end; absent where none is named.
 std::optional<std::string_view> text_before_gpu(std::string_view line);
 
-/// The model that the text around a table names for all GPUs: "GPU 0: NVIDIA H100 80GB HBM3", as `nvidia-smi -L` and
-/// collect_env print it, or rocm-smi's "Card Series:"; empty where none or several are named.
-std::string gpu_named_beside(std::string_view text);
+/// The models that the text around a table names, each once: "GPU 0: NVIDIA H100 80GB HBM3", as `nvidia-smi -L` and
+/// collect_env print it, rows of nvidia-smi's table, or rocm-smi's "Card Series:".
+std::set<std::string> gpus_named_beside(std::string_view text);
 
 }  // namespace ddpsim

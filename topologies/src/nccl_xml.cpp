@@ -377,6 +377,14 @@ class XmlReader {
   }
 
   /// The ports of a device; `nic` is empty where the file shows the device alone.
+  /// What NCCL's socket transport says of each interface, whatever its name.
+  static bool is_socket(const pugi::xml_node& net) {
+    const auto is = [&](const char* name, std::string_view value) {
+      return net.attribute(name).value() == value;
+    };
+    return is("port", "0") && is("maxconn", "65536") && is("gdr", "0");
+  }
+
   void list_nics(const pugi::xml_node& nic, const pugi::xml_node& pci, std::uint32_t above,
                  const std::optional<Slot>& slot) {
     const bool in_slot = slot.has_value();
@@ -392,6 +400,7 @@ class XmlReader {
       const std::string name = net.attribute("name").value();
       if (!in_slot) device = ++devices_;
       if (!model || model->network == NetworkKind::none) kind = network_of_name(name, pci_class);
+      if (is_socket(net)) kind = NetworkKind::tcp;
       listed_.push_back({name, net.attribute("port").value(), {}, rate, device});
       nics_.push_back(
           {net, above, slot, kind, std::string_view(net.attribute("gdr").value()) != "0",

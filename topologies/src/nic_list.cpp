@@ -78,8 +78,9 @@ class NicChoice {
     const Places out =
         take_out(counted_, [&](std::size_t i) { return is_virtual_interface(listed_[i].name); });
     if (!out.empty())
-      doubts_.push_back(fmt::format("virtual interfaces are no NICs and do not count: {}",
-                                    few_names(listed_, out)));
+      doubts_.push_back(
+          fmt::format("virtual and wireless interfaces are no NICs and do not count: {}",
+                      few_names(listed_, out)));
   }
 
   void leave_second_names() {
@@ -193,16 +194,17 @@ std::size_t ports_of(std::size_t device, const std::vector<ListedNic>& listed,
 }
 
 bool is_virtual_interface(std::string_view name) {
-  // Linux's own drivers, container runtimes and network plugins, hypervisors, VPNs.
+  // Linux's own drivers, container runtimes and network plugins, hypervisors, VPNs; wireless ones.
   constexpr std::array kWholeNames = {"lo", "localhost", "nodelocaldns", "weave", "podman"};
   // Each with a number, an id or a dash behind it.
   constexpr std::array kBeginnings = {
-      "veth",    "docker",    "virbr",   "vnet",   "lxc",     "lxd",    "podman",  "cni",
-      "cbr",     "flannel",   "cali",    "cilium", "weave",   "kube-",  "tunl",    "tun",
-      "tap",     "dummy",     "vxlan",   "geneve", "gre",     "erspan", "sit",     "ip6tnl",
-      "ip6gre",  "ip_vti",    "ip6_vti", "ifb",    "macvtap", "ipvl",   "nlmon",   "wg",
-      "zt",      "tailscale", "ovs-",    "br-",    "br_",     "vmnet",  "vboxnet", "antrea",
-      "nerdctl", "azv",       "eni",     "gke",    "vcan"};
+      "veth",    "docker", "virbr",   "vnet",    "lxc",    "lxd",       "podman",
+      "cni",     "cbr",    "flannel", "cali",    "cilium", "weave",     "kube-",
+      "tunl",    "tun",    "tap",     "dummy",   "vxlan",  "geneve",    "gre",
+      "erspan",  "sit",    "ip6tnl",  "ip6gre",  "ip_vti", "ip6_vti",   "ifb",
+      "macvtap", "ipvl",   "nlmon",   "wg",      "zt",     "tailscale", "ovs-",
+      "br-",     "br_",    "vmnet",   "vboxnet", "antrea", "nerdctl",   "azv",
+      "eni",     "gke",    "vcan",    "wlan",    "wlp",    "wlx",       "wwan"};
   if (std::ranges::find(kWholeNames, name) != kWholeNames.end()) return true;
   return std::ranges::any_of(kBeginnings, [&](std::string_view beginning) {
     return name.size() > beginning.size() && name.starts_with(beginning);

@@ -79,17 +79,21 @@ class MatrixReader {
  public:
   MatrixReader(std::string_view text, const std::string& file) : file_(file), text_(text, file) {}
 
-  DeviceMatrix read(std::vector<std::string>& doubts) {
+  DeviceMatrix read(std::vector<std::string>& doubts, bool gpu_has_nvlink) {
     auto header = find_header(text_, 0, true);
     if (!header) header = find_header(text_, 0, false);
     if (!header)
       fail("", "no header with GPU columns", "Expected the output of `nvidia-smi topo -m`");
     read_header(*header);
     std::size_t at = read_rows(*header);
+    refuse_cut_columns(at, header->prefix);
     check_symmetry();
     compare_further(at, header->prefix, doubts);
     for (; at < text_.size(); ++at)
       if (const auto words = text_.words(at, header->prefix)) read_legend(*words);
+    if (legend_without_nvlink_ && gpu_has_nvlink && !shows_nvlink())
+      fail("", "its legend has no line of NVLinks: `nvidia-smi topo -mp` leaves them out",
+           "Give the output of `nvidia-smi topo -m`");
     return std::move(matrix_);
   }
 
@@ -188,15 +192,24 @@ class MatrixReader {
 
   /// Further matrices, of other hosts or taken again: one that differs is named.
   void compare_further(std::size_t at, LinePrefix prefix, std::vector<std::string>& doubts) {
+    std::size_t same = 0;
     for (auto next = find_header(text_, 0, true); next;
          next = find_header(text_, next->line + 1, true)) {
       if (next->line + 1 < at && next->prefix == prefix) continue;
-      if (!differs(*next)) continue;
+      if (!differs(*next)) {
+        ++same;
+        continue;
+      }
       doubts.push_back(fmt::format(
           "the matrix of line {} differs from the first, which alone is read{}", next->line + 1,
           next->prefix.text.empty() ? "" : fmt::format(" ({})", legible(next->prefix.text))));
       return;
     }
+    if (same > 0)
+      doubts.push_back(fmt::format(
+          "{} matrices that are the same: one node is described; \"node:{}\" beside the file makes "
+          "them nodes of one cluster",
+          same + 1, same + 1));
   }
 
   bool differs(const Header& other) const {
@@ -245,8 +258,26 @@ class MatrixReader {
          did_you_mean(word, words, "Expected X, NV1 to NV64, PIX, PXB, PHB, NODE or SYS"));
   }
 
-  /// "  NIC0: mlx5_0"
+  /// The row of a GPU behind the last: the columns were cut off on the right.
+  void refuse_cut_columns(std::size_t at, LinePrefix prefix) const {
+    const std::size_t line = text_.next(at, prefix);
+    const auto words = line < text_.size() ? text_.words(line, prefix) : std::nullopt;
+    if (words && words->size() > 1 && names_gpu(words->front()) && is_cell((*words)[1]))
+      fail(fmt::format("line {}", line + 1),
+           fmt::format("a row of {} behind {} columns", words->front(), matrix_.devices.size()),
+           "The matrix was cut off on the right");
+  }
+
+  bool shows_nvlink() const {
+    return std::ranges::any_of(matrix_.cells, [](const std::vector<MatrixCell>& row) {
+      return std::ranges::any_of(row, [](const MatrixCell& cell) { return cell.nvlinks > 0; });
+    });
+  }
+
+  /// "  NIC0: mlx5_0", "  PIX  = Connection traversing at most a single PCIe bridge"
   void read_legend(const Words& words) {
+    if (words.size() > 2 && words[1] == "=" && (words[0] == "PIX" || words[0] == "NV#"))
+      legend_without_nvlink_ = words[0] == "PIX";  // NV# is the last line
     if (words.size() != 2 || words[0].back() != ':') return;
     const std::string_view name = words[0].substr(0, words[0].size() - 1);
     for (MatrixDevice& device : matrix_.devices) {
@@ -271,6 +302,7 @@ class MatrixReader {
   const std::string& file_;
   MatrixText text_;
   DeviceMatrix matrix_;
+  bool legend_without_nvlink_ = false;
 };
 
 }  // namespace
@@ -287,7 +319,9 @@ bool looks_like_nvidia_matrix(std::string_view text) {
 NodeGraph parse_nvidia_matrix(std::string_view text, const std::string& file, const GpuModel& gpu,
                               std::vector<std::string>* doubts) {
   std::vector<std::string> unused;
-  return draw_node(MatrixReader(text, file).read(doubts == nullptr ? unused : *doubts), file, gpu);
+  return draw_node(MatrixReader(text, file)
+                       .read(doubts == nullptr ? unused : *doubts, gpu.links.value_or(1) > 0),
+                   file, gpu);
 }
 
 }  // namespace ddpsim

@@ -7,6 +7,7 @@
 
 #include "ddpsim/topologies/kind_words.hpp"
 #include "ddpsim/topologies/pcie_rate.hpp"
+#include "nccl_rates.hpp"
 
 namespace ddpsim {
 namespace {
@@ -15,6 +16,26 @@ namespace {
 std::string in_both_units(Bandwidth rate) {
   const double gigabytes = rate.gigabytes_per_second();
   return fmt::format("{:.4g} GB/s ({:.4g} Gb/s)", gigabytes, 8 * gigabytes);
+}
+
+/// Data sheets add both ways of a link: twice what it carries one way, as all words here state it. A faster slot may be a
+/// what-if; links come with the GPU.
+void judge_both_ways(const Cluster& cluster, bool direct, std::vector<std::string>& found) {
+  constexpr double kBothWays = 1.8;
+  constexpr double kFasterSlot = 2.2;
+  const GpuModel& gpu = cluster.gpu;
+  const double one_way = direct ? gpu.links.value_or(0) * nvlink_rate(gpu).nominal
+                                : pcie_nominal_of_generation(gpu.compute_capability);
+  const double rate = cluster.intra.per_gpu.gigabytes_per_second();
+  if (!(one_way > 0) || rate < kBothWays * one_way) return;
+  if (!direct && rate > kFasterSlot * one_way) return;
+  const std::string what = direct ? fmt::format("the {} {} links of {} carry", *gpu.links,
+                                                direct_links(gpu.vendor), gpu.name)
+                                  : fmt::format("a PCIe slot of {} carries", gpu.name);
+  found.push_back(
+      fmt::format("{:.4g} GB/s per GPU is {:.2g} times what {} one way, {:.4g} GB/s: data sheets "
+                  "state both ways together",
+                  rate, rate / one_way, what, one_way));
 }
 
 void judge_gpus(const Cluster& cluster, std::vector<std::string>& found) {
@@ -31,6 +52,7 @@ void judge_gpus(const Cluster& cluster, std::vector<std::string>& found) {
     found.push_back(fmt::format("{} has no NVLink: was \"pcie:{:.4g}GBps\" meant?",
                                 cluster.gpu.name,
                                 pcie_nominal_of_generation(cluster.gpu.compute_capability)));
+  judge_both_ways(cluster, direct, found);
   constexpr double kFastest = 4000;  // twice NVLink of a GPU announced for 2026
   switch (intra.kind) {
     case IntraKind::nvswitch:
