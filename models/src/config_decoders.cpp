@@ -22,6 +22,8 @@ struct DecoderDefaults {
   std::int64_t vocabulary = 32000;
   std::int64_t positions = 2048;
   bool tied = false;
+  bool null_key_heads = false;      ///< null means as many as heads; so it does where that is usual
+  bool null_head_features = false;  ///< null means hidden over heads
 };
 
 struct ReadDecoder {
@@ -38,18 +40,16 @@ LlamaShape read_llama_shape(Config& config, const DecoderDefaults& usual) {
   shape.hidden = config.number("hidden_size", usual.hidden, kMostFeatures);
   shape.layers = config.number("num_hidden_layers", usual.layers, kMostLayers);
   shape.heads = config.number("num_attention_heads", usual.heads, kMostHeads);
-  // A key that says null means as many as heads.
-  if (config.says_null("num_key_value_heads"))
+  if ((usual.key_heads == 0 || usual.null_key_heads) && config.says_null("num_key_value_heads"))
     shape.key_heads = shape.heads;
   else
     shape.key_heads = config.number(
         "num_key_value_heads", usual.key_heads > 0 ? usual.key_heads : shape.heads, kMostHeads);
-  const bool null_head = config.says_null("head_dim");
-  if (const auto head = config.optional_number("head_dim", kMostFeatures)) {
-    shape.head_features = *head;
-  } else if (usual.head_features > 0 && !null_head) {
+  const bool null_head = usual.null_head_features && config.says_null("head_dim");
+  if (config.optional("head_dim") || (usual.head_features > 0 && !null_head)) {
     shape.head_features = config.number("head_dim", usual.head_features, kMostFeatures);
   } else {
+    if (!null_head) config.refuse_null("head_dim", "hidden_size over num_attention_heads");
     config.require_multiple("hidden_size", shape.hidden, "num_attention_heads", shape.heads);
     shape.head_features = shape.hidden / shape.heads;
   }
@@ -65,8 +65,8 @@ LlamaShape read_llama_shape(Config& config, const DecoderDefaults& usual) {
 }
 
 /// Layers of another kind than attention have other parameters.
-void require_attention(Config& config) {
-  const auto types = config.words("layer_types");
+void require_attention(Config& config, std::int64_t layers) {
+  const auto types = config.layer_types(layers);
   if (!types) return;
   for (const std::string& type : *types)
     if (type != "full_attention" && type != "sliding_attention" && type != "chunked_attention")
@@ -77,8 +77,8 @@ void require_attention(Config& config) {
 
 ReadDecoder read_decoder(Config& config, const DecoderDefaults& usual) {
   ReadDecoder read;
-  require_attention(config);
   read.llama = read_llama_shape(config, usual);
+  require_attention(config, read.llama.layers);
   read.shape = llama_decoder(read.llama);
   read.usual_tokens =
       at_most_usual(config.number("max_position_embeddings", usual.positions, kMostWords));
@@ -189,21 +189,25 @@ std::int64_t read_active(Config& config, std::string_view key, std::int64_t usua
 }
 
 Described llama(Config& config) {
-  ReadDecoder read = read_decoder(config, {});
+  ReadDecoder read = read_decoder(config, {.null_head_features = true});
   read_attention_bias(config, read.block().attention);
   give_biases(read.block().feed_forward, config.flag("mlp_bias", false));
   return spans_as_transformer(std::move(read));
 }
 
 Described mistral(Config& config) {
-  return read_decoder(config, {.key_heads = 8, .feed_forward = 14336, .positions = 131072})
+  return read_decoder(config, {.key_heads = 8,
+                               .feed_forward = 14336,
+                               .positions = 131072,
+                               .null_head_features = true})
       .described();
 }
 
 Described mixtral(Config& config) {
-  ReadDecoder read =
-      read_decoder(config, {.key_heads = 8, .feed_forward = 14336, .positions = 131072});
-  const std::int64_t count = config.number({"num_local_experts", "num_experts"}, 8, kMostExperts);
+  ReadDecoder read = read_decoder(
+      config,
+      {.key_heads = 8, .feed_forward = 14336, .positions = 131072, .null_head_features = true});
+  const std::int64_t count = config.number("num_local_experts", 8, kMostExperts);
   give_experts(read.block(),
                experts_of_mlp(config, count, read_active(config, "num_experts_per_tok", 2, count),
                               read.llama.feed_forward));
@@ -212,8 +216,11 @@ Described mixtral(Config& config) {
 }
 
 Described qwen2(Config& config) {
-  ReadDecoder read = read_decoder(
-      config, {.key_heads = 32, .feed_forward = 22016, .vocabulary = 151936, .positions = 32768});
+  ReadDecoder read = read_decoder(config, {.key_heads = 32,
+                                           .feed_forward = 22016,
+                                           .vocabulary = 151936,
+                                           .positions = 32768,
+                                           .null_key_heads = true});
   give_biases(read.block().attention, true, false);
   return spans_as_transformer(std::move(read));
 }
@@ -226,7 +233,8 @@ Described qwen2_vl_text(Config& config) {
                                            .key_heads = 8,
                                            .feed_forward = 29568,
                                            .vocabulary = 152064,
-                                           .positions = 32768});
+                                           .positions = 32768,
+                                           .null_key_heads = true});
   give_biases(read.block().attention, true, false);
   return read.described();
 }
@@ -236,7 +244,8 @@ Described qwen3(Config& config) {
                                            .head_features = 128,
                                            .feed_forward = 22016,
                                            .vocabulary = 151936,
-                                           .positions = 32768});
+                                           .positions = 32768,
+                                           .null_key_heads = true});
   read_attention_bias(config, read.block().attention);
   norm_heads(read.block().attention, NormKind::rms, HeadNorm::head, false);
   read.block().defined = order_of("mlp.gate_proj mlp.up_proj mlp.down_proj");
@@ -293,7 +302,7 @@ Described qwen3_moe(Config& config) {
   read_attention_bias(config, read.block().attention);
   norm_heads(read.block().attention, NormKind::rms, HeadNorm::head, false);
   read.block().defined = order_of("mlp.gate_proj mlp.up_proj mlp.down_proj");
-  const std::int64_t count = config.number({"num_experts", "num_local_experts"}, 128, kMostExperts);
+  const std::int64_t count = config.number("num_experts", 128, kMostExperts);
   alternate_experts(
       config, read,
       experts_of_mlp(config, count, read_active(config, "num_experts_per_tok", 8, count),
@@ -349,14 +358,10 @@ Described gemma2(Config& config) {
 
 /// Of each layer its kind of attention; where the file says nothing every sixth is full.
 std::vector<bool> full_layers(Config& config, std::size_t layers, std::int64_t usual_pattern) {
-  const auto types = config.words("layer_types");
+  const auto types = config.layer_types(static_cast<std::int64_t>(layers));
   std::int64_t pattern = usual_pattern;
   for (const char* key : {"sliding_window_pattern", "_sliding_window_pattern"})
     if (const auto given = config.optional_number(key, kMostLayers)) pattern = *given;
-  if (types && types->size() != layers)
-    config.refuse("layer_types",
-                  fmt::format("layer_types names {} layers, and num_hidden_layers is {}",
-                              types->size(), layers));
   std::vector<bool> full;
   for (std::size_t layer = 0; layer < layers; ++layer) {
     if (types && (*types)[layer] != "full_attention" && (*types)[layer] != "sliding_attention")
@@ -569,7 +574,13 @@ Described olmoe(Config& config) {
                                            .positions = 4096});
   read_attention_bias(config, read.block().attention);
   norm_heads(read.block().attention, NormKind::rms, HeadNorm::all_heads, false);
-  const std::int64_t count = config.number({"num_experts", "num_local_experts"}, 64, kMostExperts);
+  if (read.llama.head_features * read.llama.heads != read.llama.hidden)
+    config.refuse("head_dim",
+                  fmt::format("heads of {} features together and norms of them of {}: such a model "
+                              "does not run",
+                              read.llama.head_features * read.llama.heads, read.llama.hidden),
+                  "Take head_dim out");
+  const std::int64_t count = config.number("num_experts", 64, kMostExperts);
   give_experts(read.block(),
                experts_of_mlp(config, count, read_active(config, "num_experts_per_tok", 8, count),
                               read.llama.feed_forward));
@@ -600,14 +611,11 @@ struct DeepseekDefaults {
 /// First dense layers, then experts, of which some are shared.
 void experts_behind_dense(Config& config, ReadDecoder& read, const DeepseekDefaults& usual,
                           bool correction_bias) {
-  const std::int64_t count =
-      config.number({"n_routed_experts", "num_local_experts"}, usual.experts, kMostExperts);
+  const std::int64_t count = config.number("n_routed_experts", usual.experts, kMostExperts);
   ExpertModules experts =
       experts_of_mlp(config, count, read_active(config, "num_experts_per_tok", usual.active, count),
                      config.number("moe_intermediate_size", usual.features, kMostFeedForward));
-  const std::int64_t shared = config.says_null("n_shared_experts")
-                                  ? 0
-                                  : config.count("n_shared_experts", usual.shared, kMostExperts);
+  const std::int64_t shared = config.count("n_shared_experts", usual.shared, kMostExperts);
   if (shared * experts.features > kMostFeedForward)
     config.refuse("n_shared_experts", "the shared experts are too wide");
   if (shared > 0) share_expert(experts, "mlp.shared_experts", shared * experts.features);
@@ -674,14 +682,15 @@ Described read_deepseek(Config& config, const DeepseekDefaults& usual, bool vers
 }
 
 Described deepseek_v2(Config& config) {
-  return read_deepseek(config,
-                       {.decoder = {.head_features = 64, .vocabulary = 102400},
-                        .experts = 64,
-                        .active = 6,
-                        .features = 1407,
-                        .shared = 2,
-                        .dense = 0},
-                       false);
+  return read_deepseek(
+      config,
+      {.decoder = {.head_features = 64, .vocabulary = 102400, .null_head_features = true},
+       .experts = 64,
+       .active = 6,
+       .features = 1407,
+       .shared = 2,
+       .dense = 0},
+      false);
 }
 
 Described deepseek_v3(Config& config) {
@@ -693,7 +702,9 @@ Described deepseek_v3(Config& config) {
                                     .head_features = 64,
                                     .feed_forward = 18432,
                                     .vocabulary = 129280,
-                                    .positions = 4096},
+                                    .positions = 4096,
+                                    .null_key_heads = true,
+                                    .null_head_features = true},
                         .experts = 256,
                         .active = 8,
                         .features = 2048,
@@ -739,7 +750,7 @@ Described gpt_oss(Config& config) {
   BlockModules& block = read.block();
   read_attention_bias(config, block.attention, true);
   block.attention.sinks = "self_attn.sinks";
-  const std::int64_t count = config.number({"num_local_experts", "num_experts"}, 128, kMostExperts);
+  const std::int64_t count = config.number("num_local_experts", 128, kMostExperts);
   config.optional("experts_per_token");
   ExpertModules experts = experts_of_mlp(
       config, count, read_active(config, "num_experts_per_tok", 4, count), read.llama.feed_forward);
@@ -756,8 +767,14 @@ Described gpt_oss(Config& config) {
 }
 
 Described stablelm(Config& config) {
-  ReadDecoder read = read_decoder(
-      config, {.hidden = 2560, .feed_forward = 6912, .vocabulary = 50304, .positions = 4096});
+  ReadDecoder read = read_decoder(config, {.hidden = 2560,
+                                           .key_heads = 32,
+                                           .feed_forward = 6912,
+                                           .vocabulary = 50304,
+                                           .positions = 4096,
+                                           .null_head_features = true});
+  config.may_repeat("head_dim", read.llama.hidden / read.llama.heads,
+                    "hidden_size over num_attention_heads");
   take_layer_norms(read.shape, true);
   BlockModules& block = read.block();
   give_biases(block.attention, config.flag("use_qkv_bias", false), false);
@@ -793,7 +810,7 @@ Described granitemoe(Config& config) {
   ReadDecoder read = read_decoder(config, {});
   BlockModules& block = read.block();
   read_attention_bias(config, block.attention);
-  const std::int64_t count = config.number({"num_local_experts", "num_experts"}, 8, kMostExperts);
+  const std::int64_t count = config.number("num_local_experts", 8, kMostExperts);
   ExpertModules experts = experts_of_mlp(
       config, count, read_active(config, "num_experts_per_tok", 2, count), read.llama.feed_forward);
   experts.router = {"block_sparse_moe.router"};
@@ -851,7 +868,7 @@ ReadDecoder read_cohere(Config& config, std::int64_t head_features) {
 
 Described cohere(Config& config) {
   ReadDecoder read = read_cohere(config, 0);
-  if (config.flag("use_qk_norm", false)) {
+  if (config.flag_or_null("use_qk_norm", false)) {
     norm_heads(read.block().attention, NormKind::layer, HeadNorm::own, false);
     read.block().attention.norms_last = true;
   }
@@ -871,7 +888,8 @@ Described starcoder2(Config& config) {
                                            .feed_forward = 12288,
                                            .vocabulary = 49152,
                                            .positions = 4096,
-                                           .tied = true});
+                                           .tied = true,
+                                           .null_head_features = true});
   const bool bias = config.flag("use_bias", true);
   take_layer_norms(read.shape, true);
   give_biases(read.block().attention, bias, bias);
@@ -892,7 +910,8 @@ Described smollm3(Config& config) {
                                            .feed_forward = 11008,
                                            .vocabulary = 128256,
                                            .positions = 32768,
-                                           .tied = true});
+                                           .tied = true,
+                                           .null_key_heads = true});
   read_attention_bias(config, read.block().attention);
   give_biases(read.block().feed_forward, config.flag("mlp_bias", false));
   for (const char* key : {"no_rope_layers", "no_rope_layer_interval"}) config.optional(key);
@@ -900,11 +919,15 @@ Described smollm3(Config& config) {
 }
 
 Described nemotron(Config& config) {
+  if (!config.optional("num_key_value_heads"))
+    config.refuse("num_key_value_heads", "num_key_value_heads is missing",
+                  "Write it: its class takes no usual value");
   ReadDecoder read = read_decoder(config, {.hidden = 6144,
                                            .heads = 48,
                                            .feed_forward = 24576,
                                            .vocabulary = 256000,
-                                           .positions = 4096});
+                                           .positions = 4096,
+                                           .null_head_features = true});
   take_layer_norms(read.shape, true);
   read_attention_bias(config, read.block().attention);
   give_biases(read.block().feed_forward, config.flag("mlp_bias", false));
@@ -922,13 +945,15 @@ Described nemotron(Config& config) {
 }  // namespace
 
 std::vector<ConfigFamily> decoder_families() {
+  const std::vector<FieldAlias> of_experts = {{"num_local_experts", "n_routed_experts"},
+                                              {"num_mtp_layers", "num_nextn_predict_layers"}};
   return {{"llama", "Llama", llama},
           {"mistral", "Mistral", mistral},
-          {"mixtral", "Mixtral", mixtral},
+          {"mixtral", "Mixtral", mixtral, {{"num_experts", "num_local_experts"}}},
           {"qwen2", "Qwen2", qwen2},
           {"qwen3", "Qwen3", qwen3},
           {"qwen2_moe", "Qwen2Moe", qwen2_moe},
-          {"qwen3_moe", "Qwen3Moe", qwen3_moe},
+          {"qwen3_moe", "Qwen3Moe", qwen3_moe, {{"num_local_experts", "num_experts"}}},
           {"gemma", "Gemma", gemma},
           {"gemma2", "Gemma2", gemma2},
           {"gemma3_text", "Gemma3", gemma3},
@@ -937,16 +962,16 @@ std::vector<ConfigFamily> decoder_families() {
           {"phi3", "Phi3", phi3},
           {"olmo", "Olmo", olmo},
           {"olmo2", "Olmo2", olmo2},
-          {"olmoe", "Olmoe", olmoe},
-          {"deepseek_v2", "DeepseekV2", deepseek_v2},
-          {"deepseek_v3", "DeepseekV3", deepseek_v3},
-          {"gpt_oss", "GptOss", gpt_oss},
+          {"olmoe", "Olmoe", olmoe, {{"num_local_experts", "num_experts"}}},
+          {"deepseek_v2", "DeepseekV2", deepseek_v2, {{"num_experts", "n_routed_experts"}}},
+          {"deepseek_v3", "DeepseekV3", deepseek_v3, of_experts},
+          {"gpt_oss", "GptOss", gpt_oss, {{"num_experts", "num_local_experts"}}},
           {"stablelm", "StableLm", stablelm},
           {"granite", "Granite", granite},
           {"granitemoe", "GraniteMoe", granitemoe},
           {"glm", "Glm", glm},
           {"glm4", "Glm4", glm4},
-          {"glm4_moe", "Glm4Moe", glm4_moe},
+          {"glm4_moe", "Glm4Moe", glm4_moe, of_experts},
           {"cohere", "Cohere", cohere},
           {"cohere2", "Cohere2", cohere2},
           {"starcoder2", "Starcoder2", starcoder2},

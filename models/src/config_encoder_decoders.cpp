@@ -10,12 +10,14 @@ namespace {
 
 Described read_t5(Config& config, const T5Shape& usual, std::string_view usual_activation) {
   T5Shape shape;
-  shape.hidden = config.number({"d_model", "hidden_size"}, usual.hidden, kMostFeatures);
-  shape.head_features = config.number({"d_kv", "head_dim"}, usual.head_features, kMostFeatures);
-  shape.heads = config.number({"num_heads", "num_attention_heads"}, usual.heads, kMostHeads);
-  shape.layers = config.number({"num_layers", "num_hidden_layers"}, usual.layers, kMostLayers);
+  shape.hidden = config.number("d_model", usual.hidden, kMostFeatures);
+  shape.head_features = config.number("d_kv", usual.head_features, kMostFeatures);
+  shape.heads = config.number("num_heads", usual.heads, kMostHeads);
+  shape.layers = config.number("num_layers", usual.layers, kMostLayers);
+  // Missing, it repeats num_layers as that is before its alias counts.
   shape.decoder_layers =
-      config.optional_number("num_decoder_layers", kMostLayers).value_or(shape.layers);
+      config.optional_number("num_decoder_layers", kMostLayers)
+          .value_or(config.root().has("num_layers") ? shape.layers : usual.layers);
   if (shape.head_features * shape.heads > kMostFeatures)
     config.refuse("num_heads",
                   fmt::format("heads hold more than {} features together", kMostFeatures));
@@ -27,6 +29,7 @@ Described read_t5(Config& config, const T5Shape& usual, std::string_view usual_a
     config.optional(key);
   const std::string activation = config.word("feed_forward_proj", usual_activation);
   shape.gated = activation.starts_with("gated-");
+  config.refuse_null("is_gated_act", shape.gated ? "true" : "false");
   if (const auto gated = config.optional("is_gated_act"); gated && gated->boolean() != shape.gated)
     gated->fail(fmt::format("is_gated_act contradicts feed_forward_proj, {}", activation),
                 "Take is_gated_act out: feed_forward_proj decides");
@@ -37,11 +40,20 @@ Described read_t5(Config& config, const T5Shape& usual, std::string_view usual_a
         "tie_word_embeddings: false is overruled: transformers 5 ties T5's output layer to the "
         "embedding "
         "(transformers 4 gave it a weight of its own)");
-  const std::string head =
-      config.architecture("ForConditionalGeneration",
-                          {"ForConditionalGeneration", "WithLMHeadModel", "Model", "EncoderModel"});
+  const std::string head = config.architecture(
+      "ForConditionalGeneration",
+      {"ForConditionalGeneration", "WithLMHeadModel", "Model", "EncoderModel",
+       "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"});
   if (head == "Model") shape.head = T5Head::none;
   if (head == "EncoderModel") shape.head = T5Head::encoder;
+  if (head == "ForSequenceClassification") shape.head = T5Head::sequence;
+  if (head == "ForTokenClassification") shape.head = T5Head::tokens;
+  if (head == "ForQuestionAnswering") {
+    shape.head = T5Head::span;
+    config.require_span_labels();
+  }
+  if (shape.head == T5Head::sequence || shape.head == T5Head::tokens)
+    shape.labels = config.labels();
   // The scores' bias has a gradient, which needs the scores.
   return described_as(shape, 512, kMostTokens, AttentionKernel::eager);
 }
@@ -81,10 +93,9 @@ BartStack read_stack(Config& config, const std::string& stack, const BartStack& 
 /// Fields of BART's kind that its classes do not read, or only where they compute.
 void skip_unread(Config& config) {
   for (const char* key :
-       {"num_hidden_layers", "hidden_size", "num_attention_heads", "classif_dropout",
-        "normalize_embedding", "normalize_before", "add_bias_logits", "add_final_layer_norm",
-        "static_position_embeddings", "extra_pos_embeddings", "scale_embedding",
-        "gradient_checkpointing", "max_num_embeddings"})
+       {"classif_dropout", "normalize_embedding", "normalize_before", "add_bias_logits",
+        "add_final_layer_norm", "static_position_embeddings", "extra_pos_embeddings",
+        "scale_embedding", "gradient_checkpointing", "max_num_embeddings"})
     config.optional(key);
 }
 
@@ -195,13 +206,22 @@ Described whisper(Config& config) {
 }  // namespace
 
 std::vector<ConfigFamily> encoder_decoder_families() {
-  return {{"t5", "T5", t5},
-          {"mt5", "MT5", mt5},
-          {"bart", "Bart", bart},
-          {"mbart", "MBart", mbart},
-          {"pegasus", "Pegasus", pegasus},
-          {"marian", "Marian", marian},
-          {"whisper", "Whisper", whisper}};
+  const std::vector<FieldAlias> of_t5 = {{"hidden_size", "d_model"},
+                                         {"num_attention_heads", "num_heads"},
+                                         {"num_hidden_layers", "num_layers"},
+                                         {"head_dim", "d_kv"}};
+  const std::vector<FieldAlias> of_bart = {{"hidden_size", "d_model"},
+                                           {"num_attention_heads", "encoder_attention_heads"},
+                                           {"num_hidden_layers", "encoder_layers"}};
+  std::vector<FieldAlias> of_whisper = of_bart;
+  of_whisper.push_back({"num_key_value_heads", "encoder_attention_heads"});
+  return {{"t5", "T5", t5, of_t5},
+          {"mt5", "MT5", mt5, of_t5},
+          {"bart", "Bart", bart, of_bart},
+          {"mbart", "MBart", mbart, of_bart},
+          {"pegasus", "Pegasus", pegasus, of_bart},
+          {"marian", "Marian", marian, of_bart},
+          {"whisper", "Whisper", whisper, of_whisper}};
 }
 
 }  // namespace ddpsim

@@ -31,9 +31,10 @@ bool token_head(Config& config, EncoderShape& shape, const std::string& head) {
   if (head == "ForTokenClassification")
     add_steps(shape,
               {dropout_step(), linear_step("classifier", config.labels()), {.kind = Step::loss}});
-  else if (head == "ForQuestionAnswering")
+  else if (head == "ForQuestionAnswering") {
+    config.require_span_labels();
     add_steps(shape, {linear_step("qa_outputs", 2), {.kind = Step::loss}});
-  else
+  } else
     return false;
   return true;
 }
@@ -113,8 +114,8 @@ Described read_roberta(Config& config, std::int64_t vocabulary, bool head_first)
   BertShape bert = read_bert_shape(config, 768, 12, 12, 3072, vocabulary);
   bert.segments = config.number("type_vocab_size", 2, kMostWords);
   const std::string head = config.architecture(
-      "ForMaskedLM", {"ForMaskedLM", "Model", "ForSequenceClassification", "ForTokenClassification",
-                      "ForQuestionAnswering", "ForMultipleChoice"});
+      "ForMaskedLM", {"ForMaskedLM", "ForCausalLM", "Model", "ForSequenceClassification",
+                      "ForTokenClassification", "ForQuestionAnswering", "ForMultipleChoice"});
   const std::int64_t usable = bert.positions > 2 ? bert.positions - 2 : 1;  // behind the padding's
   EncoderShape shape = roberta_encoder(bert, head == "Model" ? "" : "roberta.");
   // The head is defined first in one of them.
@@ -153,9 +154,9 @@ Described xlm_roberta(Config& config) {
 
 Described distilbert(Config& config) {
   BertShape bert;
-  bert.hidden = config.number({"dim", "hidden_size"}, 768, kMostFeatures);
-  bert.layers = config.number({"n_layers", "num_hidden_layers"}, 6, kMostLayers);
-  bert.heads = config.number({"n_heads", "num_attention_heads"}, 12, kMostHeads);
+  bert.hidden = config.number("dim", 768, kMostFeatures);
+  bert.layers = config.number("n_layers", 6, kMostLayers);
+  bert.heads = config.number("n_heads", 12, kMostHeads);
   config.require_multiple("dim", bert.hidden, "n_heads", bert.heads);
   bert.feed_forward = config.number("hidden_dim", 3072, kMostFeedForward);
   bert.vocabulary = config.number("vocab_size", 30522, kMostWords);
@@ -268,9 +269,10 @@ Described albert(Config& config) {
 Described electra(Config& config) {
   BertShape bert = read_bert_shape(config, 256, 12, 4, 1024, 30522);
   bert.segments = config.number("type_vocab_size", 2, kMostWords);
-  const std::string head = config.architecture(
-      "ForPreTraining", {"ForPreTraining", "ForMaskedLM", "Model", "ForSequenceClassification",
-                         "ForTokenClassification", "ForQuestionAnswering"});
+  const std::string head =
+      config.architecture("ForPreTraining", {"ForPreTraining", "ForMaskedLM", "ForCausalLM",
+                                             "Model", "ForSequenceClassification",
+                                             "ForTokenClassification", "ForQuestionAnswering"});
   EncoderShape shape = bert_encoder(bert, head == "Model" ? "" : "electra.");
   shape.embedded = config.number("embedding_size", 128, kMostFeatures);
   if (shape.embedded != shape.hidden) shape.projection = {"embeddings_project", true};
@@ -321,13 +323,16 @@ Described deberta_v2(Config& config) {
   block.attention.query.name = "attention.self.query_proj";
   block.attention.key.name = "attention.self.key_proj";
   block.attention.value.name = "attention.self.value_proj";
+  config.refuse_null("position_buckets", "-1");
+  config.refuse_null("max_relative_positions", "-1");
+  config.refuse_null("norm_rel_ebd", "none");
   const std::int64_t buckets = config.root().has("position_buckets")
                                    ? config.optional("position_buckets")->integer(-1, kMostTokens)
                                    : -1;
   std::int64_t most = bert.positions;
   if (const auto relative = config.optional("max_relative_positions"))
     if (const std::int64_t value = relative->integer(-1, kMostTokens); value > 0) most = value;
-  const bool shared = config.flag("share_att_key", false);
+  const bool shared = config.flag_or_null("share_att_key", false);
   std::vector<std::string> kinds;
   if (const auto given = config.optional("pos_att_type")) {
     if (given->is_string()) {
@@ -439,7 +444,7 @@ Described modernbert(Config& config) {
   shape.last_norm = {.name = "final_norm", .bias = norm_bias};
   const std::int64_t rotated = block.attention.head_features / 2;
   shape.frequencies = {rotated};
-  const auto types = config.words("layer_types");
+  const auto types = config.layer_types(bert.layers);
   config.optional_number("global_attn_every_n_layers", kMostLayers);
   const bool both = types ? std::ranges::count(*types, "full_attention") > 0 &&
                                 std::ranges::count(*types, "sliding_attention") > 0
@@ -460,9 +465,8 @@ Described modernbert(Config& config) {
       config.require_tied_words();
       add_steps(shape, {{.kind = Step::words, .name = bias ? "decoder.bias" : ""}});
     } else {
-      add_steps(shape,
-                {dropout_step(),
-                 linear_step("classifier", head == "ForQuestionAnswering" ? 2 : config.labels())});
+      if (head == "ForQuestionAnswering") config.require_span_labels();
+      add_steps(shape, {dropout_step(), linear_step("classifier", config.labels())});
     }
     add_steps(shape, {{.kind = Step::loss}});
   }
@@ -475,7 +479,12 @@ std::vector<ConfigFamily> encoder_families() {
   return {{"bert", "Bert", bert},
           {"roberta", "Roberta", roberta},
           {"xlm-roberta", "XLMRoberta", xlm_roberta},
-          {"distilbert", "DistilBert", distilbert},
+          {"distilbert",
+           "DistilBert",
+           distilbert,
+           {{"hidden_size", "dim"},
+            {"num_attention_heads", "n_heads"},
+            {"num_hidden_layers", "n_layers"}}},
           {"albert", "Albert", albert},
           {"electra", "Electra", electra},
           {"deberta-v2", "DebertaV2", deberta_v2},

@@ -140,26 +140,25 @@ std::optional<std::string> what_to_know(std::string_view key, const Cursor& valu
       key, share);
 }
 
+/// Of numbers and lists of them.
+bool same_value(const Cursor& a, const Cursor& b) {
+  const auto number = [](const Cursor& one) { return one.number(-1e300, 1e300); };
+  if (a.is_number() && b.is_number()) return number(a) == number(b);
+  return a.is_array() && b.is_array() && std::ranges::equal(a.array(), b.array(), same_value);
+}
+
 }  // namespace
 
 std::int64_t Config::number(std::string_view key, std::int64_t usual, std::int64_t most) {
   if (const auto value = optional_number(key, most)) return *value;
+  refuse_null(key, fmt::to_string(usual));
   assume(key, fmt::to_string(usual));
-  return usual;
-}
-
-std::int64_t Config::number(std::initializer_list<std::string_view> keys, std::int64_t usual,
-                            std::int64_t most) {
-  std::optional<std::int64_t> value;
-  for (const std::string_view key : keys)
-    if (const auto one = optional_number(key, most); one && !value) value = one;
-  if (value) return *value;
-  assume(*keys.begin(), fmt::to_string(usual));
   return usual;
 }
 
 std::int64_t Config::count(std::string_view key, std::int64_t usual, std::int64_t most) {
   if (const auto cursor = optional(key)) return cursor->integer(0, most);
+  refuse_null(key, fmt::to_string(usual));
   assume(key, fmt::to_string(usual));
   return usual;
 }
@@ -172,12 +171,18 @@ std::optional<std::int64_t> Config::optional_number(std::string_view key, std::i
 
 bool Config::flag(std::string_view key, bool usual) {
   if (const auto cursor = optional(key)) return cursor->boolean();
+  refuse_null(key, usual ? "true" : "false");
   assume(key, usual ? "true" : "false");
   return usual;
 }
 
+bool Config::flag_or_null(std::string_view key, bool usual) {
+  return !says_null(key) && flag(key, usual);
+}
+
 double Config::share(std::string_view key, double usual) {
   if (const auto cursor = optional(key)) return cursor->number(0, 1);
+  refuse_null(key, fmt::format("{:g}", usual));
   assume(key, fmt::format("{:g}", usual));
   return usual;
 }
@@ -190,6 +195,7 @@ std::optional<std::string> Config::word(std::string_view key) {
 
 std::string Config::word(std::string_view key, std::string_view usual) {
   if (const auto value = word(key)) return *value;
+  refuse_null(key, usual);
   assume(key, usual);
   return std::string(usual);
 }
@@ -210,15 +216,51 @@ std::optional<std::vector<std::string>> Config::words(std::string_view key) {
   return values;
 }
 
-std::optional<Cursor> Config::optional(std::string_view key) {
-  asked_.emplace(key);
-  return root_.optional(key);
+std::optional<std::vector<std::string>> Config::layer_types(std::int64_t layers) {
+  auto types = words("layer_types");
+  if (types && static_cast<std::int64_t>(types->size()) != layers)
+    refuse("layer_types", fmt::format("layer_types names {} layers, and num_hidden_layers is {}",
+                                      types->size(), layers));
+  return types;
 }
 
-bool Config::says_null(std::string_view key) {
-  asked_.emplace(key);
-  return std::ranges::any_of(
-      root_.items(), [&](const auto& item) { return item.first == key && item.second.is_null(); });
+std::vector<std::string_view> Config::names(std::string_view key) const {
+  std::vector<std::string_view> names = {key};
+  for (const FieldAlias& one : aliases_)
+    if (one.field == key) names.push_back(one.alias);
+  return names;
+}
+
+/// A class takes the alias where a file holds both; what the file means where they differ is a guess.
+std::optional<Cursor> Config::find(std::string_view key) const {
+  std::optional<Cursor> found;
+  for (const std::string_view name : names(key)) {
+    const auto value = root_.optional(name);
+    if (found && value && !same_value(*found, *value))
+      value->fail(fmt::format("{} and {} name one field, and their values differ", name, key),
+                  "Keep the one that is right");
+    if (value) found = value;
+  }
+  return found;
+}
+
+std::optional<Cursor> Config::optional(std::string_view key) {
+  for (const std::string_view name : names(key)) asked_.emplace(name);
+  return find(key);
+}
+
+std::optional<Cursor> Config::null_of(std::string_view key) {
+  if (optional(key)) return std::nullopt;
+  const std::vector<std::string_view> known = names(key);
+  for (const auto& [name, value] : root_.items())
+    if (std::ranges::find(known, name) != known.end()) return value;
+  return std::nullopt;
+}
+
+void Config::refuse_null(std::string_view key, std::string_view usual) {
+  if (const auto null = null_of(key))
+    null->fail("a value is expected, not null",
+               fmt::format("Write it, or take the field out, which means {}", usual));
 }
 
 std::int64_t Config::rotated_features(std::int64_t head, std::string_view older_key, double usual) {
@@ -239,8 +281,7 @@ void Config::assume(std::string_view key, std::string_view value) {
 }
 
 void Config::refuse(std::string_view key, std::string message, std::string hint) const {
-  (root_.optional(key) ? *root_.optional(key) : root_.cursor())
-      .fail(std::move(message), std::move(hint));
+  find(key).value_or(root_.cursor()).fail(std::move(message), std::move(hint));
 }
 
 void Config::require_multiple(std::string_view key, std::int64_t whole, std::string_view of,
@@ -249,7 +290,16 @@ void Config::require_multiple(std::string_view key, std::int64_t whole, std::str
     refuse(key, fmt::format("{} {} is not a multiple of {} {}", key, whole, of, parts));
 }
 
+void Config::may_repeat(std::string_view key, std::int64_t built, std::string_view what) {
+  const auto value = optional(key);
+  if (value && value->number(-1e300, 1e300) != static_cast<double>(built))
+    value->fail(
+        fmt::format("{} is not read by its class, and differs from {}, {}", key, what, built),
+        fmt::format("Take {} out if that is what you train; otherwise record the job", key));
+}
+
 void Config::require_flag(std::string_view key, bool value, std::string_view why) {
+  refuse_null(key, value ? "true" : "false");
   const auto cursor = optional(key);
   if (cursor && cursor->boolean() != value)
     cursor->fail(std::string(why),
@@ -277,6 +327,16 @@ std::int64_t Config::labels(std::int64_t usual) {
            "Keep one of them");
   if (named == 0) names->fail("id2label names no class", "Take it out, or name the classes");
   return named;
+}
+
+void Config::require_span_labels() {
+  constexpr std::int64_t kEnds = 2;
+  if (const std::int64_t named = labels(kEnds); named != kEnds)
+    refuse(root_.optional("id2label") ? "id2label" : "num_labels",
+           fmt::format("a model that finds where an answer begins and ends does not run with {} "
+                       "classes",
+                       named),
+           "Give it 2, or take num_labels and id2label out");
 }
 
 std::string Config::architecture(std::string_view usual,

@@ -25,6 +25,12 @@ namespace ddpsim {
 
 inline constexpr std::int64_t kUsualTokens = 2048;
 
+/// Another name of a field, which its class in transformers takes, too (attribute_map).
+struct FieldAlias {
+  std::string_view alias;
+  std::string_view field;
+};
+
 class Config {
  public:
   /// `classes`: how the names of this type's classes begin ("Llama").
@@ -32,22 +38,27 @@ class Config {
 
   /// A part of a model: the whole has read which class is built, and the part is built without a head of its own.
   void becomes_part() { is_part_ = true; }
+  /// Asked for a field, it finds what its alias says.
+  void know(std::vector<FieldAlias> aliases) { aliases_ = std::move(aliases); }
 
+  // Where a usual value is given, null is refused: classes take none.
   std::int64_t number(std::string_view key, std::int64_t usual, std::int64_t most);
-  /// The first of the names it goes by.
-  std::int64_t number(std::initializer_list<std::string_view> keys, std::int64_t usual,
-                      std::int64_t most);
   /// From 0 on.
   std::int64_t count(std::string_view key, std::int64_t usual, std::int64_t most);
   std::optional<std::int64_t> optional_number(std::string_view key, std::int64_t most);
   bool flag(std::string_view key, bool usual);
+  /// Where the class takes null, it means false.
+  bool flag_or_null(std::string_view key, bool usual);
   double share(std::string_view key, double usual);
   std::optional<std::string> word(std::string_view key);
   std::string word(std::string_view key, std::string_view usual);
   std::optional<std::vector<std::int64_t>> numbers(std::string_view key, std::int64_t most);
   std::optional<std::vector<std::string>> words(std::string_view key);
+  /// Of each layer the kind of its attention, where the file names them.
+  std::optional<std::vector<std::string>> layer_types(std::int64_t layers);
   std::optional<Cursor> optional(std::string_view key);
-  bool says_null(std::string_view key);
+  void refuse_null(std::string_view key, std::string_view usual);
+  bool says_null(std::string_view key) { return null_of(key).has_value(); }
   /// Of each head, the share that is rotated; older files name it apart.
   std::int64_t rotated_features(std::int64_t head, std::string_view older_key, double usual);
   void assume(std::string_view key, std::string_view value);
@@ -58,6 +69,8 @@ class Config {
   [[noreturn]] void refuse(std::string_view key, std::string message, std::string hint = "") const;
   void require_multiple(std::string_view key, std::int64_t whole, std::string_view of,
                         std::int64_t parts) const;
+  /// The class does not read the field: it must say what is built all the same.
+  void may_repeat(std::string_view key, std::int64_t built, std::string_view what);
   /// The field, where it is there, must say that: another value makes another model, which is not built here.
   void require_flag(std::string_view key, bool value, std::string_view why);
 
@@ -66,6 +79,8 @@ class Config {
 
   /// How many classes: num_labels, or as many as id2label names.
   std::int64_t labels(std::int64_t usual = 2);
+  /// A head of num_labels outputs that finds where an answer begins and ends runs with two alone.
+  void require_span_labels();
   /// What follows `classes` in "architectures": "ForCausalLM"; `usual` where that is not said.
   std::string architecture(std::string_view usual, std::initializer_list<std::string_view> known);
   /// The head of a decoder; `module`: of its token classes.
@@ -78,8 +93,12 @@ class Config {
   std::vector<std::string> ignored();
 
  private:
+  std::vector<std::string_view> names(std::string_view key) const;
+  std::optional<Cursor> find(std::string_view key) const;
+  std::optional<Cursor> null_of(std::string_view key);
   Object root_;
   std::string_view classes_;
+  std::vector<FieldAlias> aliases_;
   bool is_part_ = false;
   std::vector<std::string> assumed_;
   std::vector<std::string> notes_;
@@ -126,6 +145,7 @@ struct ConfigFamily {
   std::string_view model_type;
   std::string_view classes;  ///< how their names begin
   Described (*read)(Config& config);
+  std::vector<FieldAlias> aliases = {};
 };
 
 std::vector<ConfigFamily> decoder_families();

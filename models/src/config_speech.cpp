@@ -13,6 +13,7 @@ std::vector<std::int64_t> read_convolutions(Config& config, const char* key,
                                             const std::vector<std::int64_t>& usual,
                                             std::int64_t most) {
   const auto given = config.numbers(key, most);
+  config.refuse_null(key, fmt::format("[{}]", fmt::join(usual, ",")));
   if (!given) config.assume(key, fmt::format("[{}]", fmt::join(usual, ",")));
   constexpr std::size_t kMostConvolutions = 32;
   if (given &&
@@ -47,7 +48,8 @@ SpeechShape read_speech(Config& config) {
     reach = (reach - 1) * shape.strides[k] + shape.kernels[k];
     if (reach > kMostWords) config.refuse("conv_stride", "a frame reaches over too many samples");
   }
-  config.optional("num_feat_extract_layers");
+  config.may_repeat("num_feat_extract_layers", static_cast<std::int64_t>(shape.features.size()),
+                    "the convolutions of conv_dim");
   shape.convolution_bias = config.flag("conv_bias", false);
   shape.norm_every_convolution = config.word("feat_extract_norm", "group") == "layer";
   shape.position_kernel = config.number("num_conv_pos_embeddings", 128, kMostKernel);

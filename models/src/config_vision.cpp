@@ -80,7 +80,11 @@ Described read_vit(Config& config, const std::string& base, bool distilled) {
                 "ForImageClassification",
                 {"ForImageClassification", "ForImageClassificationWithTeacher", "Model"})
           : config.architecture("ForImageClassification", {"ForImageClassification", "Model"});
-  if (head == "Model") shape.pooler = "pooler.dense";
+  if (head == "Model") {
+    shape.pooler = "pooler.dense";
+    shape.pooler_features =
+        config.optional_number("pooler_output_size", kMostFeatures).value_or(shape.hidden);
+  }
   classify(config, read, head, shape.hidden);
   return describe_vision(read);
 }
@@ -99,6 +103,7 @@ Described beit(Config& config) {
   VisionShape& shape = read.shape;
   shape.block = vit_block(shape.hidden, read.heads, read_feed_forward(config, usual), true);
   shape.block.attention.key.bias = false;
+  config.refuse_null("layer_scale_init_value", "0.1");
   const auto scale = config.optional("layer_scale_init_value");
   if (!scale || scale->number(0, 1e9) > 0) {
     shape.block.around_attention.scale = "lambda_1";
@@ -204,6 +209,7 @@ Described dinov2_with_registers(Config& config) {
 std::vector<std::int64_t> read_stages(Config& config, const char* key,
                                       const std::vector<std::int64_t>& usual, std::int64_t most) {
   const auto given = config.numbers(key, most);
+  config.refuse_null(key, fmt::format("[{}]", fmt::join(usual, ",")));
   if (!given) config.assume(key, fmt::format("[{}]", fmt::join(usual, ",")));
   const std::vector<std::int64_t> stages = given.value_or(usual);
   constexpr std::size_t kMostStages = 16;
@@ -231,12 +237,17 @@ Described swin(Config& config) {
   for (std::size_t stage = 0; stage < shape.heads.size(); ++stage)
     config.require_multiple("embed_dim", shape.features << stage, "num_heads", shape.heads[stage]);
   shape.window = config.number("window_size", 7, 256);
+  config.refuse_null("mlp_ratio", "4");
   if (const auto ratio = config.optional("mlp_ratio")) shape.ratio = ratio->number(1, 4);
   shape.bias = config.flag("qkv_bias", true);
   shape.positions = config.flag("use_absolute_embeddings", false);
   shape.image = image;
   skip_masking(config);
-  for (const char* key : {"num_layers", "hidden_size", "path_norm"}) config.optional(key);
+  config.optional("path_norm");
+  config.may_repeat("num_layers", static_cast<std::int64_t>(shape.depths.size()),
+                    "those of depths");
+  config.may_repeat("hidden_size", shape.features << (shape.depths.size() - 1),
+                    "the features of the last stage");
   const std::string head =
       config.architecture("ForImageClassification", {"ForImageClassification", "Model"});
   if (head != "Model") shape.labels = config.labels();
@@ -252,9 +263,16 @@ Described read_convnext(Config& config, bool second) {
   shape.depths = read_stages(config, "depths", {3, 3, 9, 3}, kMostLayers);
   if (shape.features.size() != shape.depths.size())
     config.refuse("hidden_sizes", "hidden_sizes and depths name different numbers of stages");
-  config.optional("num_stages");
+  if (const std::int64_t stages = config.number("num_stages", 4, kMostLayers);
+      stages != static_cast<std::int64_t>(shape.depths.size()))
+    config.refuse("num_stages",
+                  fmt::format("num_stages is {}, and hidden_sizes and depths name {}: such a model "
+                              "does not run",
+                              stages, shape.depths.size()),
+                  "Make them equal");
   skip_masking(config);
   shape.normalizes_responses = second;
+  if (!second) config.refuse_null("layer_scale_init_value", "1e-6");
   const auto scale = config.optional("layer_scale_init_value");
   shape.scales = !second && (!scale || scale->number(0, 1e9) > 0);
   const std::int64_t image = config.number("image_size", 224, kMostPixels);
@@ -285,9 +303,12 @@ std::vector<ConfigFamily> vision_families() {
           {"beit", "Beit", beit},
           {"dinov2", "Dinov2", dinov2},
           {"dinov2_with_registers", "Dinov2WithRegisters", dinov2_with_registers},
-          {"swin", "Swin", swin},
-          {"convnext", "ConvNext", convnext},
-          {"convnextv2", "ConvNextV2", convnextv2}};
+          {"swin",
+           "Swin",
+           swin,
+           {{"num_attention_heads", "num_heads"}, {"num_hidden_layers", "num_layers"}}},
+          {"convnext", "ConvNext", convnext, {{"num_hidden_layers", "num_stages"}}},
+          {"convnextv2", "ConvNextV2", convnextv2, {{"num_hidden_layers", "num_stages"}}}};
 }
 
 }  // namespace ddpsim

@@ -30,6 +30,7 @@ struct ReadParts {
 /// What the whole says of the output layer, and what its text says; where they differ, the answer says which counts.
 bool read_tied(Config& config, const Object& text, bool text_tied, const PartTypes& types) {
   constexpr const char* kKey = "tie_word_embeddings";
+  config.refuse_null(kKey, types.tied ? "true" : "false");
   const auto outer = config.optional(kKey);
   const auto inner = text.optional(kKey);
   bool tied = outer ? outer->boolean() : types.tied;
@@ -71,6 +72,7 @@ Described read_text(Config& config, const PartTypes& types) {
   Config text = part_of(config, "text_config");
   const ConfigFamily family = text_family(config, text.root(), types.text);
   text.becomes_part();
+  text.know(family.aliases);
   text.optional("num_image_tokens");  // for the processor
   Described described = family.read(text);
   finish_part(config, text, "text_config");
@@ -112,6 +114,7 @@ void read_feature_layers(Config& config, VisionLanguageShape& shape, std::int64_
   constexpr std::size_t kMostRead = 64;
   const std::int64_t layers = shape.tower.layers;
   shape.read_behind.clear();
+  config.refuse_null("vision_feature_layer", fmt::to_string(usual));
   const auto given = config.optional("vision_feature_layer");
   const auto take = [&](std::int64_t layer) {
     const std::int64_t behind = layer < 0 ? layers + 1 + layer : layer;

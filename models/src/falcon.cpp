@@ -30,8 +30,8 @@ void define_norms(ModuleRecorder& model, const std::string& prefix, const Falcon
     model.define_module(prefix + "ln_mlp", true);
     return;
   }
-  model.define_module(prefix + "input_layernorm", true);
   if (!shape.parallel) model.define_module(prefix + "post_attention_layernorm", true);
+  model.define_module(prefix + "input_layernorm", true);
 }
 
 void decoder_layer(ModuleRecorder& model, const std::string& prefix, const FalconShape& shape) {

@@ -118,6 +118,7 @@ ModelDescription model_of_config(std::string_view content, const std::string& fi
   refuse_other_files(root);
   const auto [family, object, alone] = part_to_build(root);
   Config config(object, family.classes);
+  config.know(family.aliases);
   if (alone) {
     config.becomes_part();
     config.note(

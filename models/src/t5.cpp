@@ -102,27 +102,52 @@ void stack(ModuleRecorder& model, const std::string& name, const T5Shape& shape,
   if (shape.dropout) model.dropout(name + ".dropout");
 }
 
+void run_head(ModuleRecorder& model, const T5Shape& shape, std::size_t words) {
+  switch (shape.head) {
+    case T5Head::none:
+    case T5Head::encoder:
+      return;
+    case T5Head::words:
+      model.tied_linear(words);
+      break;
+    case T5Head::sequence:
+      model.continue_from({.channels = shape.hidden});
+      model.linear("classification_head.dense", shape.hidden);
+      model.relu("classification_head.tanh");
+      model.linear("classification_head.out_proj", shape.labels);
+      break;
+    case T5Head::tokens:
+      model.linear("classifier", shape.labels);
+      break;
+    case T5Head::span:
+      model.linear("qa_outputs", 2);
+      break;
+  }
+  model.cross_entropy("loss");
+}
+
 }  // namespace
 
 Model build_model(const std::string& name, const T5Shape& shape, std::int64_t tokens,
                   AttentionKernel attention) {
   const Activation sentence = {.height = tokens};
   ModuleRecorder model(name, sentence, attention);
-  const std::size_t words = model.embedding("shared", shape.vocabulary, shape.hidden);
-  const auto embed = [&](const char* stack) {
+  const bool headed = shape.head == T5Head::sequence || shape.head == T5Head::tokens;
+  const std::string base = headed ? "transformer." : "";
+  const std::size_t words = model.embedding(base + "shared", shape.vocabulary, shape.hidden);
+  const auto embed = [&](const std::string& stack) {
     model.continue_from(sentence);
     model.look_up(words);
-    if (shape.dropout) model.dropout(std::string(stack) + ".embed_dropout");
+    if (shape.dropout) model.dropout(stack + ".embed_dropout");
   };
-  embed("encoder");
-  stack(model, "encoder", shape, std::nullopt);
-  if (shape.head == T5Head::encoder) return std::move(model).finish();
-  const Activation memory = model.activation();
-  embed("decoder");
-  stack(model, "decoder", shape, memory);
-  if (shape.head == T5Head::none) return std::move(model).finish();
-  model.tied_linear(words);
-  model.cross_entropy("loss");
+  embed(base + "encoder");
+  stack(model, base + "encoder", shape, std::nullopt);
+  if (shape.head != T5Head::encoder && shape.head != T5Head::tokens) {
+    const Activation memory = model.activation();
+    embed(base + "decoder");
+    stack(model, base + "decoder", shape, memory);
+  }
+  run_head(model, shape, words);
   return std::move(model).finish();
 }
 

@@ -14,9 +14,12 @@
 namespace ddpsim {
 
 enum class T5Head {
-  words,    ///< T5ForConditionalGeneration
-  none,     ///< T5Model
-  encoder,  ///< T5EncoderModel: no decoder
+  words,     ///< T5ForConditionalGeneration
+  none,      ///< T5Model
+  encoder,   ///< T5EncoderModel: no decoder
+  sequence,  ///< T5ForSequenceClassification
+  tokens,    ///< T5ForTokenClassification: no decoder
+  span,      ///< T5ForQuestionAnswering
 };
 
 struct T5Shape {
@@ -31,6 +34,7 @@ struct T5Shape {
   bool gated = false;
   bool dropout = true;
   T5Head head = T5Head::words;
+  std::int64_t labels = 2;
 };
 
 /// `tokens`: of the source, and as many of the target.

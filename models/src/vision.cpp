@@ -130,7 +130,7 @@ Model build_model(const std::string& name, const VisionShape& shape, std::int64_
   const Activation first_token = {.channels = shape.hidden};
   if (!shape.pooler.empty()) {
     model.continue_from(first_token);
-    model.linear(shape.base + shape.pooler, shape.hidden);
+    model.linear(shape.base + shape.pooler, shape.pooler_features);
     model.relu(shape.base + "pooler.tanh");
   }
   for (const std::string& classifier : shape.classifiers) {

@@ -51,6 +51,7 @@ struct VisionShape {
   bool norms_first_token = false;  ///< the last norm runs over that alone
   bool attention_pooling = false;  ///< SigLIP: a learned query attends to all patches, below "head"
   std::string pooler;              ///< a Linear over the first token
+  std::int64_t pooler_features = 0;
   std::vector<std::string> classifiers;
   std::int64_t labels = 0;
   std::int64_t classifier_features = 0;      ///< that a classifier reads

@@ -269,6 +269,148 @@ TEST_CASE("config.json: without any one of its fields the file makes a whole mod
   CHECK(made > refused);
 }
 
+TEST_CASE("config.json: a field goes by its alias, too, and two values for it are refused") {
+  struct Alias {
+    const char* type;
+    const char* alias;
+    const char* field;
+    const char* value;
+    const char* other;
+  };
+  constexpr Alias kAliases[] = {
+      {"mixtral", "num_experts", "num_local_experts", "4", "5"},
+      {"qwen3_moe", "num_local_experts", "num_experts", "16", "17"},
+      {"olmoe", "num_local_experts", "num_experts", "16", "17"},
+      {"deepseek_v2", "num_experts", "n_routed_experts", "16", "17"},
+      {"deepseek_v3", "num_local_experts", "n_routed_experts", "16", "17"},
+      {"deepseek_v3", "num_mtp_layers", "num_nextn_predict_layers", "1", "2"},
+      {"gpt_oss", "num_experts", "num_local_experts", "16", "17"},
+      {"gpt2", "hidden_size", "n_embd", "96", "120"},
+      {"gpt2", "max_position_embeddings", "n_positions", "64", "65"},
+      {"gpt2", "num_attention_heads", "n_head", "8", "16"},
+      {"gpt2", "num_hidden_layers", "n_layer", "3", "4"},
+      {"gptj", "hidden_size", "n_embd", "1024", "2048"},
+      {"gptj", "num_hidden_layers", "n_layer", "3", "4"},
+      {"bloom", "n_embed", "hidden_size", "96", "104"},
+      {"bloom", "num_hidden_layers", "n_layer", "3", "4"},
+      {"bloom", "num_attention_heads", "n_head", "4", "2"},
+      {"mpt", "hidden_size", "d_model", "96", "112"},
+      {"mpt", "num_hidden_layers", "n_layers", "3", "4"},
+      {"mpt", "num_attention_heads", "n_heads", "8", "4"},
+      {"falcon", "n_embed", "hidden_size", "142", "213"},
+      {"distilbert", "hidden_size", "dim", "96", "108"},
+      {"distilbert", "num_hidden_layers", "n_layers", "3", "4"},
+      {"distilbert", "num_attention_heads", "n_heads", "8", "4"},
+      {"t5", "hidden_size", "d_model", "96", "97"},
+      {"mt5", "head_dim", "d_kv", "8", "9"},
+      {"t5", "num_attention_heads", "num_heads", "3", "4"},
+      {"bart", "hidden_size", "d_model", "96", "112"},
+      {"mbart", "num_hidden_layers", "encoder_layers", "3", "4"},
+      {"pegasus", "num_attention_heads", "encoder_attention_heads", "8", "4"},
+      {"marian", "hidden_size", "d_model", "96", "112"},
+      {"whisper", "num_key_value_heads", "encoder_attention_heads", "8", "4"},
+      {"swin", "num_attention_heads", "num_heads", "[3,6,12,12]", "[3,6,12,24]"},
+      {"swin", "num_hidden_layers", "num_layers", "4", "5"},
+      {"convnext", "num_hidden_layers", "num_stages", "4", "5"},
+      {"convnextv2", "num_hidden_layers", "num_stages", "4", "5"}};
+  for (const Alias& one : kAliases) {
+    const auto config = [&](const std::string& fields) {
+      return std::string(R"({"model_type":")") + one.type + "\"" + fields + "}";
+    };
+    const std::string native = std::string(",\"") + one.field + "\":" + one.value;
+    const std::string alias = std::string(",\"") + one.alias + "\":" + one.value;
+    CAPTURE(config(alias));
+    const std::int64_t elements = elements_of_model(model_of_text(config(native)));
+    CHECK(elements_of_model(model_of_text(config(alias))) == elements);
+    CHECK(elements_of_model(model_of_text(config(alias + native))) == elements);
+    CHECK(complaint_has(config(native + ",\"" + one.alias + "\":" + one.other),
+                        std::string("c.json:/") + one.alias + ": " + one.alias + " and " +
+                            one.field + " name one field"));
+  }
+  // Its class makes the decoder as deep as num_layers before it reads the alias.
+  const Model t5 = model_of_text(R"({"model_type":"t5","num_hidden_layers":1})");
+  CHECK(layer_of(t5, "decoder.block.5.layer.0.SelfAttention.q").weights > 0);
+  // Of a type whose class knows no such name.
+  CHECK(complaint_has(R"({"model_type":"granitemoe","num_experts":4})", "c.json:/num_experts"));
+  CHECK(complaint_has(R"({"model_type":"falcon","n_layer":4})", "c.json:/n_layer"));
+}
+
+TEST_CASE("config.json: a field that its class does not read may say what is built") {
+  const auto takes = [](const std::string& same, const std::string& other, const std::string& key) {
+    CHECK(complaint_about(same).empty());
+    CHECK(complaint_has(other, "c.json:/" + key + ": " + key + " is not read by its class"));
+  };
+  takes(R"({"model_type":"gpt2","n_ctx":1024})", R"({"model_type":"gpt2","n_ctx":512})", "n_ctx");
+  takes(R"({"model_type":"bloom","n_inner":256,"skip_bias_add":true,"skip_bias_add_qkv":true})",
+        R"({"model_type":"bloom","n_inner":64})", "n_inner");
+  takes(R"({"model_type":"mpt","expansion_ratio":4})",
+        R"({"model_type":"mpt","expansion_ratio":2})", "expansion_ratio");
+  takes(R"({"model_type":"falcon","n_head":71,"n_layer":32,"n_head_kv":1})",
+        R"({"model_type":"falcon","n_head_kv":8})", "n_head_kv");
+  takes(R"({"model_type":"stablelm","head_dim":80})", R"({"model_type":"stablelm","head_dim":64})",
+        "head_dim");
+  takes(R"({"model_type":"swin","hidden_size":768,"num_layers":4})",
+        R"({"model_type":"swin","hidden_size":96})", "hidden_size");
+  takes(R"({"model_type":"hubert","num_feat_extract_layers":7})",
+        R"({"model_type":"hubert","num_feat_extract_layers":6})", "num_feat_extract_layers");
+}
+
+TEST_CASE("config.json: answers by their span have two classes") {
+  for (const auto& [type, classes] :
+       std::vector<std::pair<std::string, std::string>>{{"bert", "Bert"},
+                                                        {"roberta", "Roberta"},
+                                                        {"xlm-roberta", "XLMRoberta"},
+                                                        {"distilbert", "DistilBert"},
+                                                        {"albert", "Albert"},
+                                                        {"electra", "Electra"},
+                                                        {"deberta-v2", "DebertaV2"},
+                                                        {"modernbert", "ModernBert"},
+                                                        {"t5", "T5"}}) {
+    const std::string begin = R"({"model_type":")" + type + R"(","architectures":[")" + classes +
+                              R"(ForQuestionAnswering"])";
+    CAPTURE(begin);
+    CHECK(complaint_about(begin + "}").empty());
+    CHECK(complaint_about(begin + R"(,"num_labels":2})").empty());
+    CHECK(complaint_has(begin + R"(,"num_labels":7})", "c.json:/num_labels"));
+    CHECK(complaint_has(begin + R"(,"id2label":{"0":"a","1":"b","2":"c"}})", "c.json:/id2label"));
+  }
+}
+
+TEST_CASE("config.json: norms of a Falcon by what stands beside each other") {
+  const auto layer = [](const std::string& more) {
+    std::vector<std::string> norms;
+    for (const Parameter& one :
+         model_of_text(R"({"model_type":"falcon","num_hidden_layers":1)" + more + "}").parameters)
+      if (one.name.ends_with(".weight") && one.name.find("h.0.") != std::string::npos &&
+          one.shape->size() == 1)
+        norms.push_back(one.name.substr(std::string("transformer.h.0.").size()));
+    return norms;
+  };
+  using Names = std::vector<std::string>;
+  CHECK(layer("") == Names{"input_layernorm.weight"});
+  CHECK(layer(R"(,"parallel_attn":false,"num_ln_in_parallel_attn":2)") ==
+        Names{"post_attention_layernorm.weight", "input_layernorm.weight"});
+  CHECK(layer(R"(,"new_decoder_architecture":true)") == Names{"ln_attn.weight", "ln_mlp.weight"});
+  CHECK(layer(R"(,"new_decoder_architecture":true,"num_ln_in_parallel_attn":1)") ==
+        Names{"input_layernorm.weight"});
+  CHECK(complaint_has(R"({"model_type":"falcon","num_ln_in_parallel_attn":2})",
+                      "c.json:/num_ln_in_parallel_attn"));
+  CHECK(complaint_has(
+      R"({"model_type":"falcon","new_decoder_architecture":true,"parallel_attn":false})",
+      "c.json:/parallel_attn"));
+}
+
+TEST_CASE("config.json: layers and stages are as many as what names each of them") {
+  CHECK(complaint_has(R"({"model_type":"llama","layer_types":["full_attention"]})",
+                      "layer_types names 1 layers, and num_hidden_layers is 32"));
+  CHECK(complaint_has(R"({"model_type":"modernbert","layer_types":["full_attention"]})",
+                      "layer_types names 1 layers, and num_hidden_layers is 22"));
+  CHECK(complaint_has(R"({"model_type":"convnextv2","num_stages":3})", "c.json:/num_stages"));
+  CHECK(complaint_has(R"({"model_type":"olmoe","head_dim":64})", "c.json:/head_dim"));
+  CHECK(complaint_has(R"({"model_type":"convnext","hidden_sizes":[8,16],"depths":[1,1]})",
+                      "num_stages is 4"));
+}
+
 TEST_CASE("config.json: a token computes with the active experts, and all experts are there") {
   const auto described = [](const char* active) {
     return model_of_text(

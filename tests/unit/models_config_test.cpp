@@ -114,19 +114,55 @@ TEST_CASE("config.json: missing fields are those of the class, and said") {
   CHECK(other.parameters.size() == 4 + 12);
 }
 
-TEST_CASE("config.json: key heads that say null are as many as heads") {
-  const auto keys = [](const std::string& field) {
-    return shape_of(
-        small_model(model_of_config(R"({"model_type":"mistral","num_hidden_layers":1,)"
-                                    R"("hidden_size":32,"num_attention_heads":16,"vocab_size":9)" +
-                                        field + "}",
-                                    "c.json")),
-        "model.layers.0.self_attn.k_proj.weight")[0];
+TEST_CASE("config.json: key heads that say null are as many as heads where the class takes null") {
+  const auto config = [](const std::string& type, const std::string& field) {
+    return R"({"model_type":")" + type +
+           R"(","num_hidden_layers":1,"hidden_size":32,"num_attention_heads":16,"vocab_size":9)" +
+           field + "}";
   };
-  CHECK(keys("") == 8 * 2);
+  const auto keys = [&](const std::string& field) {
+    return shape_of(small_model(model_of_config(config("smollm3", field), "c.json")),
+                    "model.layers.0.self_attn.k_proj.weight")[0];
+  };
+  CHECK(keys("") == 4 * 2);
   CHECK(keys(R"(,"num_key_value_heads":null)") == 16 * 2);
-  CHECK(keys(R"(,"num_key_value_heads":4)") == 4 * 2);
+  CHECK(keys(R"(,"num_key_value_heads":8)") == 8 * 2);
   CHECK(keys(R"(,"num_key_value_heads":4,"head_dim":5)") == 4 * 5);
+  CHECK(config_complains(config("mistral", R"(,"num_key_value_heads":null)"),
+                         "c.json:/num_key_value_heads: a value is expected, not null"));
+}
+
+TEST_CASE("config.json: null is refused where a value is expected") {
+  for (const char* field : {"hidden_size", "num_hidden_layers", "vocab_size", "attention_bias",
+                            "tie_word_embeddings", "max_position_embeddings"})
+    CHECK(config_complains(std::string(R"({"model_type":"llama",")") + field + R"(":null})",
+                           std::string("c.json:/") + field));
+  CHECK(config_complains(R"({"model_type":"bart","hidden_size":null})",
+                         "c.json:/hidden_size: a value is expected, not null. Write it, or take "
+                         "the field out, which means 1024"));
+  CHECK(config_complains(R"({"model_type":"deepseek_v2","n_shared_experts":null})",
+                         "c.json:/n_shared_experts"));
+  CHECK(config_complains(R"({"model_type":"deberta-v2","type_vocab_size":null})",
+                         "c.json:/type_vocab_size"));
+  CHECK(config_complains(R"({"model_type":"bert","hidden_dropout_prob":null})",
+                         "c.json:/hidden_dropout_prob"));
+  CHECK(config_complains(R"({"model_type":"bert","tie_word_embeddings":null})",
+                         "c.json:/tie_word_embeddings"));
+  CHECK(config_complains(R"({"model_type":"qwen2","head_dim":null})", "c.json:/head_dim"));
+  for (const auto& [type, field] :
+       std::vector<std::pair<std::string, std::string>>{{"convnext", "depths"},
+                                                        {"convnext", "layer_scale_init_value"},
+                                                        {"beit", "layer_scale_init_value"},
+                                                        {"swin", "mlp_ratio"},
+                                                        {"hubert", "conv_dim"},
+                                                        {"wav2vec2", "add_adapter"},
+                                                        {"opt", "_remove_final_layer_norm"},
+                                                        {"deberta-v2", "position_buckets"},
+                                                        {"mt5", "is_gated_act"},
+                                                        {"gpt2", "add_cross_attention"}})
+    CHECK(config_complains(R"({"model_type":")" + type + R"(",")" + field + R"(":null})",
+                           "c.json:/" + field));
+  CHECK(config_complains(R"({"model_type":"nemotron"})", "num_key_value_heads is missing"));
 }
 
 TEST_CASE("config.json: file and field of what no model can be") {

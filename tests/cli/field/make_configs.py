@@ -1,4 +1,5 @@
-"""Writes configs/ and written_configs.json: config.json files as transformers' own classes write them, and how many parameters those make.
+"""Writes configs/ and written_configs.json: config.json files as transformers' own classes write them, files of other forms that they read,
+and how many parameters those make.
 
     python3 -m venv venv && venv/bin/pip install transformers==5.24.0 torch==2.13.0 && venv/bin/python tests/cli/field/make_configs.py [FOLDER]
 
@@ -13,6 +14,7 @@ import sys
 
 import torch
 import transformers
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 HERE = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).parent
 LLAMA3 = {"rope_type": "llama3", "rope_theta": 500000.0, "factor": 32.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
@@ -174,6 +176,56 @@ MODELS = {
         image_token_id=32000, tie_word_embeddings=False), 7063427072),
 }
 
+SMALL_BART = dict(encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=96, decoder_ffn_dim=80, decoder_layers=2, vocab_size=300)
+SMALL_ENCODER = dict(vocab_size=300, hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4)
+SMALL_FALCON = dict(vocab_size=300, hidden_size=64, num_hidden_layers=2, num_attention_heads=4)
+SMALL_T5 = dict(vocab_size=300, d_model=64, d_kv=16, d_ff=96, num_layers=2, num_heads=4)
+SEVEN = {str(one): f"LABEL_{one}" for one in range(7)}
+
+# name: (model_type, model's class, fields of the file). Names by attribute_map, fields that a class ignores, and null.
+FILES = {
+    "bart-by-aliases": ("bart", "BartForConditionalGeneration", dict(SMALL_BART, hidden_size=64, num_hidden_layers=3)),
+    "whisper-by-aliases": ("whisper", "WhisperForConditionalGeneration", dict(
+        hidden_size=64, num_hidden_layers=3, num_key_value_heads=4, decoder_attention_heads=4, encoder_ffn_dim=96, decoder_ffn_dim=80,
+        vocab_size=51865, max_source_positions=50, max_target_positions=40)),
+    "marian-both-names": ("marian", "MarianMTModel", dict(
+        SMALL_BART, d_model=64, hidden_size=64, encoder_layers=3, num_hidden_layers=3, pad_token_id=0)),
+    "t5-by-aliases": ("t5", "T5ForConditionalGeneration", dict(
+        vocab_size=300, hidden_size=64, head_dim=8, d_ff=96, num_hidden_layers=3, num_attention_heads=4)),
+    "mixtral-by-aliases": ("mixtral", "MixtralForCausalLM", dict(SMALL_ENCODER, num_key_value_heads=2, num_experts=6)),
+    "olmoe-by-aliases": ("olmoe", "OlmoeForCausalLM", dict(SMALL_ENCODER, num_local_experts=6, num_experts_per_tok=2)),
+    "deepseek-v2-by-aliases": ("deepseek_v2", "DeepseekV2ForCausalLM", dict(
+        SMALL_ENCODER, num_key_value_heads=4, num_experts=6, num_experts_per_tok=2, moe_intermediate_size=32, first_k_dense_replace=1)),
+    "swin-by-aliases": ("swin", "SwinForImageClassification", dict(
+        embed_dim=32, depths=[2, 1], num_attention_heads=[2, 4], num_hidden_layers=2, image_size=32, patch_size=4, window_size=4)),
+    "convnext-by-aliases": ("convnext", "ConvNextForImageClassification", dict(
+        hidden_sizes=[8, 16, 24], depths=[1, 1, 2], num_hidden_layers=3, image_size=64)),
+    "gpt2-as-published": ("gpt2", "GPT2LMHeadModel", dict(
+        activation_function="gelu_new", attn_pdrop=0.1, bos_token_id=50256, embd_pdrop=0.1, eos_token_id=50256, initializer_range=0.02,
+        layer_norm_epsilon=1e-05, n_ctx=1024, n_embd=768, n_head=12, n_layer=12, n_positions=1024, resid_pdrop=0.1,
+        summary_activation=None, summary_first_dropout=0.1, summary_proj_to_labels=True, summary_type="cls_index", summary_use_proj=True,
+        task_specific_params={"text-generation": {"do_sample": True, "max_length": 50}}, vocab_size=50257)),
+    "bloom-560m-as-published": ("bloom", "BloomForCausalLM", dict(
+        apply_residual_connection_post_layernorm=False, attention_dropout=0.0, attention_softmax_in_fp32=True, bias_dropout_fusion=True,
+        bos_token_id=1, eos_token_id=2, hidden_dropout=0.0, initializer_range=0.02, layer_norm_epsilon=1e-05, masked_softmax_fusion=True,
+        n_embed=1024, n_inner=None, n_layer=24, num_attention_heads=16, offset_alibi=100, pad_token_id=3, pretraining_tp=1,
+        seq_length=2048, skip_bias_add=True, skip_bias_add_qkv=False, unk_token_id=0, use_cache=True, vocab_size=250880)),
+    "vit-narrow-pooler": ("vit", "ViTModel", dict(
+        hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=96, image_size=32, patch_size=8, pooler_output_size=32)),
+    "deit-narrow-pooler": ("deit", "DeiTModel", dict(
+        hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=96, image_size=32, patch_size=8, pooler_output_size=32)),
+    "stablelm-usual-key-heads": ("stablelm", "StableLmForCausalLM", dict(SMALL_ENCODER, hidden_size=128, num_attention_heads=64)),
+    "falcon-one-branch-after-the-other": ("falcon", "FalconForCausalLM", dict(SMALL_FALCON, parallel_attn=False, num_ln_in_parallel_attn=2)),
+    "falcon-null-is-false": ("falcon", "FalconForCausalLM", dict(SMALL_FALCON, multi_query=None, parallel_attn=None)),
+    "llama-null-key-heads": ("llama", "LlamaForCausalLM", dict(SMALL_ENCODER, num_key_value_heads=None, head_dim=None)),
+    "t5-sequence-classes": ("t5", "T5ForSequenceClassification", dict(SMALL_T5, id2label=SEVEN)),
+    "t5-token-classes": ("t5", "T5ForTokenClassification", dict(SMALL_T5, id2label=SEVEN)),
+    "mt5-answers": ("mt5", "MT5ForQuestionAnswering", SMALL_T5),
+    "roberta-next-words": ("roberta", "RobertaForCausalLM", dict(SMALL_ENCODER, is_decoder=True)),
+    "xlm-roberta-next-words": ("xlm-roberta", "XLMRobertaForCausalLM", dict(SMALL_ENCODER, is_decoder=True)),
+    "electra-next-words": ("electra", "ElectraForCausalLM", dict(SMALL_ENCODER, embedding_size=32, is_decoder=True)),
+}
+
 
 def count(config, architecture):
     """Elements of all parameters, and of those that train; a tied one counts once."""
@@ -182,6 +234,38 @@ def count(config, architecture):
     model.tie_weights()
     return (sum(parameter.numel() for parameter in model.parameters()),
             sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad))
+
+
+def row(name, kind, architecture, source, published=None):
+    """What configs/NAME.json makes; what is counted is what the file says."""
+    config = kind.from_dict(json.loads((HERE / "configs" / f"{name}.json").read_text(encoding="utf-8")))
+    total, trained = count(config, architecture)
+    print(f"{name:34} {config.model_type:18} {architecture:40} {total:15,} {trained:15,}"
+          + ("" if published is None else " as published" if published == total else f" PUBLISHED {published:,}"), flush=True)
+    why = f"{total:,} parameters, a tied one once; 4 bytes each in the one bucket"
+    if trained != total:
+        why = f"{total:,} parameters, of which {trained:,} train (requires_grad), and DDP's buckets hold those: 4 bytes each in the one bucket"
+    if published is not None and published == total:
+        why += "; as published"
+    return {
+        "name": f"{name}: {config.model_type}, {architecture}",
+        "source": f"transformers {transformers.__version__}, {source}; counted of {architecture} on the meta device",
+        "run": ["buckets", f"INPUT/configs/{name}.json@A100:b1:fp32", "--order", "definition", "--torch", "2.8", "--bucket-cap-mb",
+                "4000000", "--json"],
+        "values": {"buckets/0/bytes": 4 * trained},
+        "tolerance": 0,
+        "why": why,
+    }
+
+
+def rows_of_files():
+    rows = []
+    for name, (model_type, architecture, fields) in FILES.items():
+        file = {"model_type": model_type, "architectures": [architecture], **fields}
+        (HERE / "configs" / f"{name}.json").write_text(json.dumps(file, indent=1), encoding="utf-8")
+        kind = CONFIG_MAPPING[model_type]
+        rows.append(row(name, kind, architecture, f"{kind.__name__}.from_dict()"))
+    return rows
 
 
 def main():
@@ -194,24 +278,8 @@ def main():
         path.write_text(config.to_json_string(), encoding="utf-8")
         written = json.loads(path.read_text(encoding="utf-8"))
         assert written["model_type"] == config.model_type and written["architectures"] == [architecture], name
-        again = getattr(transformers, kind).from_dict(written)  # what is counted is what the file says
-        total, trained = count(again, architecture)
-        print(f"{name:34} {config.model_type:18} {architecture:40} {total:15,} {trained:15,}"
-              + ("" if published is None else " as published" if published == total else f" PUBLISHED {published:,}"), flush=True)
-        why = f"{total:,} parameters, a tied one once; 4 bytes each in the one bucket"
-        if trained != total:
-            why = f"{total:,} parameters, of which {trained:,} train (requires_grad), and DDP's buckets hold those: 4 bytes each in the one bucket"
-        if published is not None and published == total:
-            why += "; as published"
-        rows.append({
-            "name": f"{name}: {config.model_type}, {architecture}",
-            "source": f"transformers {transformers.__version__}, {kind}.to_json_string(); counted of {architecture} on the meta device",
-            "run": ["buckets", f"INPUT/configs/{name}.json@A100:b1:fp32", "--order", "definition", "--torch", "2.8", "--bucket-cap-mb", "4000000",
-                    "--json"],
-            "values": {"buckets/0/bytes": 4 * trained},
-            "tolerance": 0,
-            "why": why,
-        })
+        rows.append(row(name, getattr(transformers, kind), architecture, f"{kind}.to_json_string()", published))
+    rows += rows_of_files()
     (HERE / "written_configs.json").write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
