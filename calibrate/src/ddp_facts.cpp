@@ -8,8 +8,8 @@
 namespace ddpsim {
 namespace {
 
-/// Of logger.cpp; "iteration" and "world_size" are everybody's words, and count behind another of these alone.
-constexpr std::array<std::string_view, 22> kDdpKeys = {"bucket_cap_bytes",
+/// Of logger.cpp; "iteration", "world_size" and "nccl_version" are everybody's words, and count behind another of these alone.
+constexpr std::array<std::string_view, 24> kDdpKeys = {"bucket_cap_bytes",
                                                        "find_unused_parameters",
                                                        "gradient_as_bucket_view",
                                                        "total_parameter_size_bytes",
@@ -26,6 +26,8 @@ constexpr std::array<std::string_view, 22> kDdpKeys = {"bucket_cap_bytes",
                                                        "num_buckets_reduced",
                                                        "torch_distributed_debug",
                                                        "nccl_blocking_wait",
+                                                       "nccl_version",
+                                                       "nccl_socket_ifname",
                                                        "backend_name",
                                                        "module_name",
                                                        "dtypes",
@@ -33,7 +35,7 @@ constexpr std::array<std::string_view, 22> kDdpKeys = {"bucket_cap_bytes",
                                                        "world_size"};
 
 bool is_everybodys(std::string_view key) {
-  return key == "iteration" || key == "world_size";
+  return key == "iteration" || key == "world_size" || key == "nccl_version";
 }
 
 /// `text` begins behind the key: `": 1,`, `': 'N/A',`, `: 26214400`.

@@ -133,7 +133,8 @@ constexpr std::array kOptions = {
     Option{"comm_hook", FindingClass::comm_hook,
            "other bytes travel, and other kernels run around each all-reduce"},
     Option{"static_graph", FindingClass::data_parallel_changed,
-           "it decides whether each step looks for unused parameters"},
+           "if 1 the graph is the same in each step: unused parameters are looked for once, and "
+           "buckets are rebuilt"},
     Option{"has_sync_bn", FindingClass::sync_batchnorm,
            "SyncBatchNorm exchanges statistics in each of its layers", "1"},
     Option{"backend_name", FindingClass::data_parallel_changed, "another library sends"},
@@ -147,7 +148,34 @@ constexpr std::array kOptions = {
            "other gradients travel: is it the same model?"},
     Option{"num_parameter_tensors", FindingClass::data_parallel_changed,
            "other gradients travel: is it the same model?"},
+    Option{"nccl_version", FindingClass::version_changed,
+           "its choices of algorithm, channels and NICs may differ; run today's job with the old "
+           "one to see what it costs"},
+    Option{"nccl_socket_ifname", FindingClass::environment_changed,
+           "NCCL's TCP sockets take that interface; set it back to see what it costs"},
 };
+
+/// What is not written is so: there is no hook, and the graph may change.
+std::string_view unwritten(std::string_view key) {
+  return key == "comm_hook" ? "none" : key == "static_graph" ? "0" : "";
+}
+
+/// Another number of parameters or of their bytes.
+bool is_another_model(const DdpFacts& before, const DdpFacts& after) {
+  return std::ranges::any_of(
+      std::array<std::string_view, 3>{"module_name", "total_parameter_size_bytes",
+                                      "num_parameter_tensors"},
+      [&](std::string_view key) {
+        const DdpFacts::Value* was = before.find(key);
+        const DdpFacts::Value* is = after.find(key);
+        return was && is && was->text != is->text;
+      });
+}
+
+/// A walk through the graph in each step, buckets that stay as they were made.
+bool looks_each_step(const DdpFacts& facts) {
+  return is_set(facts, "find_unused_parameters") && !is_set(facts, "static_graph");
+}
 
 }  // namespace
 
@@ -174,17 +202,26 @@ std::vector<Finding> ddp_changes(const DdpFacts& before, const DdpFacts& after) 
   for (const Option& option : kOptions) {
     const DdpFacts::Value* was = before.find(option.key);
     const DdpFacts::Value* is = after.find(option.key);
-    // A hook that is none is not written; of other keys an older PyTorch may not know one.
-    if (option.key != "comm_hook" && (!was || !is)) continue;
-    const std::string old_text = was ? was->text : "none";
-    const std::string new_text = is ? is->text : "none";
+    // Of other keys an older PyTorch may not know one.
+    if (unwritten(option.key).empty() && (!was || !is)) continue;
+    const std::string old_text = was ? was->text : std::string(unwritten(option.key));
+    const std::string new_text = is ? is->text : std::string(unwritten(option.key));
     if (old_text == new_text) continue;
+    if (option.what == FindingClass::find_unused_parameters &&
+        looks_each_step(before) == looks_each_step(after))
+      continue;
+    // Where both search for unused parameters, the static graph is what lets them search once.
+    const bool by_graph =
+        option.key == "static_graph" && looks_each_step(before) != looks_each_step(after) &&
+        is_set(before, "find_unused_parameters") == is_set(after, "find_unused_parameters");
     findings.push_back(
-        {.what = option.what,
+        {.what = by_graph ? FindingClass::find_unused_parameters : option.what,
          .says = fmt::format("DDP's {} was {} and is {}: {}", option.key, legible(old_text),
                              legible(new_text), option.consequence),
          .place = is ? is->place : std::string(option.key),
-         .effect = option.costs.empty()       ? FindingEffect::either
+         .effect = by_graph
+                       ? looks_each_step(after) ? FindingEffect::costs : FindingEffect::relieves
+                   : option.costs.empty()     ? FindingEffect::either
                    : new_text == option.costs ? FindingEffect::costs
                                               : FindingEffect::relieves});
   }
@@ -192,8 +229,10 @@ std::vector<Finding> ddp_changes(const DdpFacts& before, const DdpFacts& after) 
   const std::vector<std::int64_t> new_sizes = after.bucket_sizes();
   const bool said = std::ranges::any_of(
       findings, [](const Finding& f) { return f.what == FindingClass::bucket_sizes; });
-  if (!said && !old_sizes.empty() && !new_sizes.empty() && old_sizes != new_sizes &&
-      before.find("rebuilt_bucket_sizes") && after.find("rebuilt_bucket_sizes"))
+  // Those of another model are others by right.
+  if (!said && !is_another_model(before, after) && !old_sizes.empty() && !new_sizes.empty() &&
+      old_sizes != new_sizes && before.find("rebuilt_bucket_sizes") &&
+      after.find("rebuilt_bucket_sizes"))
     findings.push_back({.what = FindingClass::bucket_sizes,
                         .says = fmt::format(
                             "DDP's gradients travelled in {} buckets and travel in {} others under "

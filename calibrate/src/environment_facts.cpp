@@ -1,5 +1,7 @@
 #include "ddpsim/calibrate/environment_facts.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -32,14 +34,19 @@ bool is_variable_name(std::string_view name) {
 }
 
 void keep_variable(std::string_view name, std::string_view value, const std::string& place,
-                   EnvironmentFacts& facts) {
+                   bool by_nccl, EnvironmentFacts& facts) {
   std::string shown = legible(value, 200);
   const auto same = [&](const EnvironmentVariable& known) {
     return known.name == name && known.value == shown;
   };
-  if (facts.variables.size() >= kMostVariables || std::ranges::any_of(facts.variables, same))
+  const auto known = std::ranges::find_if(facts.variables, same);
+  if (known != facts.variables.end()) {
+    known->by_nccl = known->by_nccl || by_nccl;
     return;
-  facts.variables.push_back({.name = std::string(name), .value = std::move(shown), .place = place});
+  }
+  if (facts.variables.size() >= kMostVariables) return;
+  facts.variables.push_back(
+      {.name = std::string(name), .value = std::move(shown), .place = place, .by_nccl = by_nccl});
 }
 
 void take_launcher(std::string_view name, std::string_view value, EnvironmentFacts& facts) {
@@ -76,7 +83,7 @@ bool take_listed(std::string_view line, const std::string& place, EnvironmentFac
     return false;  // a sentence that begins with a setting; of these, networks' names alone have blanks
   ++facts.listed;
   take_launcher(name, value, facts);
-  keep_variable(name, value, place, facts);
+  keep_variable(name, value, place, false, facts);
   return true;
 }
 
@@ -141,7 +148,7 @@ bool take_found_by_nccl(std::string_view line, const std::string& place, Environ
     if (!is_variable_name(name) || !name.starts_with("NCCL_")) return false;
     std::string_view value = trimmed(line.substr(at + words.size()));
     if (value.ends_with('.')) value.remove_suffix(1);
-    keep_variable(name, value, place, facts);
+    keep_variable(name, value, place, true, facts);
     return true;
   }
   return false;
@@ -171,6 +178,15 @@ bool take_environment_line(std::string_view line, const std::string& place,
     return false;
   facts.torchrun = true;
   return true;
+}
+
+void take_environment_block(std::string_view block, const std::string& place,
+                            EnvironmentFacts& facts) {
+  for (std::size_t number = 1; !block.empty(); ++number) {
+    const std::string_view one = block.substr(0, block.find('\0'));
+    take_environment_line(one, fmt::format("{}, setting {}", place, number), facts);
+    block.remove_prefix(std::min(block.size(), one.size() + 1));
+  }
 }
 
 }  // namespace ddpsim

@@ -54,8 +54,8 @@ bool lists_variables(const Evidence& evidence) {
   const EnvironmentVariable* of = evidence.environment.find("NCCL_DEBUG_SUBSYS");
   const bool printed = of == nullptr || of->value.find("ENV") != std::string::npos ||
                        of->value.find("ALL") != std::string::npos;
-  // An excerpt may lack them: its beginning, the version, and a communicator stand on both sides of where they are.
-  return printed && !evidence.nccl.versions.empty() && !evidence.nccl.communicators.empty();
+  // An excerpt may lack them: its beginning, the version, and the end of the initialisation stand on both sides of them.
+  return printed && evidence.nccl.variables_read();
 }
 
 /// Ranks that write to one file cut into each other's lines: what such a line says is of neither.
@@ -82,8 +82,15 @@ void take_text(std::string_view text, const std::string& file, const std::string
             kLongestLogLine >> 20));
       continue;
     }
-    if (holds_two_lines(content)) continue;
+    if (holds_two_lines(content)) {
+      evidence.nccl.torn = true;
+      continue;
+    }
     const bool may_be_cut = text.empty() && !ends && line > 1;
+    if (content.find('\0') != std::string_view::npos) {  // /proc/PID/environ
+      take_environment_block(content, place, evidence.environment);
+      continue;
+    }
     if (may_be_cut && !nccl.is_whole(content)) continue;
     const bool of_nccl = nccl.take(content, place, evidence.nccl);
     const bool of_environment = take_environment_line(content, place, evidence.environment);
@@ -158,7 +165,7 @@ std::vector<Finding> find_problems(const Evidence& evidence) {
 
 std::vector<Finding> find_changes(const Evidence& before, const Evidence& after) {
   std::vector<Finding> findings = nccl_changes(before.nccl, after.nccl);
-  add_all(environment_changes(before.environment, after.environment,
+  add_all(environment_changes(before.environment, after.environment, before.nccl,
                               lists_variables(before) && lists_variables(after)),
           findings);
   add_all(ddp_changes(before.ddp, after.ddp), findings);
@@ -178,8 +185,8 @@ std::vector<Finding> find_changes(const Evidence& before, const Evidence& after)
 
 namespace {
 
-/// Whether the evidence would show such a problem.
-bool would_show(FindingClass what, const Evidence& evidence) {
+/// Whether the evidence would show such a problem, which `says` begins with where it is a variable's.
+bool would_show(const Finding& problem, const Evidence& evidence) {
   using enum FindingClass;
   const auto any_machine = [&](auto has) { return std::ranges::any_of(evidence.machines, has); };
   const auto reads_gpus = [](const MachineFacts& machine) { return !machine.gpus.empty(); };
@@ -191,8 +198,11 @@ bool would_show(FindingClass what, const Evidence& evidence) {
       return gpu.link.rate.has_value();
     });
   };
-  const EnvironmentFacts& environment = evidence.environment;
-  switch (what) {
+  const bool lists = evidence.environment.listed > 0;
+  // NCCL lists its own alone: NCCL_BLOCKING_WAIT is PyTorch's.
+  const bool lists_its_own = lists || (problem.says.starts_with("NCCL_") &&
+                                       lists_variables(evidence) && problem.what != blocking_wait);
+  switch (problem.what) {
     case acs_on:
       return any_machine([](const MachineFacts& machine) { return machine.acs_read; });
     case clocks_held_down:
@@ -224,7 +234,7 @@ bool would_show(FindingClass what, const Evidence& evidence) {
     case unequal_versions:
       return evidence.nccl.largest() != nullptr;
     case peer_to_peer_off:
-      return environment.listed > 0 || lists_variables(evidence) || evidence.nccl.peer_to_peer > 0;
+      return lists_its_own || evidence.nccl.peer_to_peer > 0;
     case find_unused_parameters:
     case static_graph_possible:
     case buffers_broadcast:
@@ -237,7 +247,7 @@ bool would_show(FindingClass what, const Evidence& evidence) {
     case data_parallel_changed:
       return !evidence.ddp.empty();
     default:  // what a variable set
-      return environment.listed > 0 || lists_variables(evidence);
+      return lists_its_own;
   }
 }
 
@@ -248,7 +258,7 @@ std::vector<Finding> find_repairs(const Evidence& before, const Evidence& after)
   std::vector<Finding> repairs;
   for (Finding& problem : find_problems(before)) {
     const bool still = std::ranges::find(now, problem.what, &Finding::what) != now.end();
-    if (still || !would_show(problem.what, after)) continue;
+    if (still || !would_show(problem, after)) continue;
     problem.says = "before, and no longer, so there is nothing to do: " + problem.says;
     problem.effect = FindingEffect::relieves;
     repairs.push_back(std::move(problem));

@@ -100,7 +100,8 @@ void add_machine(const Evidence& before, const Evidence& after,
 
 void add_ddp(const Evidence& before, const Evidence& after, std::vector<ExcludedCause>& excluded) {
   if (before.ddp.values.empty() || after.ddp.values.empty()) return;
-  if (ddp_changes(before.ddp, after.ddp).empty())
+  const std::vector<Finding> changes = ddp_changes(before.ddp, after.ddp);
+  if (changes.empty())
     exclude("data_parallel_changed", "DDP's logging data say the same of its options on both",
             excluded);
   const std::vector<std::int64_t> sizes = before.ddp.bucket_sizes();
@@ -117,7 +118,9 @@ void add_ddp(const Evidence& before, const Evidence& after, std::vector<Excluded
               excluded);
   };
   same("gradient_as_bucket_view", "bucket_views_off", "gradient_as_bucket_view");
-  same("find_unused_parameters", "find_unused_parameters", "find_unused_parameters");
+  if (!changed(changes, FindingClass::find_unused_parameters) &&
+      before.ddp.integer("static_graph") == after.ddp.integer("static_graph"))
+    same("find_unused_parameters", "find_unused_parameters", "find_unused_parameters");
   same("broadcast_buffers", "buffers_broadcast", "broadcast_buffers");
 }
 

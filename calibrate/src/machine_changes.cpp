@@ -17,9 +17,11 @@ struct MachinesSummary {
   std::set<std::string> drivers;
   std::optional<double> least_power_w, least_clock_mhz, least_port_gbps;
   std::optional<double> least_best_rate, least_rate_at_work;
-  std::optional<int> least_best_width;
+  std::optional<int> least_best_width, least_width;
+  std::optional<double> least_clock_at_work;
   int active_ports = 0;
   std::map<std::string, int> least_mtu;
+  std::map<std::string, std::pair<std::string, std::string>> interfaces;  ///< DOWN where one is
 };
 
 template <typename Number>
@@ -38,12 +40,20 @@ MachinesSummary summary_of(const std::vector<MachineFacts>& machines) {
                  gpu.application_sm_mhz ? gpu.application_sm_mhz : gpu.most_sm_mhz);
       keep_least(all.least_best_rate, gpu.link.best_rate);
       keep_least(all.least_best_width, gpu.link.best_width);
-      if (gpu.idle == false) keep_least(all.least_rate_at_work, gpu.link.rate);
+      keep_least(all.least_width, gpu.link.width);
+      if (gpu.idle == false) {
+        keep_least(all.least_rate_at_work, gpu.link.rate);
+        keep_least(all.least_clock_at_work, gpu.sm_mhz);
+      }
     }
     for (const auto& [name, port] : machine.ports) {
       if (port.state == "DOWN") continue;
       if (port.state == "ACTIVE") ++all.active_ports;
       keep_least(all.least_port_gbps, port.rate_gbps);
+    }
+    for (const auto& [interface, state] : machine.interface_states) {
+      const auto [at, first] = all.interfaces.try_emplace(interface, state);
+      if (!first && state.first == "DOWN") at->second = state;
     }
     for (const auto& [interface, mtu] : machine.mtu) {
       const auto [at, first] = all.least_mtu.try_emplace(interface, mtu.first);
@@ -139,8 +149,8 @@ std::vector<Finding> machine_changes(const std::vector<MachineFacts>& before,
     say(what, worse ? fmt::format("{}: {}", says, remedy) : std::move(says));
     findings.back().effect = worse ? FindingEffect::costs : FindingEffect::relieves;
   };
-  if (const auto worse = changed(was.least_power_w, is.least_power_w);
-      worse && was.models == is.models)
+  const auto other_limit = changed(was.least_power_w, is.least_power_w);
+  if (const auto worse = other_limit; worse && was.models == is.models)
     say_change(FindingClass::power_limit_lowered, *worse,
                fmt::format("the lowest power limit of a GPU was {:.0f} W and is {:.0f} W",
                            *was.least_power_w, *is.least_power_w),
@@ -151,6 +161,16 @@ std::vector<Finding> machine_changes(const std::vector<MachineFacts>& before,
                fmt::format("the lowest clock limit of a GPU was {:.0f} MHz and is {:.0f} MHz",
                            *was.least_clock_mhz, *is.least_clock_mhz),
                "kernels bound by compute are slower by as much");
+  // Clocks move with load and temperature by themselves, and with a power limit: so far they do not.
+  else if (constexpr double kFar = 0.9;
+           was.models == is.models && !other_limit && was.least_clock_at_work &&
+           is.least_clock_at_work &&
+           std::min(*was.least_clock_at_work, *is.least_clock_at_work) <
+               kFar * std::max(*was.least_clock_at_work, *is.least_clock_at_work))
+    say_change(FindingClass::clocks_held_down, *is.least_clock_at_work < *was.least_clock_at_work,
+               fmt::format("the lowest SM clock of a GPU at work was {:.0f} MHz and is {:.0f} MHz",
+                           *was.least_clock_at_work, *is.least_clock_at_work),
+               "look at locked clocks (nvidia-smi -lgc), power and temperature");
   const auto rate = changed(was.least_best_rate, is.least_best_rate);
   const auto width = changed(was.least_best_width, is.least_best_width);
   if (rate || width)
@@ -168,6 +188,11 @@ std::vector<Finding> machine_changes(const std::vector<MachineFacts>& before,
                     "{} now",
                     *was.least_rate_at_work, *is.least_rate_at_work),
         "reseat card or riser");
+  else if (const auto narrower = changed(was.least_width, is.least_width))
+    say_change(FindingClass::pcie_link_below_its_best, *narrower,
+               fmt::format("the narrowest PCIe link of a GPU had {} lanes and has {}",
+                           *was.least_width, *is.least_width),
+               "reseat card or riser");
   if (const auto worse = changed(was.least_port_gbps, is.least_port_gbps))
     say_change(FindingClass::nic_below_its_best, *worse,
                fmt::format("the slowest NIC port ran at {} Gbit/s and runs at {} now",
@@ -185,6 +210,17 @@ std::vector<Finding> machine_changes(const std::vector<MachineFacts>& before,
                            before.size(), is.active_ports, after.size()),
                "bandwidth goes with their number");
   add_nvlink_changes(before, after, findings);
+  for (const auto& [interface, state] : is.interfaces) {
+    const auto at = was.interfaces.find(interface);
+    if (at == was.interfaces.end() || at->second.first == state.first) continue;
+    const bool down = state.first == "DOWN" && at->second.first == "UP";
+    if (!down && !(state.first == "UP" && at->second.first == "DOWN")) continue;
+    say_change(FindingClass::nic_port_down, down,
+               fmt::format("the interface {} was {} and is {}", interface,
+                           down ? "up" : "down on a node", down ? "down on a node" : "up"),
+               "look at cable, switch port and driver");
+    findings.back().place = state.second;
+  }
   for (const auto& [interface, mtu] : is.least_mtu) {
     const auto at = was.least_mtu.find(interface);
     if (at == was.least_mtu.end() || at->second == mtu) continue;

@@ -116,6 +116,8 @@ void take_smi_value(std::string_view section, std::string_view key, std::string_
     if (key == "Power Limit" || key == "Current Power Limit")
       gpu.power_limit_w = positive_number(value);
     if (key == "Default Power Limit") gpu.default_power_limit_w = positive_number(value);
+  } else if (section == "Clocks") {
+    if (key == "SM") gpu.sm_mhz = positive_number(value);
   } else if (section == "Applications Clocks") {
     if (key == "Graphics") gpu.application_sm_mhz = positive_number(value);
   } else if (section == "Default Applications Clocks") {
@@ -162,6 +164,7 @@ void take_queried(std::string_view column, std::string_view value, MachineFacts&
   if (column == "clocks.default_applications.graphics" ||
       column == "clocks.default_applications.gr")
     gpu.default_application_sm_mhz = positive_number(value);
+  if (column == "clocks.current.sm" || column == "clocks.sm") gpu.sm_mhz = positive_number(value);
   if (column == "clocks.max.sm" || column == "clocks.max.graphics")
     gpu.most_sm_mhz = positive_number(value);
   if (!column.starts_with("clocks_event_reasons.") &&
@@ -445,6 +448,9 @@ bool MachineLineReader::take_interface(std::string_view line, const std::string&
        {"veth", "docker", "br-", "virbr", "cali", "cni", "tun", "tap"})
     if (name.starts_with(local)) return true;
   keep_mtu(name, *mtu, place, facts);
+  if (const auto state = after_mark(line, " state ");
+      state && name != "lo" && facts.interface_states.size() < kMostDevices)
+    facts.interface_states.try_emplace(legible(name, 40), upper_word(up_to(*state, " ")), place);
   return true;
 }
 

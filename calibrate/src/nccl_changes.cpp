@@ -2,6 +2,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -51,9 +53,11 @@ void add_ranks(const NcclFacts& before, const NcclFacts& after, std::vector<Find
 /// Whether channels of a job leave its node at all.
 void add_leaving_node(const NcclFacts& before, const NcclFacts& after,
                       std::vector<Finding>& findings) {
-  const auto inside = [](const NcclFacts& facts) {  // of an excerpt the others may be missing
-    return facts.one_node() || (facts.networks.empty() && facts.rings_connected &&
-                                facts.peer_to_peer + facts.shared_memory > 0);
+  const auto inside = [](const NcclFacts& facts) {  // where nodes are not told, all ranks are there
+    const NcclCommunicator* job = facts.largest();
+    return facts.one_node() ||
+           (job != nullptr && !job->nodes && facts.networks.empty() && facts.rings_connected &&
+            facts.ranks.size() >= static_cast<std::size_t>(job->ranks));
   };
   const auto over = [](const NcclFacts& facts) {
     return facts.networks.contains("Socket") && facts.networks.size() == 1
@@ -76,6 +80,35 @@ void add_leaving_node(const NcclFacts& before, const NcclFacts& after,
                              over(before)),
          .place = "NCCL's log",
          .effect = FindingEffect::relieves});
+}
+
+/// Nodes that share NVLink's switches (MNNVL): of ranks that both logs have to their end.
+void add_nvlink_between_nodes(const NcclFacts& before, const NcclFacts& after,
+                              std::vector<Finding>& findings) {
+  const auto over_network = [](const NcclRankLines& rank) {
+    return rank.complete && rank.nvlink_between_nodes == 0 &&
+           rank.with_gpudirect + rank.without > 0;
+  };
+  bool lost = false, gained = false;
+  for (const auto& [rank, is] : after.ranks) {
+    const auto was = before.ranks.find(rank);
+    if (was == before.ranks.end()) continue;
+    lost = lost || (was->second.nvlink_between_nodes > 0 && over_network(is));
+    gained = gained || (is.nvlink_between_nodes > 0 && over_network(was->second));
+  }
+  if (lost == gained) return;
+  findings.push_back(
+      {.what = FindingClass::transport_changed,
+       .says = lost
+                   ? fmt::format("channels between nodes went over NVLink (MNNVL) and go over {} "
+                                 "now: look at NCCL_MNNVL_ENABLE, IMEX and the fabric manager, and "
+                                 "at whether all nodes are of one NVLink domain",
+                                 network_names(after))
+                   : fmt::format("channels between nodes went over {} and go over NVLink (MNNVL) "
+                                 "now",
+                                 network_names(before)),
+       .place = lost ? after.network_place() : after.rings_place,
+       .effect = lost ? FindingEffect::costs : FindingEffect::relieves});
 }
 
 bool is_at_least(const NcclFacts& facts, NcclVersion version) {
@@ -202,37 +235,159 @@ void add_interfaces(const NcclFacts& before, const NcclFacts& after,
          .place = after.interfaces.front().place});
 }
 
-/// A log may be one rank's, and the other all ranks': of those that both have.
-std::vector<std::pair<NcclRankLines, NcclRankLines>> ranks_of_both(const NcclFacts& before,
-                                                                   const NcclFacts& after) {
-  std::vector<std::pair<NcclRankLines, NcclRankLines>> both;
-  for (const auto& [rank, lines] : before.ranks)
-    if (const auto now = after.ranks.find(rank); now != after.ranks.end())
-      both.emplace_back(lines, now->second);
-  return both;
-}
-
-/// Of counts before and now, together: the share of the first in both; absent where a side has none.
-struct Shares {
-  double before = 0, after = 0;
-};
-std::optional<Shares> shares(const NcclFacts& before, const NcclFacts& after,
-                             int NcclRankLines::*first, int NcclRankLines::*second) {
-  double old_first = 0, old_all = 0, new_first = 0, new_all = 0;
-  for (const auto& [was, is] : ranks_of_both(before, after)) {
-    old_first += was.*first;
-    old_all += was.*first + was.*second;
-    new_first += is.*first;
-    new_all += is.*first + is.*second;
+/// A log may be one rank's, and the other all ranks', and any may be cut off at either end. Ranks that both have to their
+/// end are compared as they are; where a side has fewer channels, by those of both, since the others took their NICs
+/// along. Of a rank that is cut off on one side nothing is known but where both hold the same channels of it.
+class RanksOfBoth {
+ public:
+  RanksOfBoth(const NcclFacts& before, const NcclFacts& after) : before_(before), after_(after) {
+    const NcclCommunicator* was = before.largest();
+    const NcclCommunicator* is = after.largest();
+    const bool other_channels = was != nullptr && is != nullptr && was->ranks == is->ranks &&
+                                was->channels && is->channels && was->channels != is->channels;
+    const std::map<int, EndCounts> ends = count_ends();
+    for (const auto& [rank, lines] : before.ranks)
+      if (const auto now = after.ranks.find(rank); now != after.ranks.end()) {
+        const bool to_its_end =
+            lines.complete && now->second.complete && !before.torn && !after.torn;
+        if (to_its_end && !other_channels) {
+          whole_.emplace_back(&lines, &now->second);
+          continue;
+        }
+        partly_.insert(rank);
+        const auto of_rank = ends.find(rank);
+        if (of_rank == ends.end()) continue;
+        const EndCounts& count = of_rank->second;
+        if (to_its_end || (count.before == count.both && count.after == count.both))
+          same_ends_.insert(rank);
+        const auto alike = [](const NcclRankLines& side) {
+          return side.with_gpudirect == 0 || side.without == 0;
+        };
+        if (alike(lines) && alike(now->second)) alike_ends_.insert(rank);
+      }
   }
-  if (old_all == 0 || new_all == 0) return std::nullopt;
-  return Shares{old_first / old_all, new_first / new_all};
-}
+
+  struct Nics {
+    std::set<std::pair<std::string, int>> before, after;
+  };
+  Nics nics() const {
+    Nics all;
+    for (const auto& [was, is] : whole_) {
+      all.before.insert(was->nics.begin(), was->nics.end());
+      all.after.insert(is->nics.begin(), is->nics.end());
+    }
+    const auto take = [](const std::string& host, std::uint64_t bits, auto& into) {
+      for (int nic = 0; nic < 64; ++nic)
+        if ((bits >> nic & 1) != 0) into.insert({host, nic});
+    };
+    for_common_ends([&](int rank, const NcclNetEnd& was, const NcclNetEnd& is) {
+      if (!same_ends_.contains(rank)) return;
+      // Several communicators may have such a channel, of which a cut log lacks some.
+      const std::uint64_t common = was.nics & is.nics;
+      const bool same = common == was.nics || common == is.nics;
+      take(was.host, same ? common : was.nics, all.before);
+      take(is.host, same ? common : is.nics, all.after);
+    });
+    return all;
+  }
+
+  /// Of counts before and now, together: the share of the first in both; absent where a side has none.
+  struct Shares {
+    double before = 0, after = 0;
+  };
+  std::optional<Shares> gpudirect() const {
+    Counts counts;
+    for (const auto& [was, is] : whole_)
+      counts.add({was->with_gpudirect, was->without}, {is->with_gpudirect, is->without});
+    for_common_ends([&](int rank, const NcclNetEnd& was, const NcclNetEnd& is) {
+      if (same_ends_.contains(rank) || alike_ends_.contains(rank))
+        counts.add_unmixed({was.with_gpudirect, was.without}, {is.with_gpudirect, is.without});
+    });
+    return counts.shares();
+  }
+  std::optional<Shares> shared_memory() const {
+    Counts counts;
+    for (const auto& [was, is] : whole_)
+      counts.add({was->shared_memory, was->peer_to_peer}, {is->shared_memory, is->peer_to_peer});
+    for (const auto& [pair, was] : before_.local_pairs) {
+      const auto is = after_.local_pairs.find(pair);
+      if (is != after_.local_pairs.end() && partly_.contains(pair.first))
+        counts.add_unmixed({was.second, was.first}, {is->second.second, is->second.first});
+    }
+    return counts.shares();
+  }
+
+ private:
+  using Count = std::pair<int, int>;
+  struct Counts {
+    double old_first = 0, old_all = 0, new_first = 0, new_all = 0;
+
+    void add(const Count& was, const Count& is) {
+      old_first += was.first;
+      old_all += was.first + was.second;
+      new_first += is.first;
+      new_all += is.first + is.second;
+    }
+    /// One way or the other on each side, so that none counts for more by being printed more often.
+    void add_unmixed(const Count& was, const Count& is) {
+      const auto unmixed = [](const Count& count) {
+        return (count.first > 0) != (count.second > 0);
+      };
+      if (unmixed(was) && unmixed(is))
+        add({was.first > 0, was.second > 0}, {is.first > 0, is.second > 0});
+    }
+    std::optional<Shares> shares() const {
+      if (old_all == 0 || new_all == 0) return std::nullopt;
+      return Shares{old_first / old_all, new_first / new_all};
+    }
+  };
+
+  struct EndCounts {
+    int before = 0, after = 0, both = 0;
+  };
+  std::map<int, EndCounts> count_ends() const {
+    std::map<int, EndCounts> counts;
+    for (const bool sends : {true, false}) {
+      const auto& was = sends ? before_.sends : before_.receives;
+      const auto& is = sends ? after_.sends : after_.receives;
+      const auto rank_of = [&](const auto& end) {
+        return sends ? end.first.second.first : end.first.second.second;
+      };
+      for (const auto& end : was) {
+        EndCounts& count = counts[rank_of(end)];
+        ++count.before;
+        if (is.contains(end.first)) ++count.both;
+      }
+      for (const auto& end : is) ++counts[rank_of(end)].after;
+    }
+    return counts;
+  }
+
+  template <typename Take>
+  void for_common_ends(const Take& take) const {
+    for (const bool sends : {true, false}) {
+      const auto& is_ends = sends ? after_.sends : after_.receives;
+      for (const auto& [key, was] : sends ? before_.sends : before_.receives) {
+        const int rank = sends ? key.second.first : key.second.second;
+        if (!partly_.contains(rank)) continue;
+        if (const auto is = is_ends.find(key); is != is_ends.end()) take(rank, was, is->second);
+      }
+    }
+  }
+
+  const NcclFacts& before_;
+  const NcclFacts& after_;
+  std::vector<std::pair<const NcclRankLines*, const NcclRankLines*>> whole_;
+  std::set<int> partly_;     ///< not compared as they are: of these …
+  std::set<int> same_ends_;  ///< … those of which both hold the same channels, or all of fewer
+  std::set<int>
+      alike_ends_;  ///< … those that use GPUDirect RDMA everywhere, or nowhere, on either side
+};
+using Shares = RanksOfBoth::Shares;
 
 /// Of all ends, where ranks do not tell: of lone lines.
 std::optional<Shares> gpudirect_shares(const NcclFacts& before, const NcclFacts& after) {
-  if (auto share = shares(before, after, &NcclRankLines::with_gpudirect, &NcclRankLines::without))
-    return share;
+  if (auto share = RanksOfBoth(before, after).gpudirect()) return share;
   const auto share_of = [](const NcclFacts& facts) -> std::optional<double> {
     int with = 0, all = 0;
     for (const auto& [name, host] : facts.hosts) {
@@ -250,13 +405,24 @@ std::optional<Shares> gpudirect_shares(const NcclFacts& before, const NcclFacts&
 /// What NCCL says of its NICs as it begins.
 bool add_gpudirect_of_nics(const NcclFacts& before, const NcclFacts& after,
                            std::vector<Finding>& findings) {
-  const auto count = [](const NcclFacts& facts) {
-    return std::ranges::count_if(facts.gpudirect_of_nics,
-                                 [](const auto& nic) { return nic.second.first; });
+  // By number: hosts may be others, and a log may end before the last NIC.
+  const auto numbers = [](const NcclFacts& facts) {
+    std::map<std::string, bool> enabled;
+    for (const auto& [nic, said] : facts.gpudirect_of_nics) {
+      bool& any = enabled[nic.substr(nic.rfind(' ') + 1)];
+      any = any || said.first;
+    }
+    return enabled;
   };
-  if (before.gpudirect_of_nics.empty() || after.gpudirect_of_nics.empty()) return false;
-  const bool off = count(before) > 0 && count(after) == 0;
-  const bool on = count(before) == 0 && count(after) > 0;
+  const std::map<std::string, bool> was = numbers(before), is = numbers(after);
+  int old_count = 0, new_count = 0;
+  for (const auto& [number, enabled] : was)
+    if (const auto now = is.find(number); now != is.end()) {
+      old_count += enabled ? 1 : 0;
+      new_count += now->second ? 1 : 0;
+    }
+  const bool off = old_count > 0 && new_count == 0;
+  const bool on = old_count == 0 && new_count > 0;
   if (off || on)
     findings.push_back(
         {.what = FindingClass::gpudirect_off,
@@ -290,41 +456,73 @@ void add_gpudirect(const NcclFacts& before, const NcclFacts& after,
 }
 
 /// "mlx5_0:1" of "mlx5_0:1/IB/SHARP": what runs over it is no other NIC.
-std::string nic_name(const NcclFacts& facts, const std::pair<std::string, int>& nic) {
-  const auto listed = facts.nics.find(nic.first);
-  const auto index = static_cast<std::size_t>(nic.second);
-  if (listed == facts.nics.end() || index >= listed->second.size())
-    return fmt::format("NIC {}", index);
-  return listed->second[index].substr(0, listed->second[index].find('/'));
+std::string port_of(const std::string& listed) {
+  return listed.substr(0, listed.find('/'));
 }
 
-/// NICs that the channels of ranks use which both sides have, each by its host; of one network.
-void add_nics(const NcclFacts& before, const NcclFacts& after, std::vector<Finding>& findings) {
-  if (network_names(before) != network_names(after) || before.merged_nics || after.merged_nics)
-    return;
-  std::set<std::pair<std::string, int>> old_use, new_use;
-  for (const auto& [was, is] : ranks_of_both(before, after)) {
-    old_use.insert(was.nics.begin(), was.nics.end());
-    new_use.insert(is.nics.begin(), is.nics.end());
+using Ports = std::set<std::pair<std::string, std::string>>;  ///< host and name
+
+/// Ports of the NICs that channels name by index. Absent where the log lists none: a name is no index.
+struct NamedPorts {
+  std::optional<Ports> ports;
+  bool beyond_list = false;  ///< a device that NCCL made of several and does not say of which
+};
+NamedPorts ports_of(const NcclFacts& facts, const std::set<std::pair<std::string, int>>& nics) {
+  NamedPorts named{.ports = Ports()};
+  for (const auto& [host, index] : nics) {
+    const auto listed = facts.nics.find(host);
+    const auto made = facts.virtual_nics.find({host, index});
+    if (made != facts.virtual_nics.end()) {
+      for (const std::string& part : made->second) {
+        std::string port = part;
+        if (listed != facts.nics.end())
+          for (const std::string& one : listed->second)
+            if (one.starts_with(part + ":") && !named.ports->contains({host, port_of(one)})) {
+              port = port_of(one);
+              break;
+            }
+        named.ports->insert({host, port});
+      }
+      continue;
+    }
+    if (listed == facts.nics.end()) return {};
+    if (static_cast<std::size_t>(index) >= listed->second.size())
+      return {.ports = {}, .beyond_list = true};
+    named.ports->insert({host, port_of(listed->second[static_cast<std::size_t>(index)])});
   }
-  if (old_use.empty() || new_use.empty()) return;
-  const auto names = [](const NcclFacts& facts, const auto& use) {
-    std::set<std::string> all;
-    for (const auto& nic : use) all.insert(nic_name(facts, nic));
-    return all;
-  };
-  const std::set<std::string> old_names = names(before, old_use);
-  const std::set<std::string> new_names = names(after, new_use);
-  if (old_names == new_names && old_use.size() == new_use.size()) return;
-  const bool fewer = new_use.size() < old_use.size();
-  const bool more = new_use.size() > old_use.size();
+  return named;
+}
+
+std::set<std::string> names_of(const Ports& ports) {
+  std::set<std::string> names;
+  for (const auto& [host, name] : ports) names.insert(name);
+  return names;
+}
+
+/// As many indices behind all of the other side's as NICs merged in pairs have, and no list that says what they are.
+bool may_be_merged(const std::set<int>& some, const std::set<int>& others, std::size_t listed) {
+  return (listed > 0 && static_cast<std::size_t>(*some.rbegin()) >= listed) ||
+         (some.size() < others.size() && *some.begin() > *others.rbegin());
+}
+
+std::size_t most_listed(const NcclFacts& facts) {
+  std::size_t most = 0;
+  for (const auto& [host, nics] : facts.nics) most = std::max(most, nics.size());
+  return most;
+}
+
+void say_nics(std::size_t was, const std::set<std::string>& old_names, std::size_t is,
+              const std::set<std::string>& new_names, const NcclFacts& after,
+              std::vector<Finding>& findings) {
+  if (was == is && old_names == new_names) return;
+  const bool fewer = is < was;
+  const bool more = is > was;
   findings.push_back(
       {.what = fewer || more ? FindingClass::fewer_nics : FindingClass::other_nic,
        .says = fmt::format(
            "channels of the same ranks used {} NIC{} ({}), now {} ({}){}: look at NCCL_IB_HCA, "
            "NCCL_CROSS_NIC, the NICs' ports and the topology file",
-           old_use.size(), old_use.size() == 1 ? "" : "s", fmt::join(old_names, ", "),
-           new_use.size(), fmt::join(new_names, ", "),
+           was, was == 1 ? "" : "s", fmt::join(old_names, ", "), is, fmt::join(new_names, ", "),
            fewer ? ", and bandwidth goes with their number" : ""),
        .place = after.network_places.empty() ? "NCCL's log" : after.network_places.begin()->second,
        .effect = fewer  ? FindingEffect::costs
@@ -332,13 +530,58 @@ void add_nics(const NcclFacts& before, const NcclFacts& after, std::vector<Findi
                         : FindingEffect::either});
 }
 
+/// NICs that the channels of ranks use which both sides have, each by its host; of one network.
+void add_nics(const NcclFacts& before, const NcclFacts& after, std::vector<Finding>& findings) {
+  if (network_names(before) != network_names(after) || before.merged_nics || after.merged_nics)
+    return;
+  const RanksOfBoth::Nics use = RanksOfBoth(before, after).nics();
+  if (use.before.empty() || use.after.empty()) return;
+  const NamedPorts was = ports_of(before, use.before);
+  const NamedPorts is = ports_of(after, use.after);
+  if (was.beyond_list || is.beyond_list) return;
+  if (was.ports && is.ports) {
+    say_nics(was.ports->size(), names_of(*was.ports), is.ports->size(), names_of(*is.ports), after,
+             findings);
+    return;
+  }
+  const auto indices = [](const std::set<std::pair<std::string, int>>& nics) {
+    std::set<int> all;
+    for (const auto& [host, index] : nics) all.insert(index);
+    return all;
+  };
+  const std::set<int> old_indices = indices(use.before), new_indices = indices(use.after);
+  const std::size_t listed = std::max(most_listed(before), most_listed(after));
+  if (may_be_merged(old_indices, new_indices, listed) ||
+      may_be_merged(new_indices, old_indices, listed))
+    return;
+  const auto words = [](const std::set<int>& all) {
+    std::set<std::string> names;
+    for (const int index : all) names.insert(fmt::format("NIC {}", index));
+    return names;
+  };
+  say_nics(use.before.size(), words(old_indices), use.after.size(), words(new_indices), after,
+           findings);
+}
+
+/// Whether channels leave alone what `more` lists and `fewer` does not, though they use all the rest.
+bool is_unused(const NcclFacts& more, const NcclFacts& fewer) {
+  std::set<std::pair<std::string, int>> used;
+  for (const auto& [rank, lines] : more.ranks)
+    if (lines.complete) used.insert(lines.nics.begin(), lines.nics.end());
+  const NamedPorts ports = ports_of(more, used);
+  if (!ports.ports) return false;
+  std::set<std::string> rest;
+  for (const auto& [host, nics] : fewer.nics)
+    for (const std::string& nic : nics) rest.insert(port_of(nic));
+  return !rest.empty() && names_of(*ports.ports) == rest;
+}
+
 /// What NCCL, or libfabric, found on a node, whatever channels use.
 void add_listed_nics(const NcclFacts& before, const NcclFacts& after,
                      std::vector<Finding>& findings) {
   const auto most = [](const NcclFacts& facts) {
-    std::size_t count = static_cast<std::size_t>(std::max(facts.provider_nics.value_or(0), 0));
-    for (const auto& [host, nics] : facts.nics) count = std::max(count, nics.size());
-    return count;
+    return std::max(static_cast<std::size_t>(std::max(facts.provider_nics.value_or(0), 0)),
+                    most_listed(facts));
   };
   const bool said = std::ranges::any_of(findings, [](const Finding& finding) {
     return finding.what == FindingClass::fewer_nics ||
@@ -348,6 +591,7 @@ void add_listed_nics(const NcclFacts& before, const NcclFacts& after,
       most(after) == most(before))
     return;
   const bool fewer = most(after) < most(before);
+  if (fewer ? is_unused(before, after) : is_unused(after, before)) return;
   findings.push_back(
       {.what = FindingClass::fewer_nics,
        .says = fmt::format(
@@ -356,6 +600,50 @@ void add_listed_nics(const NcclFacts& before, const NcclFacts& after,
                  : ""),
        .place = after.provider_nics ? after.provider->place : "NCCL's log",
        .effect = fewer ? FindingEffect::costs : FindingEffect::relieves});
+}
+
+/// What each NIC's line says of it: InfiniBand or RoCE, and its speed.
+void add_nic_links(const NcclFacts& before, const NcclFacts& after,
+                   std::vector<Finding>& findings) {
+  const auto links = [](const NcclFacts& facts) {
+    std::map<std::string, std::string> all;
+    for (const auto& [host, nics] : facts.nics)
+      for (const std::string& nic : nics)
+        all.try_emplace(port_of(nic),
+                        nic.find("/RoCE") != std::string::npos ? "RoCE" : "InfiniBand");
+    return all;
+  };
+  const std::map<std::string, std::string> was = links(before), is = links(after);
+  for (const auto& [port, link] : is) {
+    const auto old = was.find(port);
+    if (old == was.end() || old->second == link) continue;
+    findings.push_back(
+        {.what = FindingClass::transport_changed,
+         .says = fmt::format("the NIC {} was on {} and is on {}: measure all_reduce_perf, and over "
+                             "RoCE look at NCCL_IB_GID_INDEX, NCCL_IB_TC and the switches' flow "
+                             "control",
+                             port, old->second, link),
+         .place = "NCCL's log"});
+    break;
+  }
+  const std::string* slower = nullptr;
+  const std::string* faster = nullptr;
+  for (const auto& [port, speed] : after.nic_gbps)
+    if (const auto old = before.nic_gbps.find(port); old != before.nic_gbps.end()) {
+      if (speed.first < old->second.first && slower == nullptr) slower = &port;
+      if (speed.first > old->second.first && faster == nullptr) faster = &port;
+    }
+  for (const std::string* port : {slower, faster}) {
+    if (port == nullptr) continue;
+    const auto& [speed, place] = after.nic_gbps.at(*port);
+    findings.push_back(
+        {.what = FindingClass::nic_below_its_best,
+         .says = fmt::format("the port of NIC {} ran at {} Gbit/s and runs at {} now{}", *port,
+                             before.nic_gbps.at(*port).first, speed,
+                             port == slower ? ": look at cable, switch port and firmware" : ""),
+         .place = place,
+         .effect = port == slower ? FindingEffect::costs : FindingEffect::relieves});
+  }
 }
 
 /// Libfabric's TCP where it had a network's own provider.
@@ -466,10 +754,21 @@ void add_choices(const NcclFacts& before, const NcclFacts& after, std::vector<Fi
                          sizes.most == sizes.least ? "" : fmt::format(" to {}", sizes.most), is),
          .place = sizes.place});
   }
+  if (before.trees_enabled && after.trees_enabled &&
+      before.trees_enabled->first != after.trees_enabled->first)
+    findings.push_back(
+        {.what = FindingClass::ring_where_tree,
+         .says =
+             after.trees_enabled->first
+                 ? "NCCL had trees switched off and may choose them now"
+                 : "NCCL could choose trees and has them switched off now, so rings carry small "
+                   "all-reduces, too: look at NCCL_TREE_THRESHOLD",
+         .place = after.trees_enabled->second,
+         .effect = after.trees_enabled->first ? FindingEffect::relieves : FindingEffect::costs});
   const bool told =
       is_at_least(before, kConnectsWhenChosen) && is_at_least(after, kConnectsWhenChosen);
   if (changed.empty() && told && before.trees_connected && after.rings_connected &&
-      !after.trees_connected)
+      after.rings_followed && !after.trees_connected)
     findings.push_back(
         {.what = FindingClass::ring_where_tree,
          .says = "NCCL connected trees before and connects rings alone now, so it chooses no tree: "
@@ -479,8 +778,7 @@ void add_choices(const NcclFacts& before, const NcclFacts& after, std::vector<Fi
 
 void add_local_transports(const NcclFacts& before, const NcclFacts& after,
                           std::vector<Finding>& findings) {
-  const auto share =
-      shares(before, after, &NcclRankLines::shared_memory, &NcclRankLines::peer_to_peer);
+  const auto share = RanksOfBoth(before, after).shared_memory();
   if (!share || std::max(share->after - share->before, share->before - share->after) < 0.01) return;
   const bool more = share->after > share->before;
   findings.push_back(
@@ -502,12 +800,14 @@ std::vector<Finding> nccl_changes(const NcclFacts& before, const NcclFacts& afte
   add_versions(before, after, findings);
   add_ranks(before, after, findings);
   add_leaving_node(before, after, findings);
+  add_nvlink_between_nodes(before, after, findings);
   add_networks(before, after, findings);
   add_interfaces(before, after, findings);
   add_gpudirect(before, after, findings);
   add_nics(before, after, findings);
   add_provider(before, after, findings);
   add_listed_nics(before, after, findings);
+  add_nic_links(before, after, findings);
   add_pxn(before, after, findings);
   add_channels(before, after, findings);
   add_choices(before, after, findings);

@@ -4,6 +4,8 @@
 //   cudaDriverVersion 12080
 //   NET/IB : Using [0]mlx5_0:1/IB/SHARP [1]mlx5_1:1/RoCE [RO]; OOB eth0:10.0.0.1<0>
 //   NET/IB : Using [0]={[0] mlx5_2:1/RoCE, [1] mlx5_3:1/RoCE}   (2.20 to 2.22: merged ports)
+//   NET/IB: [0] mlx5_0:uverbs0:1/IB provider=Mlx5 speed=400000 context=0x… pciPath=… ar=1
+//   NET/IB : Made virtual device [8] name=mlx5_0+mlx5_1 speed=400000 ndevs=2                    (since 2.24)
 //   NET/IB : No device found.
 //   NET/Socket : Using [0]eth0:10.0.0.1<0>
 //   NET/Plugin: Loaded net plugin NCCL RDMA Plugin v8 (v8)
@@ -126,6 +128,36 @@ void take_gpudirect_line(std::string_view said, const Head& head, const std::str
   at->second.first = at->second.first || enabled;
 }
 
+/// "[8] name=mlx5_0+mlx5_1 speed=400000 ndevs=2", "[0] mlx5_0:uverbs0:1/IB provider=Mlx5 speed=200000 context=…".
+void take_device_line(std::string_view said, const Head& head, const std::string& place,
+                      NcclFacts& facts) {
+  if (const auto made = after_mark(said, "NET/IB : Made virtual device [")) {
+    const auto index = leading_number<int>(*made);
+    const auto name = after_mark(*made, "name=");
+    if (!index || *index < 0 || *index >= 64 || !name) return;
+    if (facts.virtual_nics.size() >= kMostHosts) return;
+    std::vector<std::string>& ports = facts.virtual_nics[{head.host, *index}];
+    ports.clear();
+    for (std::string_view rest = up_to(*name, " "); !rest.empty() && ports.size() < kMostNics;) {
+      const std::string_view one = up_to(rest, "+");
+      ports.push_back(legible(one, 60));
+      rest.remove_prefix(std::min(rest.size(), one.size() + 1));
+    }
+    return;
+  }
+  const auto listed = after_mark(said, "NET/IB: [");
+  const auto speed = listed ? after_mark(*listed, " speed=") : std::nullopt;
+  const auto named = listed ? after_mark(*listed, "] ") : std::nullopt;
+  if (!speed || !named) return;
+  const auto megabits = leading_number<double>(*speed);
+  const std::string_view words = up_to(*named, "/ ");
+  const std::string port = fmt::format("{}:{}", legible(up_to(words, ":"), 40),
+                                       legible(words.substr(words.rfind(':') + 1), 8));
+  if (!megabits || *megabits <= 0 || facts.nic_gbps.size() >= kMostHosts) return;
+  const auto [at, first] = facts.nic_gbps.try_emplace(port, *megabits / 1000, place);
+  if (!first && *megabits / 1000 < at->second.first) at->second = {*megabits / 1000, place};
+}
+
 void take_network_line(std::string_view said, const Head& head, const std::string& place,
                        NcclFacts& facts) {
   if (const auto name = after_mark(said, "Using network "))
@@ -133,6 +165,7 @@ void take_network_line(std::string_view said, const Head& head, const std::strin
   if (const auto name = after_mark(said, "Assigned NET plugin "))  // since 2.27
     note_once(facts.announced, name->substr(0, name->find(" to comm")), place);
   take_gpudirect_line(said, head, place, facts);
+  take_device_line(said, head, place, facts);
   if (said.find("NET/IB : No device found") != std::string_view::npos) {
     if (!facts.no_ib_device) facts.no_ib_device = place;
   } else if (const auto nics = after_mark(said, "NET/IB : Using ")) {
@@ -216,12 +249,12 @@ void take_net_end(const Hop& hop, std::string_view path, const Head& head, const
   const bool gpudirect = path.find("/GDRDMA") != std::string_view::npos;
   const std::size_t slash = path.find('/');
   std::string network = legible(path.substr(0, slash), 60);
+  auto nic =
+      slash == std::string_view::npos ? std::nullopt : leading_number<int>(path.substr(slash + 1));
+  if (nic && (*nic < 0 || *nic >= 64)) nic.reset();
   if (NcclRankLines* rank = rank_lines(hop.receives ? hop.to : hop.from, facts)) {
     ++(gpudirect ? rank->with_gpudirect : rank->without);
-    const auto nic = slash == std::string_view::npos ? std::nullopt
-                                                     : leading_number<int>(path.substr(slash + 1));
-    if (nic && *nic >= 0 && *nic < 64 && rank->nics.size() < kMostNics)
-      rank->nics.insert({head.host, *nic});
+    if (nic && rank->nics.size() < kMostNics) rank->nics.insert({head.host, *nic});
   }
   if (facts.networks.size() < 16 || facts.networks.contains(network)) {
     ++facts.networks[network];
@@ -241,34 +274,51 @@ void take_net_end(const Hop& hop, std::string_view path, const Head& head, const
     end->second.place = place;
   }
   ++(gpudirect ? end->second.with_gpudirect : end->second.without);
+  if (nic) end->second.nics |= std::uint64_t{1} << *nic;
 }
 
-/// "Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA"; "Ring 00 : …" in 2.4.
-bool take_channel_line(std::string_view said, const Head& head, const std::string& place,
-                       NcclFacts& facts) {
+void count_pair(const Hop& hop, bool peer_to_peer, NcclFacts& facts) {
+  const std::pair key(hop.from, hop.to);
+  if (facts.local_pairs.size() >= kMostEnds && !facts.local_pairs.contains(key)) return;
+  auto& [direct, through_host] = facts.local_pairs[key];
+  ++(peer_to_peer ? direct : through_host);
+}
+
+/// "Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA"; "Ring 00 : …" in 2.4. The rank whose end it is.
+std::optional<int> take_channel_line(std::string_view said, const Head& head,
+                                     const std::string& place, NcclFacts& facts) {
   const std::size_t via = said.find(" via ");
   const std::size_t arrow = said.find(" -> ");
-  if (via == std::string_view::npos || arrow == std::string_view::npos || arrow > via) return false;
+  if (via == std::string_view::npos || arrow == std::string_view::npos || arrow > via)
+    return std::nullopt;
   const Words words = words_of(said.substr(0, via));
   const auto at = find_words(words, {"->"});
-  if (!at || *at < 3 || *at + 1 >= words.size() || words[*at - 2] != ":") return false;
+  if (!at || *at < 3 || *at + 1 >= words.size() || words[*at - 2] != ":") return std::nullopt;
   const auto channel = leading_number<int>(words[*at - 3]);
   const auto from = rank_of(words[*at - 1]);
   const auto to = rank_of(words[*at + 1]);
-  if (!channel || *channel < 0 || *channel > 1024 || !from || !to) return false;
+  if (!channel || *channel < 0 || *channel > 1024 || !from || !to) return std::nullopt;
   const std::string_view path = trimmed(said.substr(via + 5));
   if (path.starts_with("NET/")) {
     const std::string_view end = *at + 2 < words.size() ? words[*at + 2] : "";
-    if (end != "[send]" && end != "[receive]") return false;
-    take_net_end({*channel, *from, *to, end == "[receive]"}, path.substr(4), head, place, facts);
-  } else if (path.starts_with("P2P")) {
+    if (end != "[send]" && end != "[receive]") return std::nullopt;
+    const bool receives = end == "[receive]";
+    take_net_end({*channel, *from, *to, receives}, path.substr(4), head, place, facts);
+    return receives ? to : from;
+  }
+  if (path.starts_with("P2P")) {
     ++facts.peer_to_peer;
-    if (NcclRankLines* rank = rank_lines(*from, facts)) ++rank->peer_to_peer;
+    count_pair({*channel, *from, *to}, true, facts);
+    if (NcclRankLines* rank = rank_lines(*from, facts)) {
+      ++rank->peer_to_peer;
+      if (path.starts_with("P2P/MNNVL")) ++rank->nvlink_between_nodes;
+    }
   } else if (path.starts_with("SHM") || path.starts_with("direct shared memory")) {
     if (++facts.shared_memory == 1) facts.shared_memory_place = place;
+    count_pair({*channel, *from, *to}, false, facts);
     if (NcclRankLines* rank = rank_lines(*from, facts)) ++rank->shared_memory;
   }
-  return true;
+  return from;
 }
 
 void take_peer_line(std::string_view said, const std::string& place, NcclFacts& facts) {
@@ -409,6 +459,15 @@ bool NcclFacts::sends_beside_sockets() const {
   return !networks.empty() && !networks.contains("Socket");
 }
 
+bool NcclFacts::variables_read() const {
+  constexpr NcclVersion kConnectsLater{2, 22, 0};  // and reads then what decides about connections
+  if (versions.empty() || !initialised) return false;
+  std::string_view word = versions.front().word;
+  if (word.starts_with("RCCL ")) word.remove_prefix(5);
+  const auto version = parse_nccl_version(word);
+  return connected || (version && *version < kConnectsLater);
+}
+
 bool goes_over_tcp(const NotedWord& provider) {
   return provider.word.starts_with("tcp") || provider.word.starts_with("sockets");
 }
@@ -460,6 +519,24 @@ void NcclLineReader::take_communicator(std::string_view line, const std::string&
   }
 }
 
+/// Threads of a process print: a text that begins with its channels, or ends with them, lacks others.
+void NcclLineReader::note_order(bool channel, bool end, const std::optional<int>& rank,
+                                const std::string& thread, NcclFacts& facts) {
+  if (open_.size() >= kMostThreads && !open_.contains(thread)) return;
+  const std::string process = thread.substr(0, thread.rfind(':'));
+  const bool begun = begun_.try_emplace(process, !channel && !end).first->second;
+  std::set<int>& ranks = open_[thread];
+  if (rank) {
+    const auto lines = facts.ranks.find(*rank);
+    if (lines == facts.ranks.end()) return;
+    lines->second.complete = false;
+    ranks.insert(*rank);
+  } else if (end) {
+    for (const int one : ranks) facts.ranks[one].complete = begun;
+    ranks.clear();
+  }
+}
+
 bool NcclLineReader::is_whole(std::string_view line) const {
   line = trimmed(line);
   if (const auto path = after_mark(line, " via ")) {
@@ -494,6 +571,12 @@ bool NcclLineReader::take(std::string_view line, const std::string& place, NcclF
   const std::size_t at = lone ? *lone : warns ? warn : info;
   const Head head = lone ? Head() : head_of(line.substr(0, at));
   const std::string_view said = line.substr(lone ? at : at + 10);
+  const auto says = [&](std::string_view words) {
+    return said.find(words) != std::string_view::npos;
+  };
+  const bool connects = says("Connected all") || says("Connected NVLS");
+  const bool completes = says("Init COMPLETE");
+  if (facts.rings_connected && !connects) facts.rings_followed = true;
   if (const auto path = after_mark(said, " via "); path && paths_.size() < 256)
     paths_.insert(std::string(trimmed(*path).substr(0, 80)));
   if (said.starts_with("via ")) {
@@ -506,7 +589,10 @@ bool NcclLineReader::take(std::string_view line, const std::string& place, NcclF
     take_warning(said, place, facts);
     return true;
   }
-  if (take_channel_line(said, head, place, facts)) return true;
+  const auto rank = take_channel_line(said, head, place, facts);
+  note_order(rank.has_value(), connects || completes || says("coll channels"), rank, head.thread,
+             facts);
+  if (rank) return true;
   take_plugin_line(said, place, facts);
   take_choice_line(said, place, facts);
   if (const auto rings = after_mark(said, "Connected all rings")) {
@@ -515,10 +601,12 @@ bool NcclLineReader::take(std::string_view line, const std::string& place, NcclF
     if (const auto pxn = after_mark(*rings, "use ring PXN "))
       facts.pxn = facts.pxn.value_or(false) || pxn->starts_with('1');
   }
-  if (said.find("Connected all trees") != std::string_view::npos) facts.trees_connected = true;
-  if (said.find("anks ") != std::string_view::npos ||
-      said.find("coll channels") != std::string_view::npos)
-    take_communicator(said, head.thread, place, facts);
+  if (says("Connected all trees")) facts.trees_connected = true;
+  facts.initialised = facts.initialised || completes;
+  facts.connected = facts.connected || connects || !facts.choices.empty();
+  if (!facts.trees_enabled && says("Min Comp Cap") && says("Trees "))
+    facts.trees_enabled = {says("Trees enabled"), place};
+  if (says("anks ") || says("coll channels")) take_communicator(said, head.thread, place, facts);
   return true;
 }
 

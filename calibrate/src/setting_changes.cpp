@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "ddpsim/formats/csv.hpp"
+#include "ddpsim/formats/number.hpp"
 #include "ddpsim/sim/versions.hpp"
 
 namespace ddpsim {
@@ -36,6 +38,17 @@ std::size_t word_count(std::string_view text) {
     inside = c != ' ';
   }
   return count;
+}
+
+/// Of the bytes that `buckets_of` lists.
+double sum_of(std::string_view bytes) {
+  double sum = 0;
+  while (!bytes.empty()) {
+    bytes = trimmed(bytes);
+    sum += take_number<double>(bytes).value_or(0);
+    bytes.remove_prefix(std::min(bytes.size(), bytes.find(' ')));
+  }
+  return sum;
 }
 
 /// The options in `text`, values among them: "--bucket-cap-mb 50" is one.
@@ -177,21 +190,34 @@ void Changes::buckets() {
       !before_.torch.empty() && !now_.torch.empty() && before_.torch != now_.torch &&
       of_provenance(before_, "ddp_options") == of_provenance(now_, "ddp_options") &&
       !of_provenance(now_, "ddp_options").empty();
-  // DDP rebuilds buckets in the order of gradients, unless it searches for unused parameters.
+  // DDP rebuilds buckets in the order of gradients, unless it searches for unused parameters in each step.
   const auto searches = [](const Workload& of) {
-    return of_provenance(of, "ddp_options").find("--find-unused-parameters") != std::string::npos;
+    const std::set<std::string> options = options_in(of_provenance(of, "ddp_options"));
+    return options.contains("--find-unused-parameters") && !options.contains("--static-graph");
   };
   const bool by_search = searches(before_) != searches(now_);
-  add(std::string(name_of(by_version  ? FindingClass::version_changed
-                          : by_search ? FindingClass::find_unused_parameters
-                                      : FindingClass::bucket_sizes)),
-      fmt::format("{} bucket{} before, {} now{}", count_before, count_before == 1 ? "" : "s",
-                  count_now,
-                  by_version  ? ", under the same options"
-                  : by_search ? ": under find_unused_parameters they are not rebuilt in the order "
-                                "of gradients"
-                              : ""),
+  const std::size_t had = before_.parameters.size(), has = now_.parameters.size();
+  // A step may leave parameters unused, but its buckets hold them all.
+  const bool by_model = had > 0 && has > 0 && had != has && sum_of(old) != sum_of(now);
+  add(std::string(name_of(by_model     ? FindingClass::data_parallel_changed
+                          : by_version ? FindingClass::version_changed
+                          : by_search  ? FindingClass::find_unused_parameters
+                                       : FindingClass::bucket_sizes)),
+      fmt::format(
+          "{} bucket{} before, {} now{}", count_before, count_before == 1 ? "" : "s", count_now,
+          by_model     ? fmt::format(": another model, of {} parameters, which had {}", has, had)
+          : by_version ? ", under the same options"
+          : by_search  ? ": under find_unused_parameters they are not rebuilt in the order "
+                         "of gradients"
+                       : ""),
       lengthened_by(FindingClass::bucket_sizes));
+}
+
+/// Traces and DDP's logs hold no buffers: theirs are those of a model that was taken for the recorded one.
+bool buffers_recorded(const Workload& workload) {
+  const std::string kind = of_provenance(workload, "kind");
+  return of_provenance(workload, "shapes").empty() && kind != "DDP logging data" &&
+         kind != "PyTorch profiler trace";
 }
 
 /// As the recorder notes them, and buffers there were none of before.
@@ -202,7 +228,7 @@ void Changes::options() {
     return sum;
   };
   if (bytes(before_) != bytes(now_) && before_.recorded_with.ddp_hooks &&
-      now_.recorded_with.ddp_hooks)
+      now_.recorded_with.ddp_hooks && buffers_recorded(before_) && buffers_recorded(now_))
     add(std::string(name_of(FindingClass::buffers_broadcast)),
         fmt::format("{} bytes of buffers before, {} now", bytes(before_), bytes(now_)),
         lengthened_by(FindingClass::buffers_broadcast));
@@ -220,7 +246,12 @@ void Changes::options() {
   }
   const std::set<std::string> had = options_in(old);
   const std::set<std::string> has = options_in(now);
+  // With a static graph unused parameters are searched for once, so that alone is new or gone.
+  const auto searches = [](const std::set<std::string>& options) {
+    return options.contains("--find-unused-parameters") && !options.contains("--static-graph");
+  };
   const auto take = [&](const std::string& option, bool added) {
+    if (option == "--find-unused-parameters" && searches(had) == searches(has)) return;
     const auto is = [&](std::string_view name) { return option.starts_with(name); };
     const std::string says = fmt::format("{} {}", option, added ? "was added" : "was left out");
     const FindingClass what = is("--find-unused-parameters") ? FindingClass::find_unused_parameters

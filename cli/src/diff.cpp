@@ -163,19 +163,28 @@ std::vector<std::string> other_jobs(const DiffSide& before, const DiffSide& afte
                     "bandwidths are compared, not times",
                     logs->ranks_before, logs->ranks_after));
   if (!before.workload || !after.workload) return said;
-  const auto bytes = [](const Workload& workload) {
+  const auto bytes = [](const Workload& workload) -> std::optional<std::int64_t> {
     std::int64_t sum = 0;
-    for (const Parameter& parameter : workload.parameters)
-      sum += gradient_bytes(parameter).value_or(Bytes()).count();
+    for (const Parameter& parameter : workload.parameters) {
+      const std::optional<Bytes> one = gradient_bytes(parameter);
+      if (!one) return std::nullopt;  // its shape is not known
+      sum += one->count();
+    }
     return sum;
+  };
+  const auto words = [&](const Workload& workload) {
+    const auto all = bytes(workload);
+    return fmt::format("{} parameters{}", workload.parameters.size(),
+                       all ? fmt::format(" of {} bytes", *all) : "");
   };
   const std::size_t old = before.workload->parameters.size();
   const std::size_t now = after.workload->parameters.size();
-  if (old > 0 && now > 0 && (old != now || bytes(*before.workload) != bytes(*after.workload)))
-    said.push_back(
-        fmt::format("OLD has {} parameters of {} bytes, NEW {} of {}: another model, so rows "
-                    "compare different work",
-                    old, bytes(*before.workload), now, bytes(*after.workload)));
+  const auto old_bytes = bytes(*before.workload);
+  const auto new_bytes = bytes(*after.workload);
+  const bool other_bytes = old_bytes && new_bytes && *old_bytes != *new_bytes;
+  if (old > 0 && now > 0 && (old != now || other_bytes))
+    said.push_back(fmt::format("OLD has {}, NEW {}: another model, so rows compare different work",
+                               words(*before.workload), words(*after.workload)));
   return said;
 }
 

@@ -161,3 +161,29 @@ TEST_CASE("Two sides of DDP: options that are others than before") {
   REQUIRE(findings.size() == 1);
   CHECK(findings[0].what == FindingClass::bucket_sizes);
 }
+
+TEST_CASE("Two sides of DDP: another model, a static graph, what its environment was") {
+  const auto with = [](const std::string& further) { return logged(further); };
+  const std::string before =
+      with(" \"num_parameter_tensors\": 6,\n \"rebuilt_bucket_sizes\": \"4096, 912\",\n");
+  const std::string other =
+      with(" \"num_parameter_tensors\": 9,\n \"rebuilt_bucket_sizes\": \"8192, 912\",\n");
+  CHECK(kinds_of(changes_of(before, other)) == Kinds{FindingClass::data_parallel_changed});
+  CHECK(
+      kinds_of(changes_of(before, with(" \"num_parameter_tensors\": 6,\n \"rebuilt_bucket_sizes\": "
+                                       "\"912, 4096\",\n"))) == Kinds{FindingClass::bucket_sizes});
+  // With a static graph there is no walk, so only that graph is new; without it the walk is back.
+  const std::string plain = with(" \"find_unused_parameters\": 0,\n");
+  const std::string fixed = with(" \"find_unused_parameters\": 1,\n \"static_graph\": 1,\n");
+  CHECK(kinds_of(changes_of(plain, fixed)) == Kinds{FindingClass::data_parallel_changed});
+  const auto walks = changes_of(fixed, logged(" \"find_unused_parameters\": 1,\n", 4));
+  REQUIRE(kinds_of(walks) == Kinds{FindingClass::find_unused_parameters});
+  CHECK(mentions(walks.front().says, "static_graph was 1 and is 0"));
+  CHECK(walks.front().effect == FindingEffect::costs);
+  CHECK(kinds_of(changes_of(with(" \"nccl_version\": \"2.20.5\",\n"),
+                            with(" \"nccl_version\": \"2.26.2\",\n"))) ==
+        Kinds{FindingClass::version_changed});
+  CHECK(kinds_of(changes_of(with(" \"nccl_socket_ifname\": \"eth0\",\n"),
+                            with(" \"nccl_socket_ifname\": \"bond0\",\n"))) ==
+        Kinds{FindingClass::environment_changed});
+}

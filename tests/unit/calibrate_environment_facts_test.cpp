@@ -176,3 +176,31 @@ TEST_CASE("environment: another value, set, unset; unknown where nobody listed")
             .empty());
   CHECK(changes_of("TORCHELASTIC_RUN_ID=a\nHOME=/a\n", "TORCHELASTIC_RUN_ID=b\nHOME=/b\n").empty());
 }
+
+TEST_CASE("environment: as /proc/PID/environ has it, separated by zero bytes") {
+  std::string block = "PWD=/job\nNCCL_P2P_DISABLE=1\nNCCL_BUFFSIZE=65536\nWORLD_SIZE=8\n";
+  const std::string lines = block;
+  for (char& c : block)
+    if (c == '\n') c = '\0';
+  const Evidence evidence = evidence_of(block);
+  CHECK(evidence.environment.listed == 4);
+  REQUIRE(evidence.environment.find("NCCL_P2P_DISABLE") != nullptr);
+  CHECK(evidence.environment.find("NCCL_P2P_DISABLE")->place == "evidence.txt:1, setting 2");
+  CHECK(changes_of(lines, block).empty());
+  CHECK(kinds_of(changes_of("PWD=/job\nNCCL_BUFFSIZE=131072\nWORLD_SIZE=8\n", block)) ==
+        Kinds{FindingClass::peer_to_peer_off, FindingClass::environment_changed});
+}
+
+TEST_CASE("environment: a fault that is gone has its own class, where the new side would show it") {
+  const auto gone = changes_of("PWD=/\nCUDA_LAUNCH_BLOCKING=1\n", "PWD=/\n");
+  REQUIRE(kinds_of(gone) == Kinds{FindingClass::blocking_launches});
+  CHECK(gone.front().effect == FindingEffect::relieves);
+  CHECK(kinds_of(changes_of("PWD=/\nNCCL_IB_DISABLE=1\n", "PWD=/\n")) ==
+        Kinds{FindingClass::socket_instead_of_ib});
+  // NCCL lists none of CUDA's variables.
+  CHECK(find_repairs(evidence_of("PWD=/\nCUDA_LAUNCH_BLOCKING=1\n"),
+                     evidence_of("n1:1:2 [0] NCCL INFO NCCL version 2.21.5+cuda12.4\n"
+                                 "n1:1:2 [0] NCCL INFO comm 0x1 rank 0 nranks 16 cudaDev 0 busId "
+                                 "1000 - Init COMPLETE\n"))
+            .empty());
+}

@@ -328,6 +328,23 @@ TEST_CASE("Two sides of machines: driver, GPUs, limits, slots, ports, MTU") {
         Kinds{FindingClass::fewer_nics});
   CHECK(changes(ports(4, "400 Gb/sec (4X NDR)"), ports(4, "200 Gb/sec (2X NDR)")) ==
         Kinds{FindingClass::nic_below_its_best});
+  // As it ran: lanes, and clocks of a GPU at work that are far from what they were.
+  const auto queried = [](int clock, int lanes, int busy) {
+    return fmt::format(
+        "index, name, clocks.current.sm [MHz], utilization.gpu [%], pcie.link.width.current\n0, "
+        "NVIDIA H100, {} MHz, {} %, {}\n",
+        clock, busy, lanes);
+  };
+  const std::string works = queried(1980, 16, 98);
+  CHECK(changes(works, queried(1200, 16, 97)) == Kinds{FindingClass::clocks_held_down});
+  CHECK(changes(works, queried(1905, 16, 97)).empty());
+  CHECK(changes(works, queried(345, 16, 0)).empty());
+  CHECK(changes(works, queried(1980, 8, 98)) == Kinds{FindingClass::pcie_link_below_its_best});
+  const auto interface = [](const std::string& state) {
+    return "2: eth0: <BROADCAST> mtu 9000 qdisc mq state " + state + " mode DEFAULT\n";
+  };
+  CHECK(changes(interface("UP"), interface("DOWN")) == Kinds{FindingClass::nic_port_down});
+  CHECK(changes(interface("UNKNOWN"), interface("DOWN")).empty());
   CHECK(changes("2: eth0: <UP> mtu 9000 qdisc mq\n", "2: eth0: <UP> mtu 1500 qdisc mq\n") ==
         Kinds{FindingClass::mtu_unequal});
 }

@@ -390,10 +390,22 @@ TEST_CASE("Two sides: rings where trees were, by NCCL's choices or by what it co
   const auto connected = [](const std::string& version, bool trees) {
     return "n1:1:2 [0] NCCL INFO NCCL version " + version +
            "+cuda12.4\nn1:1:2 [0] NCCL INFO Connected all rings\n" +
-           (trees ? "n1:1:2 [0] NCCL INFO Connected all trees\n" : "");
+           (trees ? "n1:1:2 [0] NCCL INFO Connected all trees\n" : "") +
+           "n1:1:2 [0] NCCL INFO comm 0x1 rank 0 nranks 8 cudaDev 0 busId 1000 - Init COMPLETE\n";
   };
   CHECK(changes_in(connected("2.22.3", true), connected("2.25.1", false)) ==
         Kinds{FindingClass::ring_where_tree, FindingClass::version_changed});
+  // A log that ends with the rings may go on with trees.
+  const std::string rings = connected("2.25.1", false);
+  CHECK(changes_in(connected("2.25.1", true),
+                   rings.substr(0, rings.find("n1:1:2 [0] NCCL INFO comm")))
+            .empty());
+  const auto trees = [](const std::string& words) {
+    return "n1:1:2 [0] NCCL INFO Using 256 threads, Min Comp Cap 7, Trees " + words + "\n";
+  };
+  CHECK(changes_in(trees("enabled up to size 469999999"), trees("disabled")) ==
+        Kinds{FindingClass::ring_where_tree});
+  CHECK(changes_in(trees("enabled up to size 469999999"), trees("enabled up to size 1")).empty());
   // Until 2.21 trees were connected whether chosen or not: their absence later says nothing.
   CHECK(changes_in(connected("2.18.3", true), connected("2.25.1", false)) ==
         Kinds{FindingClass::version_changed});
@@ -439,6 +451,86 @@ TEST_CASE("Two sides: a NIC is the same whatever runs over it, and ports merged 
         Kinds{FindingClass::fewer_nics});
 }
 
+TEST_CASE("Two sides: a log cut off at either end lacks channels, and a name is no index") {
+  const std::string head = "n1:1:2 [0] NCCL INFO ";
+  const std::string listed =
+      head +
+      "NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB [2]mlx5_bond_0:1/IB ; OOB e:10.0.0.1<0>\n";
+  const auto channel = [&](int number, int nic, const std::string& end = "/GDRDMA") {
+    return head + "Channel 0" + std::to_string(number) + "/0 : 0[0] -> 8[0] [send] via NET/IB/" +
+           std::to_string(nic) + end + "\n";
+  };
+  const auto ended = [&](int channels) {
+    return head + "Connected all rings\n" + head + std::to_string(channels) +
+           " coll channels, 0 collnet channels, 0 nvls channels\n" + head +
+           "comm 0x1 rank 0 nranks 16 cudaDev 0 busId 1000 - Init COMPLETE\n";
+  };
+  const std::string whole = listed + channel(0, 0) + channel(1, 1) + ended(2);
+  CHECK(changes_in(whole, listed + channel(0, 0)).empty());
+  CHECK(changes_in(listed + channel(0, 0), whole).empty());
+  CHECK(changes_in(whole, channel(1, 1) + ended(2)).empty());
+  CHECK(changes_in(channel(1, 1) + ended(2), whole).empty());
+  CHECK(changes_in(whole, channel(0, 0) + channel(1, 1)).empty());
+  CHECK(changes_in(whole, listed + channel(0, 0) + ended(2)) == Kinds{FindingClass::fewer_nics});
+  // What is cut off may use the other NIC. GPUDirect RDMA was everywhere.
+  CHECK(changes_in(whole, listed + channel(1, 0)).empty());
+  CHECK(has(changes_in(whole, listed + channel(0, 0, "")), FindingClass::gpudirect_off));
+  // Some NICs have GPUDirect RDMA, and those of the missing channels have none.
+  CHECK(changes_in(listed + channel(0, 0) + channel(1, 1, "") + ended(2), listed + channel(0, 0))
+            .empty());
+  // With a channel goes its NIC.
+  CHECK(changes_in(whole, listed + channel(0, 0) + ended(1)) ==
+        Kinds{FindingClass::fewer_channels});
+  SUBCASE("a NIC that no channel uses is not missed") {
+    const std::string without =
+        head + "NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB ; OOB e:10.0.0.1<0>\n";
+    const std::string excluded = without + channel(0, 0) + channel(1, 1) + ended(2);
+    CHECK(changes_in(whole, excluded).empty());
+    CHECK(changes_in(excluded, whole).empty());
+    CHECK(changes_in(listed, without) == Kinds{FindingClass::fewer_nics});
+    const auto made = [&](int index, const std::string& name) {
+      return head + "NET/IB : Made virtual device [" + std::to_string(index) + "] name=" + name +
+             " speed=400000 ndevs=2\n";
+    };
+    const std::string merged = made(2, "mlx5_0+mlx5_1");
+    CHECK(
+        changes_in(excluded, without + merged + channel(0, 2) + channel(1, 2) + ended(2)).empty());
+    CHECK(
+        changes_in(without + merged + channel(0, 2) + channel(1, 2) + ended(2), excluded).empty());
+    CHECK(changes_in(excluded, without + channel(0, 2) + channel(1, 2) + ended(2)).empty());
+    CHECK(changes_in(excluded, channel(0, 2) + channel(1, 2)).empty());
+    CHECK(changes_in(excluded, without + made(2, "mlx5_0") + channel(0, 2) + channel(1, 2) +
+                                   ended(2)) == Kinds{FindingClass::fewer_nics});
+  }
+}
+
+TEST_CASE("Two sides: NVLink between nodes, RoCE, and slower ports") {
+  const auto job = [](const std::string& end) {
+    return "n1:1:2 [0] NCCL INFO comm 0x5 rank 0 nRanks 16 nNodes 4 localRanks 4 localRank 0\n"
+           "n1:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] " +
+           end + "\nn1:1:2 [0] NCCL INFO Connected all rings\n";
+  };
+  const std::string nvlink = job("via P2P/MNNVL"), network = job("[send] via NET/IB/0/GDRDMA");
+  const auto lost = changes_of(nvlink, network);
+  REQUIRE(kinds_of(lost) == Kinds{FindingClass::transport_changed});
+  CHECK(mentions(lost.front().says, "went over NVLink (MNNVL) and go over IB"));
+  CHECK(lost.front().effect == FindingEffect::costs);
+  CHECK(kinds_of(changes_of(network, nvlink)) == Kinds{FindingClass::transport_changed});
+  // One rank of several nodes may have no end that leaves its own.
+  CHECK(changes_in(job("via P2P/CUMEM"), network).empty());
+  const auto lists = [](const std::string& link) {
+    return "n1:1:2 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/" + link + " ; OOB e:10.0.0.1<0>\n";
+  };
+  CHECK(changes_in(lists("IB"), lists("RoCE")) == Kinds{FindingClass::transport_changed});
+  CHECK(changes_in(lists("IB"), lists("IB/SHARP")).empty());
+  const auto runs = [](int speed) {
+    return "n1:1:2 [0] NCCL INFO NET/IB: [0] mlx5_0:uverbs0:1/IB provider=Mlx5 speed=" +
+           std::to_string(speed) + " context=0x5 pciPath=/sys/devices/pci0 ar=1\n";
+  };
+  CHECK(changes_in(runs(400000), runs(200000)) == Kinds{FindingClass::nic_below_its_best});
+  CHECK(changes_in(runs(400000), runs(400000)).empty());
+}
+
 TEST_CASE("Two sides: libfabric over TCP where it had EFA") {
   const auto job = [](const std::string& provider) {
     return "n1:1:2 [0] NCCL INFO NET/OFI Selected Provider is " + provider +
@@ -462,10 +554,27 @@ TEST_CASE(
     "Two sides: variables that NCCL lists begin and end, and values that cost nothing do not") {
   const std::string began =
       "n1:1:2 [0] NCCL INFO NCCL version 2.21.5+cuda12.4\n"
-      "n1:1:2 [0] NCCL INFO comm 0x1 rank 0 nRanks 16 nNodes 2 localRanks 8 localRank 0 MNNVL 0\n";
+      "n1:1:2 [0] NCCL INFO comm 0x1 rank 0 nRanks 16 nNodes 2 localRanks 8 localRank 0 MNNVL 0\n"
+      "n1:1:2 [0] NCCL INFO comm 0x1 rank 0 nranks 16 cudaDev 0 busId 1000 - Init COMPLETE\n";
   const auto with = [&](const std::string& setting) {
     return began + "n1:1:2 [0] NCCL INFO " + setting + "\n";
   };
+  // Until the end of its initialisation NCCL may not have read it, and since 2.22 until it connects.
+  const std::string set = with("NCCL_CROSS_NIC set by environment to 1.");
+  CHECK(changes_in(began, set) == Kinds{FindingClass::environment_changed});
+  CHECK(changes_in(began.substr(0, began.rfind("n1:1:2")), set).empty());
+  CHECK(changes_in(set, began.substr(0, began.rfind("n1:1:2"))).empty());
+  std::string newer = began, newer_set = set;
+  newer.replace(newer.find("2.21.5"), 6, "2.26.2");
+  newer_set.replace(newer_set.find("2.21.5"), 6, "2.26.2");
+  CHECK(changes_in(newer, newer_set).empty());
+  const std::string rings = "n1:1:2 [0] NCCL INFO Connected all rings, use ring PXN 0 GDR 1\n";
+  CHECK(changes_in(newer + rings, newer_set + rings) == Kinds{FindingClass::environment_changed});
+  // What NCCL does not print is not known of a side whose log alone is there.
+  CHECK(changes_in("NCCL_ASYNC_ERROR_HANDLING=1\n" + began, began).empty());
+  CHECK(changes_in(began, with("NCCL_BUFFSIZE set by environment to 4194304.")).empty());
+  CHECK(changes_in(began, with("NCCL_NET_GDR_LEVEL set by environment to SYS")) ==
+        Kinds{FindingClass::environment_changed});
   CHECK(changes_in(began, with("NCCL_BUFFSIZE set by environment to 65536.")) ==
         Kinds{FindingClass::environment_changed});
   CHECK(changes_in(began, with("NCCL_P2P_DISABLE set by environment to 0.")).empty());
@@ -476,6 +585,7 @@ TEST_CASE(
   const auto gone = find_changes(evidence_of(with("NCCL_P2P_DISABLE set by environment to 1.")),
                                  evidence_of(began));
   REQUIRE(gone.size() == 1);
+  CHECK(gone.front().what == FindingClass::peer_to_peer_off);
   CHECK(gone.front().effect == FindingEffect::relieves);
 }
 

@@ -210,6 +210,23 @@ TEST_CASE("settings: an option that can only help slows nothing") {
   CHECK(named(now, before) == 3);
 }
 
+TEST_CASE(
+    "settings: what was filled in of a model is no evidence, and a static graph ends the search") {
+  Workload before, now;
+  before.recorded_with.ddp_hooks = now.recorded_with.ddp_hooks = true;
+  before.buffers = {{.dtype = Dtype::float32, .bytes = Bytes(212904)}};
+  CHECK(has(classes(setting_changes(before, now)), "buffers_broadcast"));
+  before.provenance = {{"kind", "DDP logging data"}, {"shapes", "resnet50"}};
+  CHECK(setting_changes(before, now).empty());
+  CHECK(setting_changes(now, before).empty());
+  before = now;
+  before.provenance = {{"ddp_options", "defaults"}};
+  now.provenance = {{"ddp_options", "--find-unused-parameters --static-graph"}};
+  const auto changes = setting_changes(before, now);
+  REQUIRE(changes.size() == 1);
+  CHECK(changes.front().what == "data_parallel_changed");
+}
+
 TEST_CASE("settings: threads that wait for a core explain as much as they wait") {
   Workload before, now;
   before.gpu = now.gpu = "V100";

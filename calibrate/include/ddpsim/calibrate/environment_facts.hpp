@@ -17,7 +17,8 @@ struct NcclFacts;
 struct EnvironmentVariable {
   std::string name;
   std::string value;
-  std::string place;  ///< "env.txt:3"
+  std::string place;     ///< "env.txt:3"
+  bool by_nccl = false;  ///< NCCL printed it, so it is one that NCCL reads
 };
 
 struct EnvironmentFacts {
@@ -44,15 +45,19 @@ struct EnvironmentFacts {
 /// to RING") and torchrun's words. False: the line is none of these.
 bool take_environment_line(std::string_view line, const std::string& place,
                            EnvironmentFacts& facts);
+/// The same of settings that zero bytes separate, as /proc/PID/environ has them.
+void take_environment_block(std::string_view block, const std::string& place,
+                            EnvironmentFacts& facts);
 
 /// Values that cost time whatever was before; a value that is the default says nothing. What NCCL says of the job (one
 /// node, one GPU a node) tells which of them can matter.
 std::vector<Finding> environment_problems(const EnvironmentFacts& facts, const NcclFacts& nccl);
 /// Variables whose value is another, also from and to absent where both sides list their environment. What
 /// `environment_problems` says of the new side is not said twice.
-/// `by_nccl`: both sides' logs name every variable that NCCL read.
+/// `by_nccl`: both sides' logs name every variable that NCCL read. `nccl`: what the old side's log says of the job.
 std::vector<Finding> environment_changes(const EnvironmentFacts& before,
-                                         const EnvironmentFacts& after, bool by_nccl = false);
+                                         const EnvironmentFacts& after, const NcclFacts& nccl,
+                                         bool by_nccl = false);
 /// Whether a rule says that this value of it costs; absent where no rule is of that variable.
 std::optional<bool> value_costs(std::string_view name, std::string_view value);
 

@@ -28,6 +28,7 @@ struct GpuState {
   PcieLink link;
   std::optional<bool> idle;  ///< by utilisation, performance state or reason of its clocks
   std::optional<double> power_limit_w, default_power_limit_w;
+  std::optional<double> sm_mhz;  ///< as it ran when it was read
   std::optional<double> application_sm_mhz, default_application_sm_mhz, most_sm_mhz;
   bool reasons_read = false;  ///< what holds its clocks down was asked
   std::vector<std::string>
@@ -59,6 +60,8 @@ struct MachineFacts {
   std::map<std::string, PcieDevice> devices;
   std::map<std::string, NicPort> ports;                    ///< "mlx5_0/1"
   std::map<std::string, std::pair<int, std::string>> mtu;  ///< bytes by interface, and the place
+  std::map<std::string, std::pair<std::string, std::string>>
+      interface_states;          ///< "UP", "DOWN" by interface, and the place
   std::vector<std::string> acs;  ///< bridges whose ACSCtl redirects requests
   std::string acs_place;
   bool acs_read = false;  ///< ACSCtl of a switch's port was read

@@ -26,6 +26,7 @@ struct NotedWord {
 struct NcclNetEnd {
   int with_gpudirect = 0;  ///< lines that end in /GDRDMA
   int without = 0;
+  std::uint64_t nics = 0;  ///< a bit for each index
   std::string
       host;  ///< of the first line without, else of the first with; empty where lines name none
   std::string place;
@@ -42,6 +43,9 @@ struct NcclRankLines {
   int with_gpudirect = 0, without = 0;         ///< ends over the network
   std::set<std::pair<std::string, int>> nics;  ///< host and index
   int peer_to_peer = 0, shared_memory = 0;     ///< inside the node
+  int nvlink_between_nodes = 0;                ///< "P2P/MNNVL": of these, those that leave it
+  /// The log holds its channels from before the first to behind the last: what it does not name is not there.
+  bool complete = false;
 };
 
 /// Of the communicator with most ranks.
@@ -78,6 +82,10 @@ struct NcclFacts {
   std::map<int, NcclRankLines> ranks;  ///< that printed channels
   std::map<std::string, std::vector<std::string>>
       nics;  ///< by host: "mlx5_0:1/IB" of "NET/IB : Using …"
+  /// By host and index, ports that NCCL merged into one device (2.24 on): {"mlx5_0", "mlx5_1"} of "Made virtual device".
+  std::map<std::pair<std::string, int>, std::vector<std::string>> virtual_nics;
+  std::map<std::string, std::pair<double, std::string>>
+      nic_gbps;  ///< slowest by port ("mlx5_0:1"), and the place
   bool merged_nics =
       false;  ///< several ports under one index (2.20 on): numbers of NICs are others
   std::optional<NotedWord> provider;        ///< of libfabric: "efa", "tcp;ofi_rxm"
@@ -92,6 +100,9 @@ struct NcclFacts {
   std::optional<NotedWord> plugin_not_found;  ///< asked for by name, or its own library is missing
   int peer_to_peer = 0;                       ///< channels inside nodes, by transport
   int shared_memory = 0;
+  /// Channels inside nodes from rank to rank: by peer-to-peer, through shared memory.
+  std::map<std::pair<int, int>, std::pair<int, int>> local_pairs;
+  bool torn = false;  ///< a line was cut into by another, and left out
   std::string shared_memory_place;
   std::optional<NotedWord> peer_access_refused;  ///< CUDA says no: the line's own words
   std::optional<NotedWord> nvlink_refused;       ///< … between GPUs that NVLink connects
@@ -100,6 +111,10 @@ struct NcclFacts {
   bool rings_connected = false;
   std::string rings_place;  ///< of the first "Connected all rings"
   bool trees_connected = false;
+  bool rings_followed = false;  ///< the log goes on behind "Connected all rings"
+  std::optional<std::pair<bool, std::string>> trees_enabled;  ///< 2.4: "Trees disabled", its place
+  bool initialised = false;                                   ///< "Init COMPLETE"
+  bool connected = false;                      ///< "Connected …", or a choice: something was sent
   std::map<std::int64_t, NcclChoice> choices;  ///< by bytes of an all-reduce
   std::optional<NotedWord>
       search_failed;  ///< "Could not find a path for pattern 1, falling back to simple order"
@@ -115,6 +130,8 @@ struct NcclFacts {
   /// Channels of a network that is not TCP's, and none of TCP's.
   bool sends_beside_sockets() const;
   const NcclCommunicator* largest() const;
+  /// All variables that NCCL reads as it begins were read: it prints each when it first does.
+  bool variables_read() const;
 };
 
 /// Of libfabric's providers those over TCP: "tcp", "tcp;ofi_rxm", "sockets".
@@ -138,8 +155,12 @@ class NcclLineReader {
   };
   void take_communicator(std::string_view line, const std::string& key, const std::string& place,
                          NcclFacts& facts);
+  void note_order(bool channel, bool end, const std::optional<int>& rank, const std::string& thread,
+                  NcclFacts& facts);
   std::map<std::string, Thread> threads_;
-  std::set<std::string, std::less<>> paths_;  ///< "NET/IB/0/GDRDMA", of the first channels
+  std::map<std::string, std::set<int>> open_;  ///< by thread: ranks whose channels may go on
+  std::map<std::string, bool> begun_;          ///< by process: its first line is none of channels
+  std::set<std::string, std::less<>> paths_;   ///< "NET/IB/0/GDRDMA", of the first channels
 };
 
 std::vector<Finding> nccl_problems(const NcclFacts& facts);
