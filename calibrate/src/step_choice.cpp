@@ -12,9 +12,11 @@
 
 #include "ddpsim/calibrate/step_argument.hpp"
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
 #include "step_lines.hpp"
+#include "step_series.hpp"
 
 namespace ddpsim {
 namespace {
@@ -75,14 +77,26 @@ int level_of(const StepKey& key) {
   return key.meaning.mean || key.meaning.of == Of::step_word ? 1 : 0;
 }
 
+bool grows_by_itself(const StepKey& key) {
+  std::vector<double> values;
+  for (const StepReading& one : key.readings) values.push_back(one.value);
+  return grows_as_elapsed(values);
+}
+
 /// A time alone that grows from line to line is the time since the beginning.
 bool grows(const StepKey& key) {
-  const std::vector<StepReading>& all = key.readings;
-  if (key.meaning.of != Of::bare_time || all.size() < 3) return false;
-  for (std::size_t i = 1; i < all.size(); ++i)
-    if (!(all[i].value > all[i - 1].value)) return false;
-  constexpr std::size_t kNoChance = 6;
-  return all.size() >= kNoChance || all.back().value >= 1.5 * all.front().value;
+  return key.meaning.of == Of::bare_time && grows_by_itself(key);
+}
+
+/// Seconds since 1970, or thousandths and less of them: points in time between 2008 and 2096.
+bool is_clock(const StepKey& key) {
+  if (key.readings.empty()) return false;
+  const auto recent = [](double seconds) { return seconds > 1.2e9 && seconds < 4e9; };
+  const StepReading& one = key.readings.front();
+  if (one.value == one.value) return is_time(key) && recent(one.value);
+  const bool rising = std::ranges::is_sorted(key.readings, {}, &StepReading::number);
+  return rising && (recent(one.number) || recent(one.number / 1e3) || recent(one.number / 1e6) ||
+                    recent(one.number / 1e9));
 }
 
 /// Of values that are means: whether over all steps so far, which change less and less from one to the next.
@@ -120,15 +134,25 @@ class Chooser {
       fail("", fmt::format("its steps are of several settings ({})", found_.mixed),
            "Give the steps of one setting in a file of their own");
     require_understood(key);
+    require_steps(key);
     const bool items = choice_.asked.unit && key.asked
                            ? choice_.asked.unit->kind == StepTimeUnit::Kind::items
                            : key.meaning.of == Of::items && !is_converted(key);
     const double per_item = items ? samples_of(key) : 0;
     const bool last_alone = is_running_mean(key);
-    for (const StepReading& one : key.readings)
-      if (!last_alone || &one == &key.readings.back())
-        add(items ? per_item / one.value : one.value, one.line);
+    const double planned = planned_of_taken(key);
+    // Before the first step ends, its time is printed as 0.
+    const auto begun =
+        std::ranges::find_if(key.readings, [](const StepReading& one) { return one.number != 0; });
+    if (!last_alone && begun != key.readings.end())
+      zeros_ = static_cast<std::size_t>(begun - key.readings.begin());
+    for (std::size_t i = zeros_; i < key.readings.size(); ++i) {
+      const StepReading& one = key.readings[i];
+      if (!last_alone || i + 1 == key.readings.size())
+        add(planned * (items ? per_item / one.value : one.value), one.line);
+    }
     if (!last_alone) leave_out_warm_up();
+    warn(key);
     describe(key, last_alone);
     if (items) result_.source += fmt::format("; a step has {:.6g} of what they count", per_item);
     return std::move(result_);
@@ -161,6 +185,17 @@ class Chooser {
     return plain ? text : '\'' + text + '\'';
   }
 
+  /// The first name that looks like a step's time, with a unit where neither it nor its numbers state one.
+  std::string typed_near() const {
+    const std::string& name = found_.near.front();
+    if (std::ranges::find(found_.near_with_unit, name) != found_.near_with_unit.end())
+      return typed(name, "");
+    const std::string_view unit = likely_unit(name);
+    if (unit == "it/s" || unit.empty()) return typed(name, unit);
+    if (step_time_name(name).unit_s) return typed(name, "");
+    return typed(name, unit) + ", where ms is an example of its unit";
+  }
+
   const char* noun() const { return choice_.form == StepForm::table ? "column" : "key"; }
 
   std::string names_of(const std::vector<const StepKey*>& keys) const {
@@ -177,7 +212,10 @@ class Chooser {
   void require_understood(const StepKey& key) {
     if (!key.problem.empty())
       fail(key.problem_line, fmt::format("{}: {}", in_quotes(key.name), key.problem),
-           "Expected a number with its unit, such as \"step_time=0.123 s\"");
+           key.meaning.doubt ? fmt::format("If it is of one step, say so: {}", typed(key))
+           : key.ranks > 1
+               ? std::string("Give those of one rank, or write the step's number beside each")
+               : std::string("Expected a number with its unit, such as \"step_time=0.123 s\""));
     if (key.readings.empty()) {
       if (key.of_evaluation > 0)
         fail("", fmt::format("{} stands on lines of an evaluation alone", in_quotes(key.name)),
@@ -212,8 +250,75 @@ class Chooser {
                     key.thousands, without_comma(key.thousands)));
   }
 
+  /// What is a time, and none of a step.
+  void require_steps(const StepKey& key) const {
+    require_no_clock(key);
+    if (choice_.form != StepForm::lines) return;
+    const double several = readings_of_a_step(choice_.text, key);
+    if (several < 1.5) return;
+    double sum = 0;
+    for (const StepReading& one : key.readings) sum += one.value;
+    fail("",
+         fmt::format("{} is of a micro-batch: as its lines count both, a step has {:.3g} of them",
+                     in_quotes(key.name), several),
+         fmt::format("Give the time of a step, such as {:.4g}ms, which is {:.3g} times their mean",
+                     1e3 * several * sum / static_cast<double>(key.readings.size()), several));
+  }
+
+  void require_no_clock(const StepKey& key) const {
+    if (!is_clock(key)) return;
+    fail(key.readings.front().line,
+         fmt::format("{} is a clock: it holds points in time, counted from 1970, and no durations",
+                     in_quotes(key.name)),
+         "Give the times of steps");
+  }
+
+  /// Of transformers.Trainer's own mean: it divides all steps that were planned by the time of those that this run took.
+  double planned_of_taken(const StepKey& key) {
+    if (!key.name.ends_with("train_steps_per_second")) return 1;
+    of_planned_ = true;
+    if (choice_.form != StepForm::lines) return 1;
+    const auto behind = [this](std::string_view words) {
+      const std::size_t at = choice_.text.rfind(words);
+      if (at == std::string_view::npos) return 0.0;
+      std::string digits;
+      for (const char c : choice_.text.substr(at + words.size(), 40)) {
+        if (c >= '0' && c <= '9')
+          digits += c;
+        else if (c == '\n' || (!digits.empty() && c != ','))
+          break;
+      }
+      return parse_number<double>(digits).value_or(0);
+    };
+    const double begun = behind("Continuing training from global step");
+    if (begun <= 0) return 1;
+    const double planned = behind("Total optimization steps =");
+    if (!(planned > begun))
+      fail("",
+           fmt::format("the run was resumed at step {:.0f}, and {} counts the steps before it, too",
+                       begun, in_quotes(key.name)),
+           "Give times of single steps, or the mean itself, such as 104ms");
+    resumed_ = begun;
+    return planned / (planned - begun);
+  }
+
+  void warn(const StepKey& key) {
+    if (key.asked && is_time(key) && grows_by_itself(key))
+      result_.warnings.push_back(fmt::format(
+          "{}: {} grows from line to line, as the time since the beginning does, and is taken as "
+          "a step's time because you say so",
+          choice_.file, in_quotes(key.name)));
+    constexpr double kRough = 0.05;
+    if (key.rounding > kRough && key.rounding < 1 && !key.readings.empty())
+      result_.warnings.push_back(
+          fmt::format("{}: the numbers of {} are printed so roughly that a step may be {:.0f} % "
+                      "off",
+                      choice_.file, in_quotes(key.name), 100 * key.rounding));
+  }
+
   void require_unit(const StepKey& key) const {
     if (key.without_unit_text.empty()) return;
+    require_no_clock(key);
     const std::string shown =
         choice_.form == StepForm::table
             ? fmt::format("{} in column {}", in_quotes(key.without_unit_text), in_quotes(key.name))
@@ -293,12 +398,14 @@ class Chooser {
   /// Where no key is a step's time with its unit: why, or what a step's samples make of a rate.
   const StepKey& other_key() {
     for (const StepKey& key : found_.keys)
+      if (is_time(key)) require_no_clock(key);
+    for (const StepKey& key : found_.keys)
       if (is_time(key) && grows(key) && has_unit(key))
         fail(key.readings.front().line,
              fmt::format("{} grows from line to line: it is no step's time, but the time since the "
                          "beginning",
                          in_quotes(key.name)),
-             fmt::format("If it is a step's time all the same: {}", typed(key, "s")));
+             fmt::format("If it is a step's time all the same: {}", typed(key)));
     const StepKey* rate = rate_key();
     for (const StepKey& key : found_.keys)
       if (is_time(key) && !key.problem.empty() && key.readings.empty()) return key;
@@ -315,14 +422,12 @@ class Chooser {
       fail("",
            fmt::format("no column is named as step times are; there are {}",
                        legible(fmt::format("{}", fmt::join(choice_.columns, ", ")), 200)),
-           fmt::format(
-               "Say which, with its unit: {}",
-               typed(found_.near.empty() ? std::string("COLUMN") : found_.near.front(), "ms")));
+           found_.near.empty() ? std::string("Say which, with its unit, as FILE:COLUMN=UNIT")
+                               : "Say which: " + typed_near());
     if (!found_.near.empty())
       fail("", kNoStepTime,
            fmt::format("{} may be of something else; if it is the step's time, say so: {}",
-                       in_quotes(found_.near.front()),
-                       typed(found_.near.front(), likely_unit(found_.near.front()))));
+                       in_quotes(found_.near.front()), typed_near()));
     fail("", kNoStepTime,
          "Expected a column or key of step times with its unit, such as step_time_ms, or lines "
          "such as \"step_time=0.123 s\", \"123.4 ms/step\", \"5.67it/s\"; or a "
@@ -401,6 +506,9 @@ class Chooser {
   /// every step of the second half are not steps like it; of few steps, twice as long: chance orders those.
   void leave_out_warm_up() {
     std::vector<Duration>& steps = result_.steps;
+    std::vector<double> seconds;
+    for (const Duration step : steps) seconds.push_back(step.seconds());
+    require_one_kind(two_kinds_of_steps(seconds));
     const std::size_t half = steps.size() / 2;
     if (steps.size() < 3) return;
     const Duration longest =
@@ -408,7 +516,17 @@ class Chooser {
     few_ = steps.size() < kFewestForWarmUp;
     const Duration usual = few_ ? longest.scaled(2) : longest;
     while (slow_ < half && steps[slow_] > usual) ++slow_;
+    require_one_kind(two_kinds_of_steps(seconds, slow_));
     steps.erase(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(slow_));
+  }
+
+  void require_one_kind(const std::optional<TwoKindsOfSteps>& kinds) const {
+    if (!kinds) return;
+    fail("",
+         fmt::format("holds two kinds of steps: {} of about {:.4g} ms, {} {} of about {:.4g} ms{}",
+                     kinds->first, 1e3 * kinds->first_s, kinds->in_turn ? "and" : "then",
+                     kinds->other, 1e3 * kinds->other_s, kinds->in_turn ? ", in turn" : ""),
+         "Give those of training under one setting in a file of their own");
   }
 
   void describe(const StepKey& key, bool last_alone) {
@@ -424,6 +542,15 @@ class Chooser {
     if (key.name.starts_with("it/s") && !last_alone && !is_of_run(key))
       said += " (a running mean, where a progress bar wrote it)";
     if (is_of_run(key)) said += ", the mean of a whole run";
+    if (resumed_ > 0)
+      said +=
+          fmt::format("; the run was resumed, and the first {:.0f} steps do not count", resumed_);
+    else if (of_planned_)
+      said +=
+          "; too short where the run was resumed or stopped early: it divides the steps that "
+          "were planned by the time";
+    if (key.ranks > 1) said += fmt::format(", each step's slowest of {} ranks", key.ranks);
+    if (key.meaning.count > 1) said += fmt::format(", each of {:.0f}", key.meaning.count);
     if (!key.convention.empty()) said += ", " + key.convention;
     const LinesWithoutNumber unread = choice_.form == StepForm::lines
                                           ? lines_without_number(choice_.text, key)
@@ -439,6 +566,13 @@ class Chooser {
     if (found_.evaluations > 0)
       said += fmt::format("; {} line{} of an evaluation left out", found_.evaluations,
                           found_.evaluations == 1 ? "" : "s");
+    if (found_.warm_ups > 0)
+      said += fmt::format("; {} line{} left out that say they are of a warm-up", found_.warm_ups,
+                          found_.warm_ups == 1 ? "" : "s");
+    if (zeros_ > 0)
+      said += fmt::format("; the first {} left out: {} 0",
+                          zeros_ == 1 ? "is" : fmt::format("{} are", zeros_),
+                          zeros_ == 1 ? "it is" : "they are");
     if (found_.cut_off) said += "; its last line has no end and was left out";
     const std::vector<const StepKey*> others = not_taken(key);
     if (!others.empty()) said += fmt::format("; not taken: {}", names_of(others));
@@ -460,6 +594,9 @@ class Chooser {
   const StepReadings& found_;
   MeasuredSteps result_;
   std::size_t slow_ = 0;
+  std::size_t zeros_ = 0;
+  double resumed_ = 0;       ///< the step at which a run of transformers.Trainer went on
+  bool of_planned_ = false;  ///< its own mean was taken
   bool few_ = false;
 };
 

@@ -1,5 +1,7 @@
 #include "step_document.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -37,13 +39,36 @@ bool counts_its_steps(const Object& object) {
                      [&](std::string_view key) { return object.has(key); });
 }
 
-/// {"mode": "val", …}, {"split": "test", …}
-bool records_evaluation(const Object& object) {
-  for (const std::string_view key : {"mode", "split", "phase", "stage", "type", "event"}) {
-    const auto at = object.optional(key);
-    if (at && at->is_string() && is_evaluation_word(in_small_letters(at->string()))) return true;
+std::string said_by(std::string_view key, const Cursor& value) {
+  if (value.is_string()) return value.string();
+  if (value.is_number()) {
+    if (!key.starts_with("is") && !key.starts_with("in")) return "";
+    const double number = value.number(-kLargestNumber, kLargestNumber);
+    return number == 0 ? "0" : number == 1 ? "1" : "";
   }
-  return false;
+  if (value.is_object() || value.is_array() || value.is_null()) return "";
+  return value.boolean() ? "true" : "false";
+}
+
+RecordOf record_of_object(const Object& object) {
+  for (const auto& [key, value] : object.items())
+    if (const RecordOf of = record_of(key, said_by(key, value)); of != RecordOf::unknown) return of;
+  return RecordOf::unknown;
+}
+
+/// What else stands in an object, for what its numbers are of.
+StepRecord record_beside(const Object& object) {
+  StepRecord record;
+  bool trains = false;
+  for (const auto& [key, value] : object.items()) {
+    trains = trains || key == "lr" || key == "base_lr" || key == "iter" || key.starts_with("loss");
+    if (!value.is_number()) continue;
+    const double number = value.number(-kLargestNumber, kLargestNumber);
+    if (is_rank_name(key) && number >= 0 && number < 1e6) record.rank = static_cast<int>(number);
+    if (counts_steps_by_name(key) && record.step < 0) record.step = number;
+  }
+  record.bare = !trains && object.has("data_time");
+  return record;
 }
 
 /// detectron2, mmcv and mmengine write "time" beside "data_time", both in seconds, with what no other program has.
@@ -61,10 +86,11 @@ class ObjectReader {
       : line_(line), mark_(mark), found_(found) {}
 
   void walk(const Object& object, const std::string& path, const std::string& judged) {
-    if (records_evaluation(object)) {
-      ++found_.evaluations;
+    if (const RecordOf of = record_of_object(object); of != RecordOf::unknown) {
+      ++(of == RecordOf::evaluation ? found_.evaluations : found_.warm_ups);
       return;
     }
+    found_.record = record_beside(object);
     const bool counts = counts_its_steps(object);
     const std::size_t before = found_.size();
     for (const auto& [key, value] : object.items()) {
@@ -100,11 +126,16 @@ class ObjectReader {
                  bool counts, const Object& object) {
     const std::string last = path.substr(path.rfind('/') + 1);
     StepTimeName meaning = step_time_name(judged);
+    if (judged.ends_with("batches_per_sec")) {
+      std::vector<std::string> names;
+      for (const auto& item : object.items()) names.push_back(item.first);
+      meaning = step_time_name_among(last, names);
+    }
     // fairseq: updates per second, beside words per batch
     const bool updates = judged == "ups" && (object.has("wpb") || object.has("wps"));
     if (updates) meaning = {.of = Of::step_time, .unit_s = 1.0, .rate = true};
     const bool asked = found_.is_asked(path) || found_.is_asked(last);
-    if (meaning.near) found_.note_near(path);
+    if (meaning.near) found_.note_near(path, value.is_string() && states_unit(value.string()));
     if (!asked && !is_candidate(meaning, counts)) return;
     std::string text;
     std::optional<StepValue> stated;
@@ -127,8 +158,22 @@ class ObjectReader {
       key->convention = convention_in(object);
       if (!key->convention.empty()) key->meaning.unit_s = 1.0;
     }
-    if (updates) key->convention = "updates a second, as fairseq writes it";
+    if (updates) {
+      const auto beside = [&](std::string_view name) {
+        const auto at = object.optional(name);
+        return at && at->is_string()   ? parse_number<double>(at->string()).value_or(0)
+               : at && at->is_number() ? at->number(-kLargestNumber, kLargestNumber)
+                                       : 0;
+      };
+      key->convention = take_updates(*stated, text, beside("wps"), beside("wpb"));
+      text = fmt::format("{:.9f}", stated->number);
+    }
     found_.add(*key, *stated, line_, text.empty() ? std::to_string(stated->number) : text);
+  }
+
+  bool states_unit(const std::string& text) {
+    const std::optional<StepValue> value = parse_step_value(text, mark_);
+    return value && value->suffix != StepValue::Suffix::none;
   }
 
   static bool is_candidate(const StepTimeName& meaning, bool counts) {

@@ -169,6 +169,23 @@ KeyBefore key_before(std::string_view line, std::size_t number_at) {
   return key;
 }
 
+KeyBefore with_count_before(std::string_view line, const KeyBefore& key) {
+  std::string_view first = key.text.substr(0, key.text.find_first_of(" ("));
+  const std::string small = in_small_letters(first);
+  if (key.quoted || !(is_word_of_steps(small) || is_gpu_word(small)) || key.begin < 2) return key;
+  std::size_t begin = key.begin - 1;
+  if (line[begin] != ' ') return key;
+  const std::size_t end = begin;
+  while (begin > 0 && is_key_digit(line[begin - 1])) --begin;
+  if (begin == end || (begin > 0 && is_key_char(line[begin - 1]))) return key;
+  KeyBefore whole = key;
+  const KeyBefore front = key_before(line, begin);
+  whole.begin = front.text.empty() || front.separated ? begin : front.begin;
+  whole.text = line.substr(whole.begin, static_cast<std::size_t>(key.text.data() - line.data()) +
+                                            key.text.size() - whole.begin);
+  return whole;
+}
+
 bool is_of_evaluation(std::string_view before) {
   bool found = false;
   bool metric_seen = false;
@@ -194,13 +211,61 @@ bool is_of_evaluation(std::string_view before) {
   return found;
 }
 
-bool counts_steps(std::string_view line) {
+std::optional<double> number_behind(std::string_view line, std::string_view word) {
+  for (std::size_t at = line.find(word); at != std::string_view::npos;
+       at = line.find(word, at + 1)) {
+    if (at > 0 &&
+        (is_key_letter(line[at - 1]) || is_key_digit(line[at - 1]) || line[at - 1] == '_'))
+      continue;
+    const std::size_t begin = line.find_first_not_of(" :=#\"'", at + word.size());
+    if (begin == at + word.size() || begin == std::string_view::npos || !is_key_digit(line[begin]))
+      continue;
+    std::string_view number = line.substr(begin);
+    return take_number<double>(number);
+  }
+  return std::nullopt;
+}
+
+std::optional<bool> heading_of_evaluation(std::string_view line) {
+  constexpr std::size_t kLongestHeadingLine = 200;
+  constexpr std::size_t kFewestSigns = 3;
+  line = trimmed(line);
+  if (line.size() > kLongestHeadingLine || line.empty()) return std::nullopt;
+  const char sign = line.back();
+  if (std::string_view("*=-#~_").find(sign) == std::string_view::npos) return std::nullopt;
+  const std::size_t end = line.find_last_not_of(sign) + 1;
+  if (line.size() - end < kFewestSigns || end == 0) return std::nullopt;
+  const std::size_t open = line.rfind(std::string(kFewestSigns, sign), end - 1);
+  if (open == std::string_view::npos) return std::nullopt;
+  static constexpr std::array<std::string_view, 22> kBeside = {
+      "running", "epoch", "the",      "on",        "set",     "phase",    "step",    "of",
+      "begin",   "start", "starting", "beginning", "results", "metrics",  "dataset", "split",
+      "loop",    "mode",  "model",    "at",        "batch",   "iteration"};
+  bool evaluates = false;
+  bool plain = true;
+  each_word(line.substr(open, end - open), [&](std::size_t begin, std::size_t stop) {
+    const std::string word = in_small_letters(line.substr(open + begin, stop - begin));
+    const std::string_view letters = trimmed(std::string_view(word));
+    if (letters.find_first_not_of('_') == std::string_view::npos) return true;
+    if (is_evaluation_word(word))
+      evaluates = true;
+    else
+      plain = plain && (parts_keys(word) ||
+                        std::find(kBeside.begin(), kBeside.end(), word) != kBeside.end());
+    return true;
+  });
+  return evaluates && plain;
+}
+
+std::optional<double> step_of_line(std::string_view line) {
   line = line.substr(0, 1024);
   // "10 | loss 7.8"
   const std::string_view start = trimmed(line);
   const std::size_t digits = std::min(start.find_first_not_of("0123456789"), start.size());
-  if (digits > 0 && trimmed(start.substr(digits)).starts_with('|')) return true;
+  if (digits > 0 && trimmed(start.substr(digits)).starts_with('|'))
+    return parse_number<double>(start.substr(0, digits));
   bool counts = false;
+  std::string_view number;
   std::string last;
   for (std::size_t i = 0; i < line.size() && !counts;) {
     if (is_key_letter(line[i])) {
@@ -223,6 +288,7 @@ bool counts_steps(std::string_view line) {
       const bool bracket = open > 0 && line[open - 1] == '[';
       // "Epoch [3/10]" counts epochs, "Epoch [3][10/500]" steps in one.
       counts = whole && (is_step_word(last) || (bracket && fraction && last != "epoch"));
+      number = line.substr(i, end - i);
       if (last == "epoch") last.clear();
       if (!is_step_word(last)) last.clear();
       i = end;
@@ -231,7 +297,7 @@ bool counts_steps(std::string_view line) {
     if (std::string_view(" :=#[(\t_/").find(line[i]) == std::string_view::npos) last.clear();
     ++i;
   }
-  return counts;
+  return counts ? parse_number<double>(number) : std::nullopt;
 }
 
 std::optional<ProgressBar> progress_bar(std::string_view line) {

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "ddpsim/formats/csv.hpp"
+#include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "step_document.hpp"
 #include "step_key.hpp"
@@ -93,7 +96,7 @@ class LineReader {
   }
 
   bool counts() {
-    if (!counts_) counts_ = counts_steps(line_);
+    if (!counts_) counts_ = step_of_line(line_).has_value();
     return *counts_;
   }
 
@@ -104,7 +107,7 @@ class LineReader {
     if (begin > 0 && line_[begin - 1] == '.') --begin;
     if (begin > 0 && line_[begin - 1] == '-' && (begin < 2 || !is_ascii_word(line_[begin - 2])))
       --begin;
-    const KeyBefore key = key_before(line_, begin);
+    const KeyBefore key = with_count_before(line_, key_before(line_, begin));
     std::string_view rest = line_.substr(begin);
     const std::size_t before = rest.size();
     const bool may_be = !key.text.empty() || may_stand_alone(begin);
@@ -138,7 +141,7 @@ class LineReader {
     // fairseq: updates per second, beside words per second and per batch
     const bool updates = key.text == "ups" && (has_key(line_, "wps") || has_key(line_, "wpb"));
     if (updates) meaning = {.of = Of::step_time, .unit_s = 1.0, .rate = true};
-    if (meaning.near) found_.note_near(key.text);
+    if (meaning.near) found_.note_near(key.text, value.suffix != Suffix::none);
     if (found_.is_asked(key.text)) {
       add(key.text, meaning, value, shown);
       return;
@@ -151,7 +154,10 @@ class LineReader {
         return;
       case Of::step_word:
         // "step_avg: 141.83ms" is a time, "step: 5062/5100" a count.
-        if (key.separated && value.suffix == Suffix::time && value.problem.empty())
+        if (!key.separated || value.suffix != Suffix::time || !value.problem.empty()) return;
+        if (stands_beside_its_parts())
+          found_.note_near(key.text, true);
+        else
           add(key.text, meaning, value, shown);
         return;
       case Of::bare_time:
@@ -164,6 +170,17 @@ class LineReader {
         if (value.suffix == Suffix::time) take_alone(key, value, shown, rest);
         return;
     }
+  }
+
+  /// "forward: 100 ms, backward: 200 ms, step: 12 ms": the optimizer's step.
+  bool stands_beside_its_parts() const {
+    const auto has_any = [this](std::initializer_list<std::string_view> names) {
+      return std::ranges::any_of(names,
+                                 [&](std::string_view name) { return has_key(line_, name); });
+    };
+    return has_any({"forward", "fwd", "Forward", "FWD"}) &&
+           has_any({"backward", "bwd", "Backward", "BWD"}) &&
+           !has_any({"opt", "optim", "optimizer", "Optimizer", "update"});
   }
 
   /// "12.5 ms:30": the word is the unit of the number before it, and no key.
@@ -203,7 +220,7 @@ class LineReader {
       if (found_.is_asked(other))
         add(other, of, value, shown);
       else
-        found_.note_near(other);
+        found_.note_near(other, true);
       return;
     }
     if (!bar_looked_) bar_ = progress_bar(line_);
@@ -211,7 +228,7 @@ class LineReader {
     if (bar_ && !bar_->of_training) {
       name = fmt::format("{} {}", bar_->heading.substr(0, 60), name);
       if (!found_.is_asked(name)) {
-        found_.note_near(name);
+        found_.note_near(name, true);
         return;
       }
     } else if (bar_ && bar_->heading.empty() && !bar_->total.empty()) {
@@ -246,12 +263,28 @@ class LineReader {
     add(took ? "took" : "time in a cell of its own", of, value, shown);
   }
 
-  StepKey* add(std::string_view name, const StepTimeName& meaning, const StepValue& value,
+  /// Below a heading of an evaluation a bar goes on that had begun above it, and what names the training is its own.
+  bool is_below_evaluation(const StepKey& key) const {
+    const bool own_bar = bar_ && bar_->heading.empty();
+    if (!found_.in_evaluation)
+      return own_bar && key.of_evaluation > 0 && key.readings.empty() && !bar_->total.empty();
+    if (own_bar) return key.readings.empty();
+    if (bar_) return false;
+    const std::vector<std::string> words = words_in_name(key.name);
+    return std::ranges::none_of(
+        words, [](const std::string& word) { return word == "train" || word == "training"; });
+  }
+
+  StepKey* add(std::string_view name, const StepTimeName& meaning, StepValue value,
                std::string_view shown) {
     StepKey* key = found_.key(name, meaning, found_.is_asked(name));
     if (key == nullptr) return key;
     if (evaluates()) {
       ++key->of_evaluation;
+      return key;
+    }
+    if (is_below_evaluation(*key)) {
+      if (key->of_evaluation++ == 0 || !bar_) ++found_.evaluations;
       return key;
     }
     // Of a last line that is cut off nothing can be said.
@@ -265,9 +298,31 @@ class LineReader {
       key->convention = convention_of(line_);
       if (!key->convention.empty()) key->meaning.unit_s = 1.0;
     }
-    if (name == "ups" && meaning.rate) key->convention = "updates a second, as fairseq writes it";
+    std::string exact;
+    if (name == "ups" && meaning.rate) {
+      key->convention = take_updates(value, shown, number_behind(line_, "wps").value_or(0),
+                                     number_behind(line_, "wpb").value_or(0));
+      shown = exact = fmt::format("{:.9f}", value.number);
+    }
+    found_.record = record_of_line();
     found_.add(*key, value, number_, shown);
     return key;
+  }
+
+  StepRecord record_of_line() {
+    if (!record_) {
+      record_.emplace();
+      const std::string_view start = line_.substr(0, kLongestHeading);
+      const std::size_t at = start.find("rank");
+      const std::size_t digit =
+          at == std::string_view::npos ? at : start.find_first_not_of(" :=_", at + 4);
+      if (digit != std::string_view::npos && start[digit] >= '0' && start[digit] <= '9') {
+        std::string_view number = start.substr(digit);
+        record_->rank = take_number<int>(number).value_or(-1);
+        record_->step = step_of_line(line_).value_or(-1);
+      }
+    }
+    return *record_;
   }
 
   /// Inside one pair of braces a quoted key is its line's; deeper, nobody knows what it is of.
@@ -285,6 +340,7 @@ class LineReader {
   StepReadings& found_;
   std::size_t at_ = 0;
   std::optional<bool> evaluates_, counts_;
+  std::optional<StepRecord> record_;
   std::optional<ProgressBar> bar_;
   bool bar_looked_ = false;
 };
@@ -302,6 +358,15 @@ bool take_object(std::string_view line, std::uint32_t number, DecimalMark& mark,
   if (is_of_evaluation(before.substr(0, kLongestHeading))) {
     ++found.evaluations;
     return true;
+  }
+  if (found.in_evaluation) {
+    // transformers.Trainer prints {'eval_loss': 1.8, …} where its evaluation ends.
+    const std::string_view object = line.substr(open, close + 1 - open);
+    const bool ends = object.find("eval_") != std::string_view::npos;
+    const bool trains = object.find("train_") != std::string_view::npos;
+    found.in_evaluation = !ends && !trains;
+    if (found.in_evaluation) ++found.evaluations;
+    if (found.in_evaluation) return true;
   }
   if (!read_step_object(line.substr(open, close + 1 - open), number, mark, found)) return false;
   LineReader(before, number, false, mark, found).run();
@@ -354,6 +419,10 @@ void read_step_lines(std::string_view text, StepReadings& found) {
   DecimalMark mark(text);
   each_part(text, [&](std::string_view part, std::uint32_t number, bool open) {
     if (found.too_many) return false;
+    if (const auto evaluates = heading_of_evaluation(part)) {
+      found.in_evaluation = *evaluates;
+      return true;
+    }
     if (!take_object(part, number, mark, found)) LineReader(part, number, open, mark, found).run();
     return true;
   });
@@ -372,6 +441,40 @@ LinesWithoutNumber lines_without_number(std::string_view text, const StepKey& ke
     return true;
   });
   return lines;
+}
+
+/// "iter" and "step" of a line, where it counts both.
+static std::optional<std::pair<double, double>> both_counts(std::string_view line) {
+  line = line.substr(0, kLongestHeading);
+  const auto step = number_behind(line, "step");
+  for (const std::string_view small : {"iter", "iteration", "batch", "micro_step"})
+    if (const auto count = number_behind(line, small); count && step)
+      return std::pair(*count, *step);
+  return std::nullopt;
+}
+
+double readings_of_a_step(std::string_view text, const StepKey& key) {
+  if (key.readings.size() < 2) return 1;
+  const std::vector<std::string> words = words_in_name(key.name);
+  if (std::ranges::find(words, "step") != words.end()) return 1;
+  // From one change of "step" to another: "iter" has gone on by whole steps there.
+  std::optional<std::pair<double, double>> before, first, last;
+  std::size_t changes = 0;
+  each_part(text, [&](std::string_view part, std::uint32_t number, bool) {
+    if (number < key.readings.front().line) return true;
+    const auto counts = both_counts(part);
+    if (!counts) return before.has_value() || number == key.readings.front().line;
+    if (before && counts->second > before->second) {
+      if (changes++ == 0) first = counts;
+      last = counts;
+    }
+    before = counts;
+    return number < key.readings.back().line;
+  });
+  if (changes < 2) return 1;
+  const double steps = last->second - first->second;
+  const double readings = last->first - first->first;
+  return steps > 0 && readings > 0 ? readings / steps : 1;
 }
 
 }  // namespace ddpsim

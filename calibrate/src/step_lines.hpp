@@ -28,4 +28,7 @@ struct LinesWithoutNumber {
 /// Of a key that `read_step_lines` found in the same text. Lines of an evaluation are not counted.
 LinesWithoutNumber lines_without_number(std::string_view text, const StepKey& key);
 
+/// How often "iter" goes on while "step" does once, of lines that count both: each reading is of a micro-batch then.
+double readings_of_a_step(std::string_view text, const StepKey& key);
+
 }  // namespace ddpsim

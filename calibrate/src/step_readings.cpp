@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
+#include <map>
+#include <set>
+#include <tuple>
 
 #include "ddpsim/formats/quote.hpp"
 
@@ -23,7 +27,7 @@ bool differs(double one, double other) {
 /// Seconds of a number under this name; NaN where nothing states its unit.
 double named_seconds(const StepTimeName& name, double number) {
   if (!name.unit_s) return kNoUnit;
-  return name.rate ? *name.unit_s / number : number * *name.unit_s;
+  return name.rate ? *name.unit_s / number : number * *name.unit_s / name.count;
 }
 
 double stated_seconds(const StepTimeUnit& unit, double number) {
@@ -37,6 +41,52 @@ double stated_seconds(const StepTimeUnit& unit, double number) {
     default:
       return number / unit.unit_s;  // items a second
   }
+}
+
+/// Half of the last digit, as a part of the number.
+double rounding_of(std::string_view shown, double number) {
+  const std::size_t begin = shown.find_first_of("0123456789");
+  if (begin == std::string_view::npos || number == 0) return 0;
+  const std::size_t end = std::min(shown.find_first_not_of("0123456789.,'_", begin), shown.size());
+  if (end < shown.size() && std::string_view("eEkKMG").find(shown[end]) != std::string_view::npos)
+    return 0;
+  const std::string_view digits = shown.substr(begin, end - begin);
+  const std::size_t point = digits.find_last_of(".,");
+  const std::size_t decimals = point == std::string_view::npos ? 0 : digits.size() - point - 1;
+  return 0.5 * std::pow(10.0, -static_cast<double>(decimals)) / std::abs(number);
+}
+
+/// One reading of each step: the slowest of its ranks. A step that a rank writes again is another one.
+void join_ranks(StepKey& key) {
+  std::set<int> ranks;
+  bool counted = true;
+  for (const StepReading& one : key.readings) {
+    if (one.record.rank >= 0) ranks.insert(one.record.rank);
+    counted = counted && one.record.rank >= 0 && one.record.step >= 0;
+  }
+  if (ranks.size() < 2) return;
+  key.ranks = ranks.size();
+  if (!counted) {
+    key.problem = "its lines are of several ranks, and of which step each is cannot be told";
+    key.problem_line = key.readings.front().line;
+    key.readings.clear();
+    return;
+  }
+  const bool slow_is_low = key.meaning.of == Of::items;
+  std::map<std::pair<int, double>, std::size_t> written;
+  std::map<std::pair<double, std::size_t>, std::size_t> place;
+  std::vector<StepReading> steps;
+  for (const StepReading& one : key.readings) {
+    const std::size_t time = written[{one.record.rank, one.record.step}]++;
+    const auto [at, is_new] = place.try_emplace({one.record.step, time}, steps.size());
+    if (is_new) {
+      steps.push_back(one);
+      continue;
+    }
+    StepReading& slowest = steps[at->second];
+    if (slow_is_low ? one.value < slowest.value : one.value > slowest.value) slowest = one;
+  }
+  key.readings = std::move(steps);
 }
 
 }  // namespace
@@ -69,12 +119,19 @@ void StepReadings::add(StepKey& key, const StepValue& value, std::uint32_t line,
     }
     return;
   }
+  if (key.meaning.doubt && !key.asked) {
+    if (key.problem.empty()) {
+      key.problem = "it may be of one step, or of all of them together";
+      key.problem_line = line;
+    }
+    return;
+  }
   too_many = too_many || steps_ == kMostSteps;
   if (too_many) return;
   const std::optional<StepTimeUnit> asked = key.asked ? asked_.unit : std::nullopt;
   double seconds = kNoUnit;
   if (value.suffix == Suffix::time || value.suffix == Suffix::time_per_step) {
-    seconds = value.number * value.unit_s;
+    seconds = value.number * value.unit_s / key.meaning.count;
     const bool named =
         asked ? asked->kind == StepTimeUnit::Kind::time && !differs(asked->unit_s, value.unit_s)
               : !key.meaning.unit_s ||
@@ -83,12 +140,12 @@ void StepReadings::add(StepKey& key, const StepValue& value, std::uint32_t line,
   } else if (value.suffix == Suffix::steps_per_time) {
     seconds = value.unit_s / value.number;
   } else if (value.suffix == Suffix::items_per_time) {
-    seconds =
-        asked ? stated_seconds(*asked, value.number / value.unit_s) : value.number / value.unit_s;
+    seconds = asked ? stated_seconds(*asked, value.number / value.unit_s)
+                    : value.number / value.unit_s / key.meaning.count;
   } else if (asked) {
     seconds = stated_seconds(*asked, value.number);
   } else if (key.meaning.of == Of::items) {
-    seconds = value.number / *key.meaning.unit_s;
+    seconds = value.number / *key.meaning.unit_s / key.meaning.count;
   } else {
     seconds = named_seconds(key.meaning, value.number);
     // "step: 10" counts steps.
@@ -104,7 +161,20 @@ void StepReadings::add(StepKey& key, const StepValue& value, std::uint32_t line,
   }
   ++steps_;
   key.deviations += value.has_deviation ? 1 : 0;
-  key.readings.push_back({seconds, line});
+  key.rounding = std::min(key.rounding, rounding_of(shown, value.number));
+  key.readings.push_back({seconds, line, value.number, record});
+}
+
+void StepReadings::settle() {
+  for (StepKey& key : keys) {
+    const auto bare =
+        std::ranges::count_if(key.readings, [](const StepReading& one) { return one.record.bare; });
+    if (bare > 0 && static_cast<std::size_t>(bare) < key.readings.size()) {
+      std::erase_if(key.readings, [](const StepReading& one) { return one.record.bare; });
+      evaluations += static_cast<std::size_t>(bare);
+    }
+    join_ranks(key);
+  }
 }
 
 void StepReadings::note_bar(StepKey& key, double done) {
@@ -115,8 +185,11 @@ void StepReadings::note_bar(StepKey& key, double done) {
   key.bar_at = done;
 }
 
-void StepReadings::note_near(std::string_view name) {
+void StepReadings::note_near(std::string_view name, bool own_unit) {
   constexpr std::size_t kMostNear = 8;
+  if (own_unit && near_with_unit.size() < kMostNear &&
+      std::ranges::find(near_with_unit, name) == near_with_unit.end())
+    near_with_unit.emplace_back(name);
   if (near.size() < kMostNear && std::ranges::find(near, name) == near.end())
     near.emplace_back(name);
 }
@@ -129,6 +202,69 @@ void StepReadings::note_setting(std::string_view name, std::string_view value) {
   } else if (found->second != value && mixed.empty()) {
     mixed = fmt::format("{}: {}, {}", name, legible(found->second), legible(value));
   }
+}
+
+std::string take_updates(StepValue& value, std::string_view shown, double words_per_second,
+                         double words_per_batch) {
+  constexpr double kRough = 0.02;
+  const double rounding = rounding_of(shown, value.number);
+  const double updates = words_per_second / words_per_batch;
+  const bool same = std::abs(updates - value.number) <= 1.2 * rounding * value.number;
+  if (!value.problem.empty() || !same || rounding < kRough)
+    return "updates a second, as fairseq writes it";
+  value.number = updates;
+  return "updates a second as fairseq writes it, from wps and wpb, for ups is rounded";
+}
+
+RecordOf record_of(std::string_view name, std::string_view value) {
+  static constexpr std::array<std::string_view, 8> kParts = {"mode", "split", "phase",  "stage",
+                                                             "type", "event", "subset", "tag"};
+  std::vector<std::string> words = words_in_name(name);
+  const bool is = words.size() > 1 && (words.front() == "is" || words.front() == "in");
+  if (is) words.erase(words.begin());
+  const std::string said = in_small_letters(value.substr(0, 64));
+  const bool yes = said == "true" || (is && (said == "1" || said == "yes"));
+  const bool no = said == "false" || (is && (said == "0" || said == "no"));
+  if (words.size() == 2 && words[0] == "warm" && words[1] == "up") words = {"warmup"};
+  if (words.size() != 1) return RecordOf::unknown;
+  const std::string& word = words.front();
+  if (yes && word == "warmup") return RecordOf::warm_up;
+  if ((no && (word == "train" || word == "training")) || (yes && is_evaluation_word(word)))
+    return RecordOf::evaluation;
+  if (is || std::ranges::find(kParts, word) == kParts.end()) return RecordOf::unknown;
+  const std::vector<std::string> says = words_in_name(value.substr(0, 64));
+  return !says.empty() && is_evaluation_word(says.front()) ? RecordOf::evaluation
+                                                           : RecordOf::unknown;
+}
+
+StepTimeName step_time_name_among(std::string_view name, const std::vector<std::string>& all) {
+  constexpr std::string_view kRate = "batches_per_sec";
+  constexpr std::string_view kDevice = "device/";
+  if (!name.ends_with(kRate)) return step_time_name(name);
+  std::string_view before = name.substr(0, name.size() - kRate.size());
+  const bool of_device = before.ends_with(kDevice);
+  if (of_device) before.remove_suffix(kDevice.size());
+  const auto has = [&](std::string_view behind) {
+    return std::ranges::find(all, std::string(before) + std::string(behind)) != all.end();
+  };
+  const bool summed = has("device/batches_per_sec") && has(kRate) && has("batches") && has("time");
+  if (!summed) return step_time_name(name);
+  return of_device ? step_time_name(kRate) : StepTimeName{.near = true};
+}
+
+bool counts_steps_by_name(std::string_view name) {
+  const std::vector<std::string> words = words_in_name(name);
+  return !words.empty() && std::ranges::all_of(words, [](const std::string& word) {
+    return is_step_word(word) || word == "global";
+  });
+}
+
+bool is_rank_name(std::string_view name) {
+  const std::vector<std::string> words = words_in_name(name);
+  return !words.empty() && words.size() <= 2 &&
+         (words.back() == "rank" || words.back() == "ranks") &&
+         (words.size() == 1 || words[0] == "global" || words[0] == "world" || words[0] == "gpu" ||
+          words[0] == "local" || words[0] == "process" || words[0] == "dp");
 }
 
 bool is_run_setting(std::string_view name) {

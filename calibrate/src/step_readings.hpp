@@ -19,9 +19,18 @@ namespace ddpsim {
 inline constexpr std::size_t kMostSteps = 1'000'000;
 inline constexpr std::size_t kMostStepKeys = 64;
 
+/// What a line, a row or an object says beside its numbers.
+struct StepRecord {
+  int rank = -1;      ///< the process that wrote it; negative: not said
+  double step = -1;   ///< as it counts them; negative: not said
+  bool bare = false;  ///< it has a time of loading data beside its time, and nothing of a training
+};
+
 struct StepReading {
   double value = 0;        ///< seconds, or items a second; NaN: without a unit
   std::uint32_t line = 0;  ///< from 1; 0: a document has none
+  double number = 0;       ///< as it stands there
+  StepRecord record = {};
 };
 
 /// One key or column and its numbers, in the order of the file.
@@ -38,6 +47,8 @@ struct StepKey {
   std::size_t deviations = 0;  ///< readings with "± 0.3" behind them: means of all so far
   std::size_t own_units = 0;   ///< readings that state another unit than the name
   double first_own_s = 0;      ///< the unit that the first of these states
+  double rounding = 1;         ///< of the most exact number: how far off it may be, as a part of it
+  std::size_t ranks = 0;       ///< whose slowest is each step's reading; 0: of one alone
   std::size_t without_number = 0;  ///< "n/a", empty cells
   std::size_t of_evaluation = 0;   ///< left out
   std::uint32_t without_unit = 0;  ///< the first line whose number has no unit; 0: none
@@ -58,8 +69,8 @@ class StepReadings {
   /// The key of this name; nullptr where there are too many.
   StepKey* key(std::string_view name, const StepTimeName& meaning, bool asked);
   void add(StepKey& key, const StepValue& value, std::uint32_t line, std::string_view shown);
-  /// A name that is none of a step's time, though it looks like one: for messages.
-  void note_near(std::string_view name);
+  /// A name that is none of a step's time, though it looks like one: for messages. `own_unit`: its numbers state one.
+  void note_near(std::string_view name, bool own_unit);
   /// A progress bar's reading, at `done` of its total.
   void note_bar(StepKey& key, double done);
   /// A setting of the run ("batch_size", "mode"), of which steps of one run have one value.
@@ -70,10 +81,18 @@ class StepReadings {
 
   std::vector<StepKey> keys;
   std::vector<std::string> near;
+  std::vector<std::string> near_with_unit;  ///< those of them whose numbers state a unit
   std::string mixed;            ///< a setting of which there are several values, and these
   bool too_many = false;        ///< more steps or keys than are read: not all are here
   bool cut_off = false;         ///< the last line is without an end, and its number was left out
   std::size_t evaluations = 0;  ///< lines or rows of an evaluation, left out
+  std::size_t warm_ups = 0;     ///< lines or rows that say they are of a warm-up, left out
+  bool in_evaluation = false;   ///< below a heading of one
+  StepRecord record;            ///< of what is added next
+
+  /// When all is read: records without anything of a training go where others have it, and each step's readings of
+  /// several ranks become one, its slowest.
+  void settle();
 
  private:
   const StepTimesAsked& asked_;
@@ -82,6 +101,20 @@ class StepReadings {
   std::string last_bar_;
   std::vector<std::pair<std::string, std::string>> settings_;
 };
+
+/// fairseq's "ups" as updates a second: from "wps" and "wpb" beside it where it is printed too roughly. Whose unit it is.
+std::string take_updates(StepValue& value, std::string_view shown, double words_per_second,
+                         double words_per_batch);
+
+/// What a field of a record says that the record is of: {"mode": "val"}, {"is_train": false}, {"warmup": true}.
+enum class RecordOf { unknown, evaluation, warm_up };
+RecordOf record_of(std::string_view name, std::string_view value);
+/// Of a name, by the names beside it: where "batches" and "time" stand beside "device/batches_per_sec", that is the rate
+/// of steps, and "batches_per_sec" its sum over devices, as Lightning's Throughput writes them.
+StepTimeName step_time_name_among(std::string_view name, const std::vector<std::string>& all);
+/// The count of steps: "step", "global_step", "iter".
+bool counts_steps_by_name(std::string_view name);
+bool is_rank_name(std::string_view name);
 
 /// Whether a column or a key names a setting of a run.
 bool is_run_setting(std::string_view name);

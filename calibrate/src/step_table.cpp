@@ -11,6 +11,7 @@
 
 #include "ddpsim/formats/csv.hpp"
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
 
 namespace ddpsim {
@@ -49,22 +50,6 @@ std::string_view name_of_column(std::string_view column, const std::vector<std::
   return dash == std::string_view::npos ? column : column.substr(dash + 3);
 }
 
-bool is_split(std::string_view name) {
-  static constexpr std::array<std::string_view, 5> kSplits = {"mode", "split", "phase", "stage",
-                                                              "subset"};
-  return std::find(kSplits.begin(), kSplits.end(), in_small_letters(name)) != kSplits.end();
-}
-
-bool counts_its_rows(const std::vector<std::string_view>& names) {
-  return std::ranges::any_of(names, [](std::string_view name) {
-    const std::vector<std::string> words = words_in_name(name);
-    return std::ranges::all_of(
-               words,
-               [](const std::string& word) { return is_step_word(word) || word == "global"; }) &&
-           !words.empty();
-  });
-}
-
 class TableReader {
  public:
   TableReader(std::string_view text, const std::string& file, StepReadings& found)
@@ -78,8 +63,8 @@ class TableReader {
       fail("its rows are steps under several caps (bucket_cap_mb)",
            "Give the steps of one setting; `ddpsim validate` reads tables of caps");
     for (const std::string_view name : names_) columns.emplace_back(name);
-    choose();
-    if (!chosen_.empty()) read_rows();
+    choose(columns);
+    read_rows();
   }
 
  private:
@@ -93,19 +78,25 @@ class TableReader {
     throw InputError({file_, fmt::format("line {}", number_), std::move(message), std::move(hint)});
   }
 
-  void choose() {
-    const bool counts = counts_its_rows(names_);
+  void choose(const std::vector<std::string>& columns) {
+    const bool counts = std::ranges::any_of(names_, counts_steps_by_name);
     for (std::size_t i = 0; i < names_.size(); ++i) {
       const std::string_view name = name_of_column(names_[i], names_);
       const bool asked = found_.is_asked(names_[i]) || found_.is_asked(name);
-      const StepTimeName meaning = step_time_name(name);
-      if (meaning.near) found_.note_near(names_[i]);
+      const StepTimeName meaning = step_time_name_among(name, columns);
+      if (meaning.near) near_.push_back(i);
       const bool may_be = meaning.of == Of::step_time || meaning.of == Of::items ||
                           (meaning.of == Of::step_word && !is_count(name)) ||
                           (meaning.of == Of::bare_time && counts);
       if (asked || may_be) chosen_.push_back({i, meaning, asked});
       if (asked || may_be) found_.key(names_[i], meaning, asked);
-      if (is_split(name)) split_ = i;
+      if (counts_steps_by_name(name) && !counter_) counter_ = i;
+      if (is_rank_name(name)) rank_ = i;
+      for (const std::string_view said : {"test", "true", "false"})
+        if (record_of(name, said) != RecordOf::unknown) {
+          marks_of_records_.push_back(i);
+          break;
+        }
       if (is_run_setting(name)) settings_.push_back(i);
     }
     if (chosen_.size() > kMostStepKeys) found_.too_many = true;
@@ -126,11 +117,18 @@ class TableReader {
              separator_ == ',' ? "Expected a table with commas between cells, and none within: "
                                  "quote a cell that has one"
                                : "Expected as many cells as there are names");
-      if (split_ && *split_ < cells.size() &&
-          is_evaluation_word(in_small_letters(cells[*split_]))) {
-        ++found_.evaluations;
-        continue;
-      }
+      for (const std::size_t i : near_)
+        found_.note_near(names_[i], i < cells.size() && states_unit(cells[i]));
+      near_.clear();
+      if (chosen_.empty()) return;
+      if (is_left_out(cells)) continue;
+      const auto number_in = [&](const std::optional<std::size_t>& column) {
+        return column && *column < cells.size() ? parse_number<double>(cells[*column]).value_or(-1)
+                                                : -1;
+      };
+      const double rank = number_in(rank_);
+      found_.record = {.rank = rank >= 0 && rank < 1e6 ? static_cast<int>(rank) : -1,
+                       .step = number_in(counter_)};
       for (const std::size_t setting : settings_)
         if (setting < cells.size() && !cells[setting].empty())
           found_.note_setting(names_[setting], cells[setting]);
@@ -139,6 +137,22 @@ class TableReader {
         take(column, column.at < cells.size() ? cells[column.at] : std::string_view(), cut);
       }
     }
+  }
+
+  static bool states_unit(std::string_view cell) {
+    DecimalMark mark("");
+    const std::optional<StepValue> value = parse_step_value(cell, mark);
+    return value && value->suffix != StepValue::Suffix::none;
+  }
+
+  bool is_left_out(const std::vector<std::string_view>& cells) {
+    for (const std::size_t i : marks_of_records_) {
+      const RecordOf of = i < cells.size() ? record_of(names_[i], cells[i]) : RecordOf::unknown;
+      if (of == RecordOf::unknown) continue;
+      ++(of == RecordOf::evaluation ? found_.evaluations : found_.warm_ups);
+      return true;
+    }
+    return false;
   }
 
   void take(const Column& column, std::string_view cell, bool cut) {
@@ -186,7 +200,8 @@ class TableReader {
   char separator_ = ',';
   std::vector<std::string_view> names_;
   std::vector<Column> chosen_;
-  std::optional<std::size_t> split_;
+  std::optional<std::size_t> counter_, rank_;
+  std::vector<std::size_t> near_, marks_of_records_;
   std::vector<std::size_t> settings_;
   std::vector<std::optional<DecimalMark>> marks_;
   std::deque<std::string> texts_;

@@ -74,6 +74,11 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
+bool is_number_word(const std::string& word) {
+  return !word.empty() && word.size() < 8 && std::all_of(word.begin(), word.end(), is_digit) &&
+         word != "0" && word != "1";
+}
+
 bool is_time_word(const std::string& word) {
   return is_among(kTimes, word) || word == "dt" || unit_in_seconds(word).has_value();
 }
@@ -134,6 +139,64 @@ bool is_of_items(const NameWords& words, StepTimeName& name) {
   return true;
 }
 
+/// "img per sec on 8 GPU(s)" without "on 8 GPU(s)": the total, and of how many GPUs.
+void take_gpus(NameWords& words, StepTimeName& name) {
+  NameWords front = words;
+  if (front.size() > 1 && front.back() == "s" && is_gpu_word(front[front.size() - 2]))
+    front.pop_back();
+  const std::size_t count = front.size();
+  if (count < 4 || !is_gpu_word(front[count - 1]) || !is_number_word(front[count - 2]) ||
+      front[count - 3] != "on")
+    return;
+  name.count = std::stod(front[count - 2]);
+  words.assign(front.begin(), front.end() - 3);
+}
+
+/// "time per 100 steps": of what, without a word that is not known. Absent: the name counts no steps.
+std::optional<StepTimeName> name_of_several_steps(const NameWords& words) {
+  std::size_t at = 0;
+  while (at + 1 < words.size() && !(is_number_word(words[at]) && is_word_of_steps(words[at + 1])))
+    ++at;
+  if (at + 1 >= words.size()) return std::nullopt;
+  static constexpr std::array<std::string_view, 19> kAround = {
+      "took", "take", "per",  "for",   "last",  "past",  "over",     "the", "every",   "each",
+      "of",   "in",   "wall", "clock", "total", "train", "training", "all", "previous"};
+  bool of_time = false;
+  bool of_step = false;
+  bool mean = false;
+  bool known = true;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i == at || i == at + 1) continue;
+    const bool time = is_time_word(words[i]) || words[i] == "took";
+    of_time = of_time || time;
+    of_step = of_step || is_step_word(words[i]);
+    mean = mean || is_among(kMeans, words[i]);
+    known = known && (time || is_step_word(words[i]) || is_among(kMeans, words[i]) ||
+                      is_among(kAround, words[i]));
+  }
+  StepTimeName name;
+  find_unit(words, name);
+  if (name.rate) return std::nullopt;
+  name.mean = mean;
+  name.near = !known && of_time;
+  if (!known) return name;
+  name.of = of_time ? StepTimeName::Of::step_time : StepTimeName::Of::step_word;
+  name.doubt = of_step != mean || words.size() == 2;
+  if (!of_step) name.count = std::stod(words[at]);
+  return name;
+}
+
+/// "steps per minute": as of seconds, and how many those are.
+double take_longer_unit(NameWords& words) {
+  const std::size_t count = words.size();
+  if (count < 3 || words[count - 2] != "per" || !is_step_word(words[count - 3]) ||
+      unit_in_seconds(words.back()))
+    return 1;
+  const auto longer = unit_or_longer_in_seconds(words.back());
+  if (longer) words.back() = "s";
+  return longer.value_or(1);
+}
+
 }  // namespace
 
 std::string in_small_letters(std::string_view text) {
@@ -168,6 +231,18 @@ std::optional<double> unit_in_seconds(std::string_view word) {
   return std::nullopt;
 }
 
+std::optional<double> unit_or_longer_in_seconds(std::string_view word) {
+  if (word == "min" || word == "mins" || word == "minute" || word == "minutes") return 60.0;
+  if (word == "h" || word == "hr" || word == "hrs" || word == "hour" || word == "hours")
+    return 3600.0;
+  return unit_in_seconds(word);
+}
+
+bool is_word_of_steps(std::string_view word) {
+  return is_step_word(word) && (word.ends_with("ns") || word.ends_with("rs") ||
+                                word.ends_with("ps") || word.ends_with("es") || word == "its");
+}
+
 bool is_step_word(std::string_view word) {
   return is_among(kSteps, word);
 }
@@ -191,17 +266,23 @@ bool is_evaluation_word(std::string_view word) {
 StepTimeName step_time_name(std::string_view text) {
   StepTimeName name;
   if (text.size() > kLongestName) return name;
-  const NameWords words = words_in_name(text);
+  NameWords words = words_in_name(text);
   if (words.empty()) return name;
+  if (const auto several = name_of_several_steps(words)) return *several;
+  take_gpus(words, name);
+  const double longer = take_longer_unit(words);
   name.mean = any_word(words, [](const std::string& word) { return is_among(kMeans, word); });
   name.running = any_word(words, [](const std::string& word) { return word == "running"; });
   if (is_of_items(words, name)) {
     name.of = StepTimeName::Of::items;
+    if (name.count > 1) name.scope = StepTimeName::Scope::each_gpu;
     return name;
   }
+  name.count = 1;
   name.unit_s.reset();
   name.tokens = false;
   find_unit(words, name);
+  if (name.unit_s) *name.unit_s *= longer;
   const bool of_step = any_word(words, is_step_word);
   const bool of_time = any_word(words, is_time_word);
   const bool all_known = !any_word(words, [](const std::string& word) {

@@ -5,6 +5,7 @@
 //   time  dt  Time  time_ms                                     a time: of a step where its line is of one
 //   step_avg                                                    a step: its time where the value has a unit
 //   CurrSamplesPerSec  tokens_per_sec_per_gpu  images/sec  tps  samples in a time
+//   "time per 100 steps"  "Total img/sec on 8 GPU(s)"           of so many: its numbers are divided
 //
 // A name is its words: those for a step, for time, for a unit, and a few that change nothing ("avg"). One other word makes
 // it the name of something else: data_time_ms, max_step_time, gpu0_step_time_ms, "eval step time".
@@ -28,7 +29,9 @@ struct StepTimeName {
   bool running = false;          ///< "running": a mean over all steps so far
   bool tokens = false;           ///< of items: tokens, not samples
   Scope scope = Scope::unknown;  ///< of items
-  bool near = false;  ///< of something else, though words for a step and for time are in it
+  bool near = false;   ///< of something else, though words for a step and for time are in it
+  double count = 1;    ///< "time per 100 steps", "img/sec on 8 GPUs": of how many its numbers are
+  bool doubt = false;  ///< "batch time for last 100 steps": of one step, or of all
 };
 
 StepTimeName step_time_name(std::string_view name);
@@ -38,8 +41,12 @@ StepTimeName unit_in_name(std::string_view name);
 
 /// "ms", "sec", "µs" in seconds; the word in small letters.
 std::optional<double> unit_in_seconds(std::string_view word);
+/// "min", "hour" too: behind a number or "per"; elsewhere "min" is the least.
+std::optional<double> unit_or_longer_in_seconds(std::string_view word);
 /// "it", "step", "batch" …
 bool is_step_word(std::string_view word);
+/// "steps", "iters", "batches"
+bool is_word_of_steps(std::string_view word);
 /// "samples", "img", "tok" …
 bool is_item_word(std::string_view word);
 bool is_token_word(std::string_view word);

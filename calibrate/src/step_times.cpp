@@ -71,6 +71,32 @@ bool is_one_object(std::string_view line) {
   return read_step_object(line, 1, mark, ignored);
 }
 
+/// Text in another encoding has zeros between its letters, or a mark of it in front.
+void require_text(std::string_view text, const std::string& file) {
+  constexpr std::size_t kFront = 256;
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF") ||
+      text.substr(0, kFront).find('\0') != std::string_view::npos)
+    fail_reading(file, "is no UTF-8 text: it has zeros between its letters, as UTF-16 does",
+                 "PowerShell's > writes UTF-16; convert it: iconv -f UTF-16 -t UTF-8");
+}
+
+/// Without what colours a terminal ("\x1B[34m"): a blank stands for what moves its cursor.
+std::string without_escapes(std::string_view text) {
+  std::string plain;
+  plain.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t at = std::min(text.find("\x1B["), text.size());
+    plain += text.substr(0, at);
+    text.remove_prefix(at);
+    if (text.empty()) break;
+    const std::size_t end = text.find_first_not_of("0123456789;:?", 2);
+    if (end == std::string_view::npos) break;
+    if (text[end] != 'm' && text[end] != 'K') plain += ' ';
+    text.remove_prefix(end + 1);
+  }
+  return plain;
+}
+
 /// Absent: the text is no document, but lines that may hold some.
 std::optional<MeasuredSteps> steps_in_document(std::string_view text, const std::string& file,
                                                const StepTimesAsked& asked) {
@@ -97,6 +123,7 @@ std::optional<MeasuredSteps> steps_in_document(std::string_view text, const std:
     fail_reading(
         file, fmt::format("is a {} document of ddpsim, no record of a training", document.schema),
         "Give what the training wrote, or a time such as 104ms");
+  found.settle();
   if (document.is_trainer_state && asked.key.empty() && !has_steps_of_its_own(found))
     return steps_of_trainer(document, file);
   return choose_steps(
@@ -148,16 +175,21 @@ std::optional<StepTimeUnit> parse_step_time_unit(std::string_view text) {
 
 MeasuredSteps parse_step_times(std::string_view text, const std::string& file,
                                const StepTimesAsked& asked) {
+  require_text(text, file);
+  std::string plain;
+  if (text.find("\x1B[") != std::string_view::npos) text = plain = without_escapes(text);
   if (auto steps = steps_in_document(text, file, asked)) return std::move(*steps);
   StepReadings found(asked);
   if (is_step_table(text, asked.key)) {
     std::vector<std::string> columns;
     read_step_table(text, file, found, columns);
+    found.settle();
     // Lines of a log may stand under a heading as columns have one: "Step\tImg/sec" over "1\timages/sec: 771.2".
     const bool numbers =
         std::ranges::any_of(found.keys, [](const StepKey& key) { return !key.readings.empty(); });
     StepReadings lines(asked);
     if (!numbers && !found.too_many) read_step_lines(text, lines);
+    lines.settle();
     if (std::ranges::any_of(lines.keys, [](const StepKey& key) { return !key.readings.empty(); }))
       return choose_steps(
           {.found = lines, .asked = asked, .file = file, .columns = {}, .text = text});
@@ -168,6 +200,7 @@ MeasuredSteps parse_step_times(std::string_view text, const std::string& file,
                          .columns = std::move(columns)});
   }
   read_step_lines(text, found);
+  found.settle();
   return choose_steps({.found = found, .asked = asked, .file = file, .columns = {}, .text = text});
 }
 

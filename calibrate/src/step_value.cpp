@@ -174,14 +174,6 @@ double thousands_of(char c) {
   }
 }
 
-/// "min" and "h" are units behind a number alone: in a name they are the least, and nothing.
-std::optional<double> unit_of_value(const std::string& word) {
-  if (word == "min" || word == "mins" || word == "minute" || word == "minutes") return 60.0;
-  if (word == "h" || word == "hr" || word == "hrs" || word == "hour" || word == "hours")
-    return 3600.0;
-  return unit_in_seconds(word);
-}
-
 /// Behind "5.67": "it/s", "ms / step", "images per second".
 struct Ratio {
   std::string above, below;
@@ -217,8 +209,8 @@ bool take_ratio(std::string_view& rest, StepValue& value) {
     times = thousands_of(rest.front());
     above.erase(0, 1);
   }
-  const auto per = unit_in_seconds(ratio->below);
-  if (const auto unit = unit_of_value(above); unit && is_step_word(ratio->below)) {
+  const auto per = unit_or_longer_in_seconds(ratio->below);
+  if (const auto unit = unit_or_longer_in_seconds(above); unit && is_step_word(ratio->below)) {
     value.suffix = StepValue::Suffix::time_per_step;
     value.unit_s = *unit;
   } else if (per && is_step_word(above)) {
@@ -285,7 +277,7 @@ void take_suffix(std::string_view& rest, StepValue& value) {
     rest = behind;
   } else if (ratio) {  // "0.37 s / img"
     return not_understood(behind.substr(0, ratio->size));
-  } else if (const auto unit = unit_of_value(in_small_letters(letters)); unit) {
+  } else if (const auto unit = unit_or_longer_in_seconds(in_small_letters(letters)); unit) {
     value.suffix = StepValue::Suffix::time;
     value.unit_s = *unit;
     rest = behind.substr(letters.size());
@@ -298,6 +290,25 @@ void take_suffix(std::string_view& rest, StepValue& value) {
     return not_understood(rest.substr(0, blanks + 1));
   }
   take_deviation(rest, value);
+}
+
+/// "412.4 ms -> 312.4 ms", "300 ms - 400 ms", "300 ms to 400 ms": two numbers, and none of them is the value.
+bool goes_on_to_another(std::string_view rest, const StepValue& value) {
+  rest.remove_prefix(blanks_in_front(rest));
+  for (const std::string_view sign : {"->", "=>", "→", "to ", "–", "-"}) {
+    if (!rest.starts_with(sign)) continue;
+    std::string_view behind = rest.substr(sign.size());
+    behind.remove_prefix(blanks_in_front(behind));
+    const std::string_view digits = digits_in_front(behind);
+    if (digits.empty()) continue;
+    if (sign != "–" && sign != "-") return true;
+    behind.remove_prefix(digits.size());
+    behind.remove_prefix(blanks_in_front(behind));
+    return value.suffix == StepValue::Suffix::time &&
+           unit_or_longer_in_seconds(in_small_letters(value_letters(behind))).has_value() &&
+           !behind.substr(value_letters(behind).size()).starts_with("/");
+  }
+  return false;
 }
 
 /// Behind a value there is its end, a blank, a bracket, or what parts values.
@@ -374,6 +385,8 @@ std::optional<StepValue> take_step_value(std::string_view& text, DecimalMark& ma
     value.problem =
         fmt::format("{} behind the number is not understood",
                     in_quotes(rest.substr(0, std::min<std::size_t>(rest.size(), 8)), 20));
+  if (value.problem.empty() && goes_on_to_another(rest, value))
+    value.problem = "another number follows it: which of them is the step's time is not said";
   text = rest;
   return value;
 }

@@ -181,7 +181,7 @@ TEST_CASE("step forms: what is no step's time is refused, with a remedy") {
       {"optimizer_step_time_ms=5 max_step_time_ms=900 p99_step_time_ms=4\n",
        "no step time was found"},
       {"eval_step_time: 9 ms\n", "no step time was found"},
-      {"gpu0_step_time_ms: 5\n", "run:gpu0_step_time_ms=ms"},
+      {"gpu0_step_time_ms: 5\n", "run:gpu0_step_time_ms"},
       {"dataloader time per step: 35 ms\n", "no step time was found"},
       {"{\"step\": 1, \"comm_step_time_ms\": 5}\n{\"step\": 2, \"comm_step_time_ms\": 5}\n",
        "no step time was found"},
