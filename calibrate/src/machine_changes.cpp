@@ -43,7 +43,7 @@ MachinesSummary summary_of(const std::vector<MachineFacts>& machines) {
       keep_least(all.least_width, gpu.link.width);
       if (gpu.idle == false) {
         keep_least(all.least_rate_at_work, gpu.link.rate);
-        keep_least(all.least_clock_at_work, gpu.sm_mhz);
+        if (!gpu.power_capped) keep_least(all.least_clock_at_work, gpu.sm_mhz);
       }
     }
     for (const auto& [name, port] : machine.ports) {

@@ -72,6 +72,7 @@ void take_reason(std::string_view reason, std::string_view value, GpuState& gpu)
   gpu.reasons_read = gpu.reasons_read || is_fault(reason);
   if (value != "Active") return;
   if (reason == "Idle") set_idle(gpu, true);
+  if (reason == "SW Power Cap") gpu.power_capped = true;
   if (is_fault(reason) && gpu.slowed_by.size() < 8) gpu.slowed_by.emplace_back(reason);
 }
 
@@ -86,7 +87,8 @@ void take_reason_bits(std::string_view value, GpuState& gpu) {
     std::uint64_t mask;
     std::string_view reason;
   };
-  constexpr std::array<Bit, 5> kBits = {{{0x1, "Idle"},
+  constexpr std::array<Bit, 6> kBits = {{{0x1, "Idle"},
+                                         {0x4, "SW Power Cap"},
                                          {0x8, "HW Slowdown"},
                                          {0x20, "SW Thermal Slowdown"},
                                          {0x40, "HW Thermal Slowdown"},
@@ -131,6 +133,7 @@ void take_smi_value(std::string_view section, std::string_view key, std::string_
 std::string_view reason_of_column(std::string_view column) {
   const std::string_view name = column.substr(column.find('.') + 1);
   if (name == "gpu_idle") return "Idle";
+  if (name == "sw_power_cap") return "SW Power Cap";
   if (name == "hw_slowdown") return "HW Slowdown";
   if (name == "hw_thermal_slowdown") return "HW Thermal Slowdown";
   if (name == "hw_power_brake_slowdown") return "HW Power Brake Slowdown";

@@ -250,16 +250,16 @@ class RanksOfBoth {
       if (const auto now = after.ranks.find(rank); now != after.ranks.end()) {
         const bool to_its_end =
             lines.complete && now->second.complete && !before.torn && !after.torn;
-        if (to_its_end && !other_channels) {
+        if (to_its_end) {
           whole_.emplace_back(&lines, &now->second);
+          if (other_channels) fewer_channels_.insert(rank);
           continue;
         }
         partly_.insert(rank);
         const auto of_rank = ends.find(rank);
         if (of_rank == ends.end()) continue;
         const EndCounts& count = of_rank->second;
-        if (to_its_end || (count.before == count.both && count.after == count.both))
-          same_ends_.insert(rank);
+        if (count.before == count.both && count.after == count.both) same_ends_.insert(rank);
         const auto alike = [](const NcclRankLines& side) {
           return side.with_gpudirect == 0 || side.without == 0;
         };
@@ -267,12 +267,15 @@ class RanksOfBoth {
       }
   }
 
+  bool any() const { return !whole_.empty() || !partly_.empty(); }
+
   struct Nics {
     std::set<std::pair<std::string, int>> before, after;
   };
   Nics nics() const {
     Nics all;
     for (const auto& [was, is] : whole_) {
+      if (!fewer_channels_.empty()) break;  // by those of both, below
       all.before.insert(was->nics.begin(), was->nics.end());
       all.after.insert(is->nics.begin(), is->nics.end());
     }
@@ -281,7 +284,7 @@ class RanksOfBoth {
         if ((bits >> nic & 1) != 0) into.insert({host, nic});
     };
     for_common_ends([&](int rank, const NcclNetEnd& was, const NcclNetEnd& is) {
-      if (!same_ends_.contains(rank)) return;
+      if (!same_ends_.contains(rank) && !fewer_channels_.contains(rank)) return;
       // Several communicators may have such a channel, of which a cut log lacks some.
       const std::uint64_t common = was.nics & is.nics;
       const bool same = common == was.nics || common == is.nics;
@@ -369,7 +372,7 @@ class RanksOfBoth {
       const auto& is_ends = sends ? after_.sends : after_.receives;
       for (const auto& [key, was] : sends ? before_.sends : before_.receives) {
         const int rank = sends ? key.second.first : key.second.second;
-        if (!partly_.contains(rank)) continue;
+        if (!partly_.contains(rank) && !fewer_channels_.contains(rank)) continue;
         if (const auto is = is_ends.find(key); is != is_ends.end()) take(rank, was, is->second);
       }
     }
@@ -378,8 +381,9 @@ class RanksOfBoth {
   const NcclFacts& before_;
   const NcclFacts& after_;
   std::vector<std::pair<const NcclRankLines*, const NcclRankLines*>> whole_;
-  std::set<int> partly_;     ///< not compared as they are: of these …
-  std::set<int> same_ends_;  ///< … those of which both hold the same channels, or all of fewer
+  std::set<int> fewer_channels_;  ///< the whole ones, where a side has other channels
+  std::set<int> partly_;          ///< cut off on a side: of these …
+  std::set<int> same_ends_;       ///< … those of which both hold the same channels
   std::set<int>
       alike_ends_;  ///< … those that use GPUDirect RDMA everywhere, or nowhere, on either side
 };
@@ -387,7 +391,8 @@ using Shares = RanksOfBoth::Shares;
 
 /// Of all ends, where ranks do not tell: of lone lines.
 std::optional<Shares> gpudirect_shares(const NcclFacts& before, const NcclFacts& after) {
-  if (auto share = RanksOfBoth(before, after).gpudirect()) return share;
+  const RanksOfBoth both(before, after);
+  if (both.any()) return both.gpudirect();
   const auto share_of = [](const NcclFacts& facts) -> std::optional<double> {
     int with = 0, all = 0;
     for (const auto& [name, host] : facts.hosts) {

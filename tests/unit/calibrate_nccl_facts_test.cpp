@@ -478,7 +478,9 @@ TEST_CASE("Two sides: a log cut off at either end lacks channels, and a name is 
   // Some NICs have GPUDirect RDMA, and those of the missing channels have none.
   CHECK(changes_in(listed + channel(0, 0) + channel(1, 1, "") + ended(2), listed + channel(0, 0))
             .empty());
-  // With a channel goes its NIC.
+  // With a channel goes its NIC, but not what carries the others.
+  CHECK(changes_in(whole, listed + channel(0, 1) + ended(1)) ==
+        Kinds{FindingClass::other_nic, FindingClass::fewer_channels});
   CHECK(changes_in(whole, listed + channel(0, 0) + ended(1)) ==
         Kinds{FindingClass::fewer_channels});
   SUBCASE("a NIC that no channel uses is not missed") {

@@ -30,6 +30,7 @@ struct GpuState {
   std::optional<double> power_limit_w, default_power_limit_w;
   std::optional<double> sm_mhz;  ///< as it ran when it was read
   std::optional<double> application_sm_mhz, default_application_sm_mhz, most_sm_mhz;
+  bool power_capped = false;  ///< by software, as is usual under load
   bool reasons_read = false;  ///< what holds its clocks down was asked
   std::vector<std::string>
       slowed_by;  ///< active reasons of low clocks that name a fault: "HW Thermal Slowdown"
