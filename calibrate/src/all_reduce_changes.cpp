@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include "ddpsim/sim/allreduce_table.hpp"
 #include "ddpsim/sim/elementary.hpp"
@@ -62,13 +63,15 @@ std::size_t size_to_compare(const std::vector<SizeChange>& sizes) {
 std::pair<const AllReduceTimes*, const AllReduceTimes*> comparable(
     const std::vector<AllReduceTimes>& before, const std::vector<AllReduceTimes>& after) {
   std::pair<const AllReduceTimes*, const AllReduceTimes*> found = {&before.front(), &after.front()};
-  int most = 0;
+  std::tuple<int, bool, bool> most;
   for (const AllReduceTimes& old : before)
-    for (const AllReduceTimes& now : after)
-      if (old.ranks == now.ranks && old.ranks > most) {
-        most = old.ranks;
+    for (const AllReduceTimes& now : after) {
+      const std::tuple alike(old.ranks, old.nodes == now.nodes, old.settings == now.settings);
+      if (old.ranks == now.ranks && old.ranks > 0 && alike > most) {
+        most = alike;
         found = {&old, &now};
       }
+    }
   return found;
 }
 
@@ -88,7 +91,10 @@ std::optional<AllReduceChanges> all_reduce_changes(const std::vector<AllReduceTi
                                                    const std::vector<AllReduceTimes>& after) {
   if (before.empty() || after.empty()) return std::nullopt;
   const auto [old, now] = comparable(before, after);
-  AllReduceChanges changes{.ranks_before = old->ranks, .ranks_after = now->ranks};
+  AllReduceChanges changes{.ranks_before = old->ranks,
+                           .ranks_after = now->ranks,
+                           .before = static_cast<std::size_t>(old - before.data()),
+                           .after = static_cast<std::size_t>(now - after.data())};
   if (old->ranks == 0 || now->ranks == 0) changes.ranks_before = changes.ranks_after = 0;
   const double scale = scale_of(old->ranks, now->ranks);
   const TimesBySize old_times = by_size(old->out_of_place), new_times = by_size(now->out_of_place);

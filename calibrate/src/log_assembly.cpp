@@ -2,10 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <set>
 
+#include "ddpsim/calibrate/all_reduce_changes.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quote.hpp"
+#include "ddpsim/sim/quantile.hpp"
 #include "ddpsim/sim/size_text.hpp"
 #include "log_shape.hpp"
 #include "nccl_debug.hpp"
@@ -15,6 +18,23 @@
 
 namespace ddpsim {
 namespace {
+
+void sort_decisions(std::vector<NcclDecision>& decisions) {
+  std::ranges::stable_sort(decisions, {}, &NcclDecision::size);
+  const auto again = std::ranges::unique(decisions, {}, &NcclDecision::size);
+  decisions.erase(again.begin(), again.end());
+}
+
+/// How many times as long the slower of two tables takes, at the middle of the sizes that both have.
+double times_apart(const std::vector<MeasuredPoint>& one, const std::vector<MeasuredPoint>& other) {
+  std::vector<double> ratios;
+  for (const MeasuredPoint& point : one) {
+    const auto at = std::ranges::find(other, point.size, &MeasuredPoint::size);
+    if (at == other.end()) continue;
+    ratios.push_back(std::max(point.time_us, at->time_us) / std::min(point.time_us, at->time_us));
+  }
+  return ratios.empty() ? 1 : quantile(std::move(ratios), 0.5);
+}
 
 class Assembly {
  public:
@@ -28,7 +48,9 @@ class Assembly {
   bool is_all_reduce(const RawRun& run);
   std::vector<RawRow> rows_of_one_type(const RawRun& run);
   MeasuredLog measured(const RawRun& run);
-  void take_debug_lines(MeasuredLog& log) const;
+  void take_debug_lines(MeasuredLog& log, std::size_t first, std::size_t end) const;
+  void pool(MeasuredLog& into, MeasuredLog log) const;
+  void say_settings(std::vector<MeasuredLog>& logs) const;
   MeasuredLog debug_lines_alone() const;
   void describe(MeasuredLog& log, std::size_t tables) const;
   static void warn_once(MeasuredLog& log, std::string warning) {
@@ -75,16 +97,15 @@ std::vector<MeasuredLog> Assembly::run() {
     const auto same = std::find_if(logs.begin(), logs.end(), [&](const MeasuredLog& other) {
       return other.ranks == log.ranks && other.nodes == log.nodes &&
              other.gpus_per_node == log.gpus_per_node && other.gpu == log.gpu &&
-             other.timed_by == log.timed_by;
+             other.timed_by == log.timed_by &&
+             settings_text(other.settings) == settings_text(log.settings);
     });
     if (same == logs.end()) {
       logs.push_back(std::move(log));
       tables.push_back(1);
       continue;
     }
-    same->points.insert(same->points.end(), log.points.begin(), log.points.end());
-    same->steps.insert(same->steps.end(), log.steps.begin(), log.steps.end());
-    for (std::string& warning : log.warnings) warn_once(*same, std::move(warning));
+    pool(*same, std::move(log));
     ++tables[static_cast<std::size_t>(same - logs.begin())];
   }
   if (logs.empty()) {
@@ -95,10 +116,40 @@ std::vector<MeasuredLog> Assembly::run() {
     if (raw_.said.lines > 0) return {debug_lines_alone()};
     fail("", kNoRow,
          "Expected lines such as \"1048576 262144 float sum -1 40.00 26.21 39.32 0\": redirect all "
-         "of the program's output into the file");
+         "of the program's output into the file; or a CSV with the header size_bytes,time_us");
   }
   for (std::size_t i = 0; i < logs.size(); ++i) describe(logs[i], tables[i]);
+  say_settings(logs);
   return logs;
+}
+
+/// Another table of the same job shape, under the same settings as far as they are known.
+void Assembly::pool(MeasuredLog& into, MeasuredLog log) const {
+  if (const double ratio = times_apart(log.points, into.points); ratio > kClearChange)
+    warn_once(into,
+              fmt::format("the tables of {} and {} are of one job shape, and nothing says what "
+                          "differs between them, but their times differ by {:.0f} % (the middle of "
+                          "their sizes): both are used together; where their settings differ, give "
+                          "each in a file of its own, FILE@NODESxGPUS,NCCL_ALGO=Ring",
+                          into.points.front().place, log.points.front().place, 100 * (ratio - 1)));
+  into.points.insert(into.points.end(), log.points.begin(), log.points.end());
+  into.steps.insert(into.steps.end(), log.steps.begin(), log.steps.end());
+  into.decisions.insert(into.decisions.end(), log.decisions.begin(), log.decisions.end());
+  sort_decisions(into.decisions);
+  for (std::string& warning : log.warnings) warn_once(into, std::move(warning));
+}
+
+/// Where logs differ in them alone.
+void Assembly::say_settings(std::vector<MeasuredLog>& logs) const {
+  for (MeasuredLog& log : logs) {
+    const bool alone = std::ranges::none_of(logs, [&](const MeasuredLog& other) {
+      return &other != &log && other.ranks == log.ranks && other.nodes == log.nodes;
+    });
+    if (alone) continue;
+    const std::string settings = settings_text(log.settings);
+    log.recognised.front() +=
+        settings.empty() ? std::string(", without a setting of NCCL") : ", under " + settings;
+  }
 }
 
 /// Other collectives of the same program stand in the same file where somebody ran them all.
@@ -155,7 +206,11 @@ MeasuredLog Assembly::measured(const RawRun& run) {
   log.steps = run.steps;
   log.nccl = raw_.nccl;
   log.settings = raw_.settings;
-  take_debug_lines(log);
+  log.settings.insert(log.settings.end(), run.settings.begin(), run.settings.end());
+  const auto next = static_cast<std::size_t>(&run - raw_.runs.data()) + 1;
+  take_debug_lines(
+      log, run.first_decision,
+      next < raw_.runs.size() ? raw_.runs[next].first_decision : raw_.said.decisions.size());
   if (run.host_times) {
     fail(run.rows.front().place, "the times are those of the host (-C 1), not of the collective",
          "Run all_reduce_perf without -C");
@@ -200,18 +255,15 @@ MeasuredLog Assembly::measured(const RawRun& run) {
   return log;
 }
 
-void Assembly::take_debug_lines(MeasuredLog& log) const {
+void Assembly::take_debug_lines(MeasuredLog& log, std::size_t first, std::size_t end) const {
   const NcclWords& said = raw_.said;
   log.transport = transport_of(said);
   log.channels = said.channels;
-  log.decisions = said.decisions;
-  std::stable_sort(log.decisions.begin(), log.decisions.end(),
-                   [](const NcclDecision& a, const NcclDecision& b) { return a.size < b.size; });
-  const auto same_size = [](const NcclDecision& a, const NcclDecision& b) {
-    return a.size == b.size;
+  const auto at = [&](std::size_t index) {
+    return said.decisions.begin() + static_cast<std::ptrdiff_t>(index);
   };
-  log.decisions.erase(std::unique(log.decisions.begin(), log.decisions.end(), same_size),
-                      log.decisions.end());
+  log.decisions.assign(at(first), at(std::max(first, end)));
+  sort_decisions(log.decisions);
   if (said.lines == 0) return;
   std::string line = fmt::format("NCCL's debug lines ({})", said.lines);
   if (!log.transport.empty()) line += ": over " + log.transport;
@@ -227,7 +279,7 @@ MeasuredLog Assembly::debug_lines_alone() const {
   log.source = raw_.file;
   log.nccl = raw_.nccl;
   log.settings = raw_.settings;
-  take_debug_lines(log);
+  take_debug_lines(log, 0, raw_.said.decisions.size());
   log.ranks = raw_.said.ranks.value_or(0);
   if (stated_) {
     log.ranks = stated_->ranks();

@@ -2,12 +2,17 @@
 #include "ddpsim/calibrate/measured_log.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
 
 #include "collective_records.hpp"
 #include "ddpsim/calibrate/evidence.hpp"
 #include "ddpsim/formats/csv.hpp"
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/quote.hpp"
 #include "measured_csv.hpp"
 #include "measured_step_log.hpp"
 #include "measurement_json.hpp"
@@ -19,6 +24,7 @@ namespace ddpsim {
 namespace {
 
 constexpr std::int64_t kLargestLog = 256LL << 20;
+constexpr std::string_view kOneLink = "one link between two hosts, no all-reduce";
 
 /// What its lines say of the job, with the number of the line. A forced algorithm is no fault of a measurement.
 void add_findings(std::string_view text, RawLog& log) {
@@ -33,7 +39,66 @@ void add_findings(std::string_view text, RawLog& log) {
   }
 }
 
+/// What others measure with; none of it is an all-reduce of NCCL.
+struct OtherProgram {
+  std::string_view sign;  ///< printed by it
+  std::string_view name;
+  std::string_view measures;
+};
+constexpr std::array kOtherPrograms = {
+    OtherProgram{"# OSU ", "the OSU micro-benchmarks", "MPI's calls, not NCCL's"},
+    OtherProgram{"nvbandwidth Version", "nvbandwidth", "copies between memories, no all-reduce"},
+    OtherProgram{"P2P (Peer-to-Peer) GPU Bandwidth Latency Test", "p2pBandwidthLatencyTest",
+                 "copies between two GPUs, no all-reduce"},
+    OtherProgram{"RDMA_Write BW Test", "perftest's ib_write_bw", kOneLink},
+    OtherProgram{"RDMA_Read BW Test", "perftest's ib_read_bw", kOneLink},
+    OtherProgram{"Send BW Test", "perftest's ib_send_bw", kOneLink},
+    OtherProgram{"RDMA_Write Latency Test", "perftest's ib_write_lat", kOneLink},
+    OtherProgram{"RDMA_Read Latency Test", "perftest's ib_read_lat", kOneLink},
+    OtherProgram{"Send Latency Test", "perftest's ib_send_lat", kOneLink},
+};
+
+/// Their times would be read as something else: a table with a column of sizes and one of times or bandwidths, whose names
+/// are not ours.
+void refuse_other_header(std::string_view text, const std::string& file) {
+  if (!has_other_header(text)) return;
+  throw InputError({file, "", fmt::format("the header is {}", in_quotes(first_line(text), 200)),
+                    std::string(kExpectedColumns)});
+}
+
+std::vector<MeasuredLog> logs_of_text(std::string_view text, const std::string& file,
+                                      std::optional<JobShape> stated) {
+  RawLog log = scan_nccl_tests_text(text, file);
+  add_findings(text, log);
+  try {
+    return measured_logs(log, stated);
+  } catch (const InputError& error) {
+    if (error.diagnostic().message != kNoRow) throw;
+    if (const auto other = other_measurement(text, file)) throw InputError(*other);
+    refuse_other_header(text, file);
+    throw;
+  }
+}
+
 }  // namespace
+
+std::string settings_text(const std::vector<std::pair<std::string, std::string>>& settings) {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : settings)
+    if (!name.starts_with("NCCL_DEBUG") && name.find("_DUMP_") == std::string::npos)
+      words.push_back(name + "=" + value);
+  std::ranges::sort(words);
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+std::optional<Diagnostic> other_measurement(std::string_view text, const std::string& file) {
+  for (const OtherProgram& one : kOtherPrograms)
+    if (text.find(one.sign) != std::string_view::npos)
+      return Diagnostic{
+          file, "", fmt::format("is of {}, which times {}", one.name, one.measures),
+          "Run all_reduce_perf of nccl-tests, or rccl-tests, and give what it prints"};
+  return std::nullopt;
+}
 
 std::vector<MeasuredLog> parse_measured_logs(std::string_view text, const std::string& file,
                                              std::optional<JobShape> stated) {
@@ -51,9 +116,7 @@ std::vector<MeasuredLog> parse_measured_logs(std::string_view text, const std::s
         stated);
   }
   if (is_measured_csv(text)) return measured_logs(scan_measured_csv(text, file), stated);
-  RawLog log = scan_nccl_tests_text(text, file);
-  add_findings(text, log);
-  return measured_logs(log, stated);
+  return logs_of_text(text, file, stated);
 }
 
 std::vector<MeasuredLog> read_measured_logs(const std::filesystem::path& path,
@@ -75,7 +138,10 @@ std::vector<MeasuredLog> parse_timed_logs(std::string_view text, const std::stri
   } catch (const InputError& error) {
     // A result's JSON, a trainer's state: no record of all-reduces, and perhaps of a training.
     const bool is_json = trimmed(text).starts_with('{');
-    if (error.diagnostic().message != kNoRow && !is_json) throw;
+    const auto other =
+        other_measurement(text, file);  // what it prints may stand in a training's log
+    const bool is_other = other && other->message == error.diagnostic().message;
+    if (error.diagnostic().message != kNoRow && !is_json && !is_other) throw;
     if (stated)
       throw InputError({file, "", kNoRow,
                         "Leave out @NODESxGPUS, the shape of such a log, where it is another"});
@@ -87,6 +153,16 @@ std::vector<MeasuredLog> parse_timed_logs(std::string_view text, const std::stri
 }
 
 MeasuredLog only_log(std::vector<MeasuredLog> logs, const std::string& file) {
+  if (logs.size() > 1 && logs[0].ranks == logs[1].ranks && logs[0].nodes == logs[1].nodes) {
+    const auto named = [](const MeasuredLog& log) {
+      const std::string settings = settings_text(log.settings);
+      return settings.empty() ? std::string("without a setting of NCCL") : "under " + settings;
+    };
+    throw InputError({file, logs[1].points.front().place,
+                      fmt::format("holds {} tables of {} ranks, one {}, one {}", logs.size(),
+                                  logs[0].ranks, named(logs[0]), named(logs[1])),
+                      "Give one file for each of them"});
+  }
   if (logs.size() > 1) {
     throw InputError({file, logs[1].points.front().place,
                       fmt::format("holds tables of {} job shapes, among them {} and {} ranks",

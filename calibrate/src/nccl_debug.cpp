@@ -43,20 +43,20 @@ void take_version(const Words& words, RawLog& log) {
   }
 }
 
-void take_settings(const Words& words, RawLog& log) {
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string_view word = words[i];
-    if (!word.starts_with("NCCL_")) continue;
-    if (const std::size_t equals = word.find('='); equals != std::string_view::npos) {
-      add_setting(log, word.substr(0, equals), word.substr(equals + 1));
-      continue;
-    }
-    const auto by = find_words(words, {"set", "by", "environment", "to"});
-    if (!by || *by != i + 1 || i + 5 >= words.size()) continue;
-    std::string_view value = words[i + 5];
-    if (value.ends_with('.')) value.remove_suffix(1);
-    add_setting(log, word, value);
+using NcclSettings = std::vector<std::pair<std::string, std::string>>;
+
+/// A setting once; values that are no plain word are left out.
+void add_once(NcclSettings& settings, std::string_view name, std::string_view value) {
+  constexpr std::string_view kNameLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  const auto known = [&](const auto& setting) { return setting.first == name; };
+  const auto printable = [](char c) { return c > ' ' && c < 0x7F; };
+  if (name.size() > 60 || value.size() > 200 || settings.size() >= kMostSettings ||
+      name.find_first_not_of(kNameLetters) != std::string_view::npos ||
+      !std::all_of(value.begin(), value.end(), printable) ||
+      std::any_of(settings.begin(), settings.end(), known)) {
+    return;
   }
+  settings.emplace_back(name, value);
 }
 
 /// By name, or by NCCL's index before 2.22.
@@ -131,9 +131,26 @@ void take_transport(const Words& words, NcclWords& said) {
 
 }  // namespace
 
+std::vector<std::pair<std::string, std::string>> settings_in(const Words& words) {
+  NcclSettings settings;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    if (!word.starts_with("NCCL_")) continue;
+    if (const std::size_t equals = word.find('='); equals != std::string_view::npos) {
+      add_once(settings, word.substr(0, equals), word.substr(equals + 1));
+      continue;
+    }
+    const auto by = find_words(words, {"set", "by", "environment", "to"});
+    if (!by || *by != i + 1 || i + 5 >= words.size()) continue;
+    std::string_view value = words[i + 5];
+    if (value.ends_with('.')) value.remove_suffix(1);
+    add_once(settings, word, value);
+  }
+  return settings;
+}
+
 void take_nccl_words(const Words& words, RawLog& log) {
   take_version(words, log);
-  take_settings(words, log);
   const auto info = find_words(words, {"NCCL", "INFO"});
   if (!info) return;
   NcclWords& said = log.said;
@@ -165,16 +182,7 @@ std::string transport_of(const NcclWords& said) {
 }
 
 void add_setting(RawLog& log, std::string_view name, std::string_view value) {
-  constexpr std::string_view kNameLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
-  const auto known = [&](const auto& setting) { return setting.first == name; };
-  const auto printable = [](char c) { return c > ' ' && c < 0x7F; };
-  if (name.size() > 60 || value.size() > 200 || log.settings.size() >= kMostSettings ||
-      name.find_first_not_of(kNameLetters) != std::string_view::npos ||
-      !std::all_of(value.begin(), value.end(), printable) ||
-      std::any_of(log.settings.begin(), log.settings.end(), known)) {
-    return;
-  }
-  log.settings.emplace_back(name, value);
+  add_once(log.settings, name, value);
 }
 
 std::optional<NcclVersion> nccl_version_of_code(std::int64_t code) {

@@ -2,12 +2,17 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "raw_log.hpp"
 
 namespace ddpsim {
 
-/// Adds what the words of one line say to `log`. Lines about other things say nothing.
+/// What a line says that NCCL's settings are, each once.
+std::vector<std::pair<std::string, std::string>> settings_in(const Words& words);
+
+/// Adds what else the words of one line say to `log`. Lines about other things say nothing.
 void take_nccl_words(const Words& words, RawLog& log);
 
 /// "NET/IB", "NET/Socket", "NET/OFI" …; inside one node "P2P", "SHM" or "P2P and SHM"; or empty.

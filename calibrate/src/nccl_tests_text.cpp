@@ -29,7 +29,8 @@ namespace {
 
 constexpr std::size_t kMostWarnings = 8;  // of one kind: a torn log has hundreds
 constexpr std::size_t kMostRuns = 10'000;
-constexpr std::size_t kMostColumns = 32;      // nccl-tests has 9
+constexpr std::size_t kMostColumns = 32;  // nccl-tests has 9
+constexpr std::size_t kMostSettingsOfRun = 200;
 constexpr std::size_t kMostListed = 100'000;  // devices of all runs together
 
 bool is_type(std::string_view word) {
@@ -75,6 +76,7 @@ class Scanner {
       ++line_;
       take(take_line(text));
     }
+    share_settings();
     drop_cut_rows();
     for (RawRun& one : log_.runs) take_unit_of_times(one);
     if (torn_ > kMostWarnings) {
@@ -91,9 +93,21 @@ class Scanner {
   bool take_columns(const Words& words);
   bool take_row(const Words& words);
   void note_program(const Words& words);
+  void note_settings(const Words& words);
+  void note_end(const Words& words);
+  void share_settings();
   void drop_cut_rows();
   void take_unit_of_times(RawRun& run);
   void say_cut(int line);
+
+  using Settings = std::vector<std::pair<std::string, std::string>>;
+  static void put(Settings& settings, const std::string& name, const std::string& value) {
+    const auto known = std::ranges::find(settings, name, &Settings::value_type::first);
+    if (known != settings.end())
+      known->second = value;
+    else if (settings.size() < kMostSettingsOfRun)
+      settings.emplace_back(name, value);
+  }
 
   std::string place() const { return fmt::format("line {}", line_); }
   RawRun& run() {
@@ -110,7 +124,14 @@ class Scanner {
   void add_run() {
     if (log_.runs.size() == kMostRuns) refuse_more_than(kMostRuns, "runs");
     log_.runs.emplace_back();
-    log_.runs.back().place = place();
+    RawRun& added = log_.runs.back();
+    added.place = place();
+    added.settings = exported_;
+    for (const auto& [name, value] : pending_) put(added.settings, name, value);
+    pending_.clear();
+    if (log_.runs.size() > 1)
+      added.first_decision = ended_ ? decided_at_end_ : log_.said.decisions.size();
+    ended_ = false;
     figures_.emplace_back();
   }
   [[noreturn]] void refuse_more_than(std::size_t most, const char* what) const {
@@ -126,6 +147,10 @@ class Scanner {
   std::vector<std::string> columns_;  ///< behind redop, as the header names them
   std::string_view program_;  ///< named by a line since the last row; empty: none, or several
   bool several_programs_ = false;
+  Settings exported_;               ///< of runs to come, until a line says otherwise
+  Settings pending_;                ///< said since the last table ended: of the next run
+  bool ended_ = false;              ///< the last table's closing lines were seen …
+  std::size_t decided_at_end_ = 0;  ///< … and what NCCL had decided by then
   /// Of each run's rows: how many figures of its columns stand there, and the line.
   struct Figures {
     std::size_t count = 0;
@@ -159,8 +184,55 @@ void Scanner::take(std::string_view line) {
   if (take_row(words) || take_columns(words) || take_header(words) || take_device(words, line)) {
     return;
   }
+  note_end(words);
   note_program(words);
+  note_settings(words);
   take_nccl_words(words, log_);
+}
+
+/// "# Out of bounds values : 0 OK", "# Avg bus bandwidth : 229.1".
+void Scanner::note_end(const Words& words) {
+  if (ended_ || log_.runs.empty() || log_.runs.back().rows.empty()) return;
+  if (!find_words(words, {"Avg", "bus", "bandwidth"}) &&
+      !find_words(words, {"Out", "of", "bounds"}) && !find_words(words, {"test", "concluded:"}))
+    return;
+  ended_ = true;
+  decided_at_end_ = log_.said.decisions.size();
+}
+
+/// What stands on a command's line holds for its run, and so does what NCCL says itself, while a shell's export holds
+/// for all runs to come.
+void Scanner::note_settings(const Words& words) {
+  if (const auto unset = find_words(words, {"unset"}); unset && *unset <= 1) {
+    for (Settings* settings : {&exported_, &pending_})
+      std::erase_if(*settings, [&](const auto& setting) {
+        return std::ranges::find(words, setting.first) != words.end();
+      });
+    return;
+  }
+  const Settings found = settings_in(words);
+  if (found.empty()) return;
+  const bool is_command =
+      std::ranges::any_of(words, [](std::string_view word) { return !program_in(word).empty(); });
+  const bool is_of_nccl = find_words(words, {"set", "by", "environment", "to"}).has_value();
+  const bool is_of_open =
+      !log_.runs.empty() && (log_.runs.back().rows.empty() || (!ended_ && !is_command));
+  for (const auto& [name, value] : found) {
+    if (!is_command && !is_of_nccl) put(exported_, name, value);
+    put(is_of_open ? log_.runs.back().settings : pending_, name, value);
+  }
+}
+
+/// What is said behind the last table is of all that do not say it themselves.
+void Scanner::share_settings() {
+  if (log_.runs.empty()) {
+    log_.settings = exported_;
+    for (const auto& [name, value] : pending_) put(log_.settings, name, value);
+  }
+  for (RawRun& one : log_.runs)
+    for (const auto& [name, value] : pending_)
+      if (std::ranges::find(one.settings, name, &Settings::value_type::first) == one.settings.end())
+        put(one.settings, name, value);
 }
 
 /// A line that lists several programs names none of them.
@@ -258,7 +330,8 @@ bool Scanner::take_row(const Words& words) {
   if (++rows_ > kMostRows) refuse_more_than(kMostRows, "rows");
   const bool other =
       run().program.empty() ? program_ != "all_reduce_perf" : program_ != run().program;
-  if (!program_.empty() && other && !run().rows.empty()) add_run();  // its header is missing
+  // Its header is missing.
+  if (!program_.empty() && (other || !pending_.empty()) && !run().rows.empty()) add_run();
   if (!several_programs_ && run().program.empty()) run().program = program_;
   program_ = {};
   several_programs_ = false;

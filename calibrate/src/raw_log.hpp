@@ -2,6 +2,7 @@
 // it; `measured_logs` checks it once.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -41,6 +42,9 @@ struct RawRun {
   std::optional<int> gpus_per_process;
   std::optional<JobShape> shape;  ///< stated by the format itself
   TimedBy timed_by = TimedBy::all_reduce_perf;
+  std::vector<std::pair<std::string, std::string>> settings;  ///< of this run, beside those of all
+  std::size_t first_decision =
+      0;                    ///< in NcclWords::decisions; up to the next run's they are its own
   bool host_times = false;  ///< -C 1: what the host took, not the GPU
   std::vector<RawRow> rows;
   std::vector<std::vector<NotedTransfer>> steps;  ///< as MeasuredLog's
@@ -68,7 +72,7 @@ struct RawLog {
   std::optional<NcclVersion> nccl;
   bool rccl = false;
   NcclWords said;
-  std::vector<std::pair<std::string, std::string>> settings;
+  std::vector<std::pair<std::string, std::string>> settings;  ///< of all runs
   std::vector<std::string> recognised;
   std::vector<std::string> warnings;
 };

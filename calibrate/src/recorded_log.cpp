@@ -28,7 +28,8 @@ std::optional<MeasuredLog> recorded_log(const Workload& workload, JobShape shape
   log.source = source_of(workload);
   log.nodes = shape.nodes;
   log.gpus_per_node = shape.gpus_per_node;
-  log.ranks = workload.recorded_with.world_size;
+  log.ranks =
+      workload.recorded_with.world_size > 0 ? workload.recorded_with.world_size : shape.ranks();
   log.gpu = workload.gpu;
   log.nccl = workload.recorded_with.nccl;
   if (workload.recorded_with.nccl_kernels == 0) log.backend = backend_of(workload);

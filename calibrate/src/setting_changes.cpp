@@ -155,7 +155,7 @@ void Changes::machine() {
        {StepPart::kernels, part_of(launch_bound), part_of(input)});
   const RecordedWith& old = before_.recorded_with;
   const RecordedWith& with = now_.recorded_with;
-  if (old.world_size != with.world_size)
+  if (old.world_size != with.world_size && old.world_size > 0 && with.world_size > 0)
     add("ranks_changed", fmt::format("{} ranks before, {} now", old.world_size, with.world_size),
         {StepPart::all_reduce_transfer, part_of(slowest_gpu), part_of(copies), part_of(hooks),
          part_of(buffer_broadcast), part_of(sync_batchnorm)});

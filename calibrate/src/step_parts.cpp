@@ -326,7 +326,7 @@ void Breakdown::fill_tail() {
     if (lengths.empty() && !with.collectives.empty())
       add(with.collectives, recorded_.backward ? recorded_.backward->duration : backward_);
   }
-  const bool is_several = with.world_size > 1;
+  const bool is_several = with.several_ranks();
   if (lengths.empty()) {
     if (!is_several) {
       set(StepPart::all_reduce_transfer, Duration());

@@ -120,6 +120,14 @@ std::optional<std::string> assumed_nccl(const Fit& fit, const std::vector<Measur
 /// How a job of so many ranks lies on the cluster: within a node, else on whole nodes.
 JobShape shape_on(const Cluster& cluster, int ranks, const LogArgument& argument) {
   if (argument.stated) return *argument.stated;
+  if (ranks == 0) {
+    const std::string file = argument.path.filename().string();
+    throw InputError(
+        {.file = file,
+         .where = "",
+         .message = "of how many ranks it was recorded is not known",
+         .hint = fmt::format("Say how many nodes and GPUs on each: {}@NODESxGPUS", file)});
+  }
   if (ranks <= cluster.gpus_per_node) return {1, ranks};
   if (ranks % cluster.gpus_per_node == 0)
     return {ranks / cluster.gpus_per_node, cluster.gpus_per_node};
@@ -180,8 +188,8 @@ std::vector<MeasuredLog> logs_of(const LogArgument& argument, const Cluster& clu
   throw InputError(
       {.file = argument.path.filename().string(),
        .where = "",
-       .message = ranks > 1 ? "no all-reduce with its size is recorded in it"
-                            : "one GPU was recorded, which sends nothing to anybody",
+       .message = ranks != 1 ? "no all-reduce with its size is recorded in it"
+                             : "one GPU was recorded, which sends nothing to anybody",
        .hint = "Give logs of all_reduce_perf, or traces of a DDP job, of all ranks if you can"});
 }
 

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -153,6 +154,26 @@ void note_kinds(const Evidence& before, const Evidence& after, DifferenceReport&
   name("NEW", "OLD", kinds_of(after, before, false));
 }
 
+/// Of several tables of a side one is compared.
+std::optional<std::string> tables_left_out(std::string_view side,
+                                           const std::vector<AllReduceTimes>& tables,
+                                           std::size_t compared) {
+  if (tables.size() < 2) return std::nullopt;
+  const auto name = [](const AllReduceTimes& table) {
+    std::string text = table.ranks > 0 ? fmt::format("{} ranks", table.ranks)
+                                       : std::string("an unknown number of ranks");
+    if (table.nodes > 0)
+      text += fmt::format(" on {} node{}", table.nodes, table.nodes == 1 ? "" : "s");
+    return table.settings.empty() ? text : text + " under " + table.settings;
+  };
+  std::vector<std::string> others;
+  for (std::size_t k = 0; k < tables.size(); ++k)
+    if (k != compared) others.push_back(name(tables[k]));
+  return fmt::format("{} holds {} tables of all-reduces: that of {} is compared, not that of {}",
+                     side, tables.size(), name(tables[compared]),
+                     fmt::join(others, ", nor that of "));
+}
+
 /// What makes the two something else than one job twice.
 std::vector<std::string> other_jobs(const DiffSide& before, const DiffSide& after,
                                     const std::optional<AllReduceChanges>& logs) {
@@ -162,6 +183,10 @@ std::vector<std::string> other_jobs(const DiffSide& before, const DiffSide& afte
         fmt::format("OLD's log is of {} ranks, NEW's of {}: other rings, not the same work; bus "
                     "bandwidths are compared, not times",
                     logs->ranks_before, logs->ranks_after));
+  if (logs)
+    for (auto left_out : {tables_left_out("OLD", before.logs, logs->before),
+                          tables_left_out("NEW", after.logs, logs->after)})
+      if (left_out) said.push_back(*std::move(left_out));
   if (!before.workload || !after.workload) return said;
   const auto bytes = [](const Workload& workload) -> std::optional<std::int64_t> {
     std::int64_t sum = 0;

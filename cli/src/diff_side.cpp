@@ -217,9 +217,17 @@ void SideReader::take_logs(const std::vector<MeasuredLog>& logs) {
   for (const MeasuredLog& log : logs) {
     if (log.points.empty()) continue;
     if (side_.logs.empty()) kinds_.emplace_back("an all_reduce_perf log");
-    auto at = std::ranges::find(side_.logs, log.ranks, &AllReduceTimes::ranks);
+    const int nodes = log.nodes.value_or(0);
+    const std::string settings = settings_text(log.settings);
+    auto at = std::ranges::find_if(side_.logs, [&](const AllReduceTimes& known) {
+      return known.ranks == log.ranks && known.nodes == nodes && known.settings == settings;
+    });
     if (at == side_.logs.end()) {
-      side_.logs.push_back({.ranks = log.ranks, .out_of_place = {}, .in_place = {}});
+      side_.logs.push_back({.ranks = log.ranks,
+                            .out_of_place = {},
+                            .in_place = {},
+                            .nodes = nodes,
+                            .settings = settings});
       at = side_.logs.end() - 1;
     }
     for (const MeasuredPoint& point : log.points) {
@@ -319,6 +327,8 @@ void SideReader::take_text(const std::string& item, const std::string& file,
   } catch (const InputError& error) {
     const bool none = error.diagnostic().message == kNoStepTime;
     if (none && no_log && is_of_nccl_tests(text)) return leave_out(InputError(*no_log));
+    if (none)
+      if (const auto other = other_measurement(text, file)) return leave_out(InputError(*other));
     if (is_evidence && none) return;
     if (!is_evidence && !none) throw;
     unread_.push_back(error.diagnostic());

@@ -37,11 +37,12 @@ std::vector<std::string> recording_warnings(const Workload& workload, const Comp
   if (workload.parameter_order == ParameterOrder::assumed)
     warnings.emplace_back(
         "the order of parameters is assumed, not recorded: construction buckets may differ");
-  if (workload.ranks.empty() && workload.recorded_with.world_size > 1 &&
-      workload.recorded_with.nccl_kernels > 0)
+  if (const RecordedWith& with = workload.recorded_with;
+      workload.ranks.empty() && with.several_ranks() && with.nccl_kernels > 0)
     warnings.push_back(fmt::format(
-        "recorded on one of {} ranks: waits for the others cannot be told from transfers",
-        workload.recorded_with.world_size));
+        "recorded on one of {}: waits for the others cannot be told from transfers",
+        with.world_size > 0 ? fmt::format("{} ranks", with.world_size)
+                            : std::string("several ranks, and of how many is not known")));
   if (const std::int64_t compiled = workload.recorded_with.compiled_gradients; compiled > 0)
     warnings.push_back(
         fmt::format("compiled backward: {} of {} gradients came out of one compiled node together, "

@@ -69,7 +69,8 @@ constexpr int kRecordedDigits = 3;
 
 /// "Today: 107 ms recorded on 2 GPUs (median of 5 steps, 81.8 to 167 ms)".
 std::string recorded_steps(const RecordedToday& today, bool is_today, int digits) {
-  const std::string where = counted(static_cast<std::uint64_t>(today.ranks), "GPU");
+  const std::string where =
+      today.ranks > 0 ? counted(static_cast<std::uint64_t>(today.ranks), "GPU") : "several GPUs";
   if (!today.iterations) return (is_today ? "Today: recorded on " : "Recorded on ") + where;
   const StepSpread& spread = *today.iterations;
   const TimeUnit unit = unit_for(spread.median);

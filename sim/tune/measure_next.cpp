@@ -77,7 +77,7 @@ NextMeasurement measure_gloo(ErrorSource source, const std::vector<Bytes>& sizes
 /// What the replay of one rank misses may be the others; what that of all misses, the profiler's cost.
 NextMeasurement measure_ranks(const Workload& workload) {
   const auto ranks = static_cast<std::size_t>(workload.recorded_with.world_size);
-  if (workload.ranks.size() > 1 && workload.ranks.size() >= ranks)
+  if (ranks > 0 && workload.ranks.size() > 1 && workload.ranks.size() >= ranks)
     return {.source = ErrorSource::replay_residual,
             .command = "record a step with ddpsim_recorder.py in place of the profiler",
             .then = "ddpsim simulate STEP CLUSTER --measured-step TIME"};

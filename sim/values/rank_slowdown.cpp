@@ -27,7 +27,8 @@ SlowdownShares shares_of(const RankSlowdown& terms, int nodes, int ranks, int ac
 SlowdownShares recorded_shares(const RankSlowdown& terms, const Workload& workload,
                                const Cluster& cluster) {
   const RecordedWith& with = workload.recorded_with;
-  const int ranks = std::max(with.world_size, static_cast<int>(workload.ranks.size()));
+  const int least = with.several_ranks() ? std::max(with.world_size, 2) : 1;
+  const int ranks = std::max(least, static_cast<int>(workload.ranks.size()));
   if (ranks <= 1 && !with.ddp_hooks) return {};
   // Nobody recorded how many nodes they were on.
   const int nodes = std::max(1, ranks / std::max(kUsualNode, cluster.gpus_per_node));

@@ -73,3 +73,20 @@ TEST_CASE("all-reduces by size: a change counts where both places show it") {
   CHECK(all_reduce_changes(old, now)->slower() == 0);
   CHECK_FALSE(all_reduce_changes(old, {{8, {{2_MiB, 370_us}}, {}}}).has_value());
 }
+
+TEST_CASE(
+    "all-reduces by size: of several tables of as many ranks those alike in nodes and settings are "
+    "compared") {
+  const std::vector<AllReduceTimes> old = {{8, {{1_MiB, 100_us}}, {}, 1, "NCCL_ALGO=Ring"},
+                                           {8, {{1_MiB, 200_us}}, {}, 1, "NCCL_ALGO=Tree"},
+                                           {8, {{1_MiB, 400_us}}, {}, 2, "NCCL_ALGO=Tree"}};
+  const auto compared = [&](const AllReduceTimes& now) {
+    const auto changes = all_reduce_changes(old, {{4, {{1_MiB, 10_us}}, {}}, now});
+    REQUIRE(changes.has_value());
+    CHECK(changes->after == 1);
+    return changes->before;
+  };
+  CHECK(compared({8, {{1_MiB, 100_us}}, {}, 1, "NCCL_ALGO=Tree"}) == 1);
+  CHECK(compared({8, {{1_MiB, 100_us}}, {}, 2, "NCCL_ALGO=Ring"}) == 2);
+  CHECK(compared({8, {{1_MiB, 100_us}}, {}, 1, ""}) == 0);
+}

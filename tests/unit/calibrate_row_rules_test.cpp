@@ -59,16 +59,106 @@ TEST_CASE("measured CSV: every column by its name, in whatever order") {
   CHECK(log.gpus_per_node == 4);
   CHECK(log.ranks == 8);
   for (const char* size : {"size_bytes", "size", "bytes"})
-    for (const char* time : {"time_us", "time"})
-      for (const char* in_place : {"time_us_inplace", "in_place_us"}) {
-        const MeasuredLog other =
-            parse_log(fmt::format("{},{},{}\n# a comment\n8,3,5\n\n8,4,\n", size, time, in_place));
-        REQUIRE(other.points.size() == 2);
-        CHECK(other.points[0].size == Bytes(8));
-        CHECK(other.points[0].time_us == 3);
-        CHECK(other.points[0].in_place_us == 5);
-        CHECK_FALSE(other.points[1].in_place_us.has_value());
-      }
+    for (const char* in_place : {"time_us_inplace", "in_place_us"}) {
+      const MeasuredLog other =
+          parse_log(fmt::format("{},time_us,{}\n# a comment\n8,3,5\n\n8,4,\n", size, in_place));
+      REQUIRE(other.points.size() == 2);
+      CHECK(other.points[0].size == Bytes(8));
+      CHECK(other.points[0].time_us == 3);
+      CHECK(other.points[0].in_place_us == 5);
+      CHECK_FALSE(other.points[1].in_place_us.has_value());
+    }
+}
+
+TEST_CASE("measured CSV: a time's unit is in its name, or follows from the bandwidth beside it") {
+  const auto us = [](const std::string& text) {
+    return parse_log(text, JobShape{1, 8}).points[0].time_us;
+  };
+  CHECK(us("size,time_ms\n1048576,0.06\n") == doctest::Approx(60));
+  CHECK(us("size,time_s\n1048576,0.06\n") == doctest::Approx(60'000));
+  CHECK(us("size,time,time_ms\n1048576,7,0.06\n") == doctest::Approx(60));
+  // 1 MiB in 60 us are 17.48 GB/s, on 8 ranks 30.58 on the bus.
+  for (const char* beside : {"algbw\n1048576,{},17.48\n", "busbw\n1048576,{},30.58\n"}) {
+    CAPTURE(beside);
+    const auto text = [&](const char* time) {
+      return "size,time," + fmt::format(fmt::runtime(beside), time);
+    };
+    CHECK(us(text("60.0")) == 60);
+    CHECK(us(text("0.0600")) == doctest::Approx(60));
+    CHECK(us(text("0.0000600")) == doctest::Approx(60));
+    CHECK(us(text("60000")) == doctest::Approx(60));
+    CHECK(mentions(parse_log(text("0.0600"), JobShape{1, 8}).recognised, "in milliseconds"));
+  }
+  CHECK(mentions(refusal_of_log("size,time\n1048576,17.6\n", JobShape{1, 8}), "Name it time_us"));
+  CHECK(mentions(refusal_of_log("size,time,busbw\n1048576,60,3000\n", JobShape{1, 8}),
+                 "nothing beside it tells"));
+  CHECK(mentions(refusal_of_log("size,time,algbw\n1048576,60,139.8\n", JobShape{1, 8}), "Gbit/s"));
+}
+
+TEST_CASE("measured CSV: rccl-tests' own has a row for each place, and its job's shape") {
+  const std::string header =
+      "numCycle,collective,nodes,ranks,ranksPerNode,gpusPerRank,size,type,redop,inplace,time,algbw,"
+      "busbw,"
+      "#wrong\n";
+  const std::string rows =
+      "0,AllReduce,2,8,4,2,1048576,float,sum,0,60.00,17.48,32.77,3\n"
+      "0,AllReduce,2,8,4,2,1048576,float,sum,1,72.00,14.56,27.31,0\n"
+      "0,AllReduce,2,8,4,2,4194304,float,sum,1,144.00,29.13,54.61,0\n"
+      "0,AllReduce,2,8,4,2,4194304,float,sum,0,120.00,34.95,65.54,0\n";
+  const MeasuredLog log = parse_log(header + rows);
+  CHECK(log.shape() == JobShape{2, 8});
+  REQUIRE(log.points.size() == 2);
+  CHECK(log.points[0].time_us == 60);
+  CHECK(log.points[0].in_place_us == 72);
+  CHECK(log.points[0].wrong == 3);
+  CHECK(log.points[0].wrong_in_place == 0);
+  CHECK(log.points[1].time_us == 120);
+  CHECK(log.points[1].in_place_us == 144);
+  // -N 2 runs all sizes again.
+  CHECK(parse_log(header + rows + "1,AllReduce,2,8,4,2,1048576,float,sum,0,61.00,17.19,32.23,0\n")
+            .points.size() == 3);
+  const std::string alone = "0,AllReduce,2,8,4,2,8388608,float,sum,1,200.00,41.94,78.64,0\n";
+  const MeasuredLog half = parse_log(header + rows + alone);
+  CHECK(half.points.size() == 2);
+  CHECK(mentions(half.warnings, "timed in place alone"));
+  CHECK(mentions(
+      refusal_of_log(header + "0,AllGather,1,8,8,1,1048576,float,sum,0,60,17.48,30.58,0\n"),
+      "is of \"AllGather\""));
+  CHECK(mentions(
+      refusal_of_log(header + "0,AllReduce,1,8,8,1,1048576,float,sum,2,60,17.48,30.58,0\n"),
+      "inplace is \"2\""));
+  // Built without MPI.
+  CHECK(parse_log("numCycle,collective,gpus,size,type,redop,inplace,time,algbw,busbw,#wrong\n"
+                  "0,AllReduce,8,1048576,float,sum,0,60.00,17.48,30.58,0\n")
+            .shape() == JobShape{1, 8});
+}
+
+TEST_CASE(
+    "measured table: another header is shown beside what is expected, and other programs are "
+    "named") {
+  for (const char* header :
+       {"Size (MB),Time (us)\n1,60\n", "size_mb,time_ms,busbw_gbps\n1,0.06,30\n",
+        "size,latency_ms\n8,1\n", "size;count;time\n8;2;1,5\n", "size time busbw\n8 1 2\n",
+        "size,min_time,max_time\n8,1,2\n",
+        "| size (B) | count | time (us) |\n|---|---|---|\n| 8 | 2 | 1 |\n",
+        "Size\tAvg Latency(us)\n8\t1\n"}) {
+    CAPTURE(header);
+    const std::string refusal = refusal_of_log(header);
+    CHECK(mentions(refusal, "the header is"));
+    CHECK(mentions(refusal, "size_bytes,time_us"));
+  }
+  for (const char* header :
+       {"step,step_time_ms", "batch_size,step_time_ms", "bucket_cap_mb,iteration_us"})
+    CHECK_FALSE(mentions(refusal_of_log(std::string(header) + "\n1,60\n"), "the header is"));
+  CHECK(
+      mentions(refusal_of_log(
+                   "# OSU MPI-CUDA Allreduce Latency Test v7.3\n# Size  Avg Latency(us)\n8 9.0\n"),
+               "OSU micro-benchmarks"));
+  CHECK(
+      mentions(refusal_of_log("nvbandwidth Version: v0.8\n 0 N/A 276.07\n"), "is of nvbandwidth"));
+  CHECK(mentions(refusal_of_log(" RDMA_Write BW Test\n 1048576 5000 197.54\n"), "ib_write_bw"));
+  CHECK(mentions(refusal_of_log("[P2P (Peer-to-Peer) GPU Bandwidth Latency Test]\n"),
+                 "p2pBandwidthLatencyTest"));
 }
 
 TEST_CASE("measured CSV: times follow from algbw, from busbw by the number of ranks") {
@@ -102,7 +192,7 @@ TEST_CASE("measured CSV: our own table of an all-reduce is read with its ranks, 
                  "2x2 are 4 ranks, but busbw / algbw is that of 8"));
   const AllReduceTable gather = all_reduce_table(cluster, {}, sizes, CollectiveKind::all_gather);
   CHECK(mentions(refusal_of_log(allreduce_csv(gather)), "is of \"all-gather\", no all-reduce"));
-  CHECK(parse_log("collective,size,time\nall_reduce,8,10\n").points.size() == 1);
+  CHECK(parse_log("collective,size,time_us\nall_reduce,8,10\n").points.size() == 1);
 }
 
 TEST_CASE("row checks: sizes, times and rates at their limits") {

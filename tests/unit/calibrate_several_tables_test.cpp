@@ -97,3 +97,70 @@ TEST_CASE(
   CHECK_FALSE(
       refusal_of_log("1073741824 268435456 float sum -1 8,200 130944.1 229152.2 0\n").empty());
 }
+
+TEST_CASE("several runs of one shape: each has the settings printed for it") {
+  const std::string ring = devices(8, 8) + row(1 << 20, 100, 1.75) + row(4 << 20, 200, 1.75) +
+                           "# Avg bus bandwidth : 1\n";
+  const std::string tree = devices(8, 8) + row(1 << 20, 150, 1.75) + row(4 << 20, 300, 1.75) +
+                           "# Avg bus bandwidth : 1\n";
+  using Settings = decltype(MeasuredLog::settings);
+  const auto both = [&](const std::string& first, const std::string& second) {
+    const auto logs = parse_measured_logs(first + ring + second + tree, "log");
+    REQUIRE(logs.size() == 2);
+    CHECK(logs[0].points.front().time_us == 100);
+    CHECK(logs[1].points.front().time_us == 150);
+    return std::pair(logs[0].settings, logs[1].settings);
+  };
+  const Settings is_ring = {{"NCCL_ALGO", "Ring"}};
+  const Settings is_tree = {{"NCCL_ALGO", "Tree"}};
+  const std::string command = "./all_reduce_perf -b 1M -g 8\n";
+  CHECK(both("+ NCCL_ALGO=Ring " + command, "+ NCCL_ALGO=Tree " + command) ==
+        std::pair(is_ring, is_tree));
+  CHECK(both("+ export NCCL_ALGO=Ring\n", "+ export NCCL_ALGO=Tree\n") ==
+        std::pair(is_ring, is_tree));
+  const std::string nccl = "h:1:2 [0] NCCL INFO NCCL_ALGO set by environment to ";
+  CHECK(both(nccl + "Ring\n", nccl + "Tree\n") == std::pair(is_ring, is_tree));
+  CHECK(both("+ NCCL_ALGO=Ring " + command, "+ " + command) == std::pair(is_ring, Settings()));
+  CHECK(both(command, "+ export NCCL_ALGO=Tree\n") == std::pair(Settings(), is_tree));
+  CHECK(both("export NCCL_ALGO=Ring\n", "unset NCCL_ALGO\n") == std::pair(is_ring, Settings()));
+  // An export holds on; where what is printed changes no time, the tables are one.
+  const auto one = parse_measured_logs(
+      "export NCCL_ALGO=Ring\n" + ring + "+ NCCL_DEBUG=INFO " + command + ring, "log");
+  REQUIRE(one.size() == 1);
+  CHECK(one.front().points.size() == 4);
+  CHECK(one.front().settings == is_ring);
+  CHECK(mentions(
+      refusal_of_log("+ NCCL_ALGO=Ring " + command + ring + "+ NCCL_ALGO=Tree " + command + tree),
+      "one under NCCL_ALGO=Ring, one under NCCL_ALGO=Tree"));
+}
+
+TEST_CASE("several runs of one shape: what NCCL chose is of the run in which it said so") {
+  const auto chose = [](const char* algorithm) {
+    return fmt::format(
+        "h:1:1 [0] NCCL INFO AllReduce: 1048576 Bytes -> Algo {} proto SIMPLE "
+        "channel{{Lo..Hi}}={{0..7}}\n",
+        algorithm);
+  };
+  const auto logs = parse_measured_logs("export NCCL_ALGO=Ring\n" + devices(8, 8) + chose("RING") +
+                                            row(1 << 20, 100, 1.75) + "# Avg bus bandwidth : 1\n" +
+                                            "export NCCL_ALGO=Tree\n" + chose("TREE") +
+                                            devices(8, 8) + row(1 << 20, 150, 1.75),
+                                        "log");
+  REQUIRE(logs.size() == 2);
+  REQUIRE(logs[0].decisions.size() == 1);
+  CHECK(logs[0].decisions.front().algorithm == Algorithm::ring);
+  REQUIRE(logs[1].decisions.size() == 1);
+  CHECK(logs[1].decisions.front().algorithm == Algorithm::tree);
+}
+
+TEST_CASE("several runs of one shape: times far apart are told, others are not") {
+  const auto warned = [](double second_us) {
+    const MeasuredLog log = parse_log(devices(8, 8) + row(1 << 20, 100, 1.75) + devices(8, 8) +
+                                      row(1 << 20, second_us, 1.75));
+    CHECK(log.points.size() == 2);
+    return mentions(fmt::format("{}", fmt::join(log.warnings, "; ")), "their times differ by 30 %");
+  };
+  CHECK(warned(130));
+  CHECK(warned(100 / 1.3));
+  CHECK_FALSE(warned(109));
+}

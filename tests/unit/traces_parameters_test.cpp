@@ -236,8 +236,74 @@ TEST_CASE("trace: activities on several GPUs are told, and one rank alone is tol
   two.kernel(126, 200, 201, 2, "k", R"("device":1)");
   CHECK_FALSE(mentions(trace.import().warnings, "GPUs; a DDP rank uses one"));
   CHECK(mentions(two.import().warnings, "activities on 2 GPUs; a DDP rank uses one"));
-  CHECK(trace.import().alone.empty());  // a world of one
+  TraceBuilder one = trace;
+  CHECK(one.with(R"("distributedInfo":{"world_size":1})").import().alone.empty());
   TraceBuilder job = trace;
   job.with(R"("distributedInfo":{"world_size":2})");
   CHECK(job.import().alone.find("one rank's recording") == 0);
+}
+
+TEST_CASE("trace: without distributedInfo the largest group that a collective names is the world") {
+  const auto job = [](const std::string& call, const std::string& kernel) {
+    TraceBuilder trace;
+    trace.ddp().step(1, 0, 5000).node("A", 110, 120).kernel(111, 150, 200);
+    trace.hooks(121, 130).gradient(122, 123);
+    trace.span("cpu_op", "record_param_comms", TraceBuilder::kAutograd, 124, 128,
+               R"("Collective name":"allreduce","dtype":"Float","In msg nelems":8)" + call);
+    trace.kernel(125, 200, 220, TraceBuilder::kAutograd, "ncclKernel_AllReduce", kernel);
+    return trace;
+  };
+  const std::string sixteen = R"(,"Group size":16)";
+  for (const Imported& told : {job(sixteen, "").import(),
+                               job("", R"("Collective name":"allreduce")" + sixteen).import()}) {
+    CHECK(told.workload.recorded_with.world_size == 16);
+    CHECK(told.rank_trace->world_size == 16);
+    CHECK(mentions(told.recognised, "16 ranks are in the largest group"));
+    CHECK(told.alone.find("one rank's recording") == 0);
+  }
+  const Imported stated = job(sixteen, "").with(R"("distributedInfo":{"world_size":16})").import();
+  CHECK_FALSE(mentions(stated.recognised, "largest group"));
+  // NCCL's kernels run where there are two ranks or more, and nothing else is known.
+  const Imported unknown = job("", "").import();
+  CHECK(unknown.workload.recorded_with.world_size == 0);
+  CHECK(unknown.workload.recorded_with.several_ranks());
+  CHECK_FALSE(unknown.rank_trace->world_size.has_value());
+  CHECK(mentions(unknown.recognised, "world size not known"));
+  CHECK(mentions(unknown.warnings, "how many ranks the job has is not known"));
+  CHECK(unknown.alone.find("one rank's recording") == 0);
+}
+
+TEST_CASE(
+    "trace: every name of PyTorch's for an all-reduce is one, and others of backward are named") {
+  const auto job = [](const std::string& name) {
+    TraceBuilder trace;
+    trace.ddp().step(1, 0, 5000).node("A", 110, 120).kernel(111, 150, 200);
+    trace.hooks(121, 130).gradient(122, 123);
+    const std::string arguments =
+        R"("dtype":"Float","In msg nelems":8,"Group size":2,"Collective name":")" + name + '"';
+    trace.span("cpu_op", "record_param_comms", TraceBuilder::kAutograd, 124, 128, arguments);
+    trace.span("user_annotation", "nccl:all_reduce", TraceBuilder::kAutograd, 124.2, 127);
+    trace.kernel(125, 200, 220, TraceBuilder::kAutograd, "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+                 arguments);
+    return trace.import();
+  };
+  for (const char* name : {"allreduce", "all_reduce", "allreduce_coalesced", "allreduce_sparse",
+                           "ALLREDUCE_COALESCED"}) {
+    CAPTURE(name);
+    const Imported one = job(name);
+    REQUIRE(one.bucket_bytes.size() == 1);
+    CHECK(one.bucket_bytes.front() == Bytes(32));
+    CHECK_FALSE(mentions(one.warnings, "not taken for the gradients'"));
+  }
+  TraceBuilder other;
+  other.ddp().step(1, 0, 5000).node("A", 110, 120).kernel(111, 150, 200).hooks(121, 130);
+  other.gradient(122, 123).kernel(125, 200, 220, TraceBuilder::kAutograd,
+                                  "ncclDevKernel_AllReduce_Sum",
+                                  R"("Collective name":"fused_sum")");
+  const Imported unknown = other.import();
+  CHECK(unknown.bucket_bytes.empty());
+  CHECK(
+      mentions(unknown.warnings,
+               "1 NCCL all-reduce of backward is not taken for the gradients' (the trace calls it "
+               "\"fusedsum\")"));
 }

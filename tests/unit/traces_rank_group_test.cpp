@@ -178,6 +178,21 @@ TEST_CASE("rank group: traces without rank numbers are numbered as given, with a
   CHECK(mentions(joined.warnings, "numbered from 0 in the order given"));
 }
 
+TEST_CASE("rank group: a world that is the largest group's is not less than the ranks") {
+  const auto world = [](int of_first, int of_last) {
+    std::vector<RankImport> ranks = three_ranks();
+    for (RankImport& rank : ranks) {
+      rank.imported.rank_trace->world_size = of_first;
+      rank.imported.rank_trace->world_at_least = true;
+    }
+    ranks.back().imported.rank_trace->world_size = of_last;
+    return join_ranks(std::move(ranks)).workload.recorded_with.world_size;
+  };
+  CHECK(world(2, 2) == 3);
+  CHECK(world(2, 8) == 8);
+  CHECK(world(16, 16) == 16);
+}
+
 TEST_CASE("rank group: a warning of one rank names it, one of all is told once") {
   std::vector<RankImport> ranks = three_ranks();
   for (RankImport& rank : ranks) rank.imported.warnings = {"of all"};

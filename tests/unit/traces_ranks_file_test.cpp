@@ -153,7 +153,7 @@ TEST_CASE("ranks in a workload file: each bad list gets its message") {
       {ranks_with("-4", "-4, 5", kSecond), "2 times for 1 entries"},
       {ranks_with("\"world_size\": 2", "\"world_size\": 3", kSecond),
        "recorded with world size 3, /ranks/0 with 2"},
-      {ranks_with("\"world_size\": 2", "\"world_size\": 0", kSecond), "/recorded_with/world_size"},
+      {ranks_with("\"world_size\": 2", "\"world_size\": -1", kSecond), "/recorded_with/world_size"},
       {ranks_with("\"bytes\": 16", "\"bytes\": 12", kSecond), "its 1 collectives are not the 1"},
       {ranks_with("{\"bytes\": 16, \"launch_us\": 18, \"start_us\": 19, \"duration_us\": 7.5}", ""),
        "its 0 collectives are not the 1"},

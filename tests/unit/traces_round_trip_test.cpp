@@ -199,6 +199,7 @@ TEST_CASE("workload file: numbers at the ends of their ranges") {
   CHECK_FALSE(read(R"("samples_per_step":1.1e15)"));
   CHECK(read(R"("forward":{"duration_us":1e12})"));
   CHECK_FALSE(read(R"("forward":{"duration_us":1000000000000.1})"));
+  CHECK(read(R"("recorded_with":{"world_size":0})"));  // not known
   CHECK(read(R"("recorded_with":{"world_size":1})"));
   CHECK(read(R"("recorded_with":{"world_size":1000000000})"));
   CHECK_FALSE(read(R"("recorded_with":{"world_size":1000000001})"));

@@ -255,7 +255,7 @@ TEST_CASE("workload file: each bad document gets its message") {
       {workload_with(
            R"("buffers":[{"dtype":"int8","bytes":9223372036854775807},{"dtype":"int8","bytes":1}])"),
        "more than 2^63 - 1 bytes"},
-      {workload_with(R"("recorded_with":{"world_size":0})"), "/recorded_with/world_size"},
+      {workload_with(R"("recorded_with":{"world_size":-1})"), "/recorded_with/world_size"},
       {workload_with(R"("recorded_with":{"nccl_kernels":true})"), "/recorded_with/nccl_kernels"},
       {workload_with(R"("recorded_with":{"collectives":[{"bytes":1}]})"), "missing \"launch_us\""},
       {workload_with(R"("provenance":{"source":1})"), "/provenance/source"},

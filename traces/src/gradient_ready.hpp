@@ -55,11 +55,14 @@ struct RecordedStep {
   std::int64_t copies_end_ns = 0;           ///< end of the last activity of the autograd threads
   std::vector<RecordedGradient> gradients;  ///< in execution order
   std::int64_t nccl_kernels = 0;
-  std::vector<Collective> collectives;         ///< every NCCL kernel, in order of launch
-  std::vector<Collective> reducer;             ///< the gradients' all-reduces
-  ReducedBy reduced_by = ReducedBy::reducer;   ///< what called them
-  bool sync_batchnorm = false;                 ///< its nodes made those others
-  std::int64_t other_all_reduces = 0;          ///< of backward: inside nodes, and not in `reducer`
+  std::vector<Collective> collectives;        ///< every NCCL kernel, in order of launch
+  std::vector<Collective> reducer;            ///< the gradients' all-reduces
+  ReducedBy reduced_by = ReducedBy::reducer;  ///< what called them
+  bool sync_batchnorm = false;                ///< its nodes made those others
+  std::int64_t other_all_reduces = 0;         ///< of backward: inside nodes, and not in `reducer`
+  std::int64_t unclaimed =
+      0;  ///< kernels of backward that are all-reduces by their name, and neither of these …
+  std::string unclaimed_operation;             ///< … and what calls the first of them
   std::vector<Collective> calls;               ///< on the host, in order of start
   std::optional<std::int64_t> last_bucket_ns;  ///< the host calls the reducer's last all-reduce
   std::vector<Collective> broadcasts;          ///< launched by other threads before backward

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "ddpsim/formats/quote.hpp"
 #include "ddpsim/sim/ddp_options.hpp"
 #include "ddpsim/sim/reduced_by.hpp"
 #include "other_schemes.hpp"
@@ -45,6 +46,14 @@ void note_other_reduction(const RecordedStep& step, Imported& imported) {
     imported.recognised.push_back(fmt::format(
         "beside the gradients' all-reduces: {}; they stay in the recorded step as they ran",
         beside));
+  // Of a loss, say, or of a reducer whose calls nobody here knows.
+  if (step.reducer.empty() && step.unclaimed > 0)
+    imported.warnings.push_back(
+        fmt::format("{} NCCL all-reduce{} of backward {} not taken for the gradients' (the trace "
+                    "calls it {}): no "
+                    "bucket is known, and its time is counted to the parts of the step beside it",
+                    step.unclaimed, step.unclaimed == 1 ? "" : "s",
+                    step.unclaimed == 1 ? "is" : "are", in_quotes(step.unclaimed_operation)));
 }
 
 /// A trace does not name communication hooks; what the all-reduces carried does.

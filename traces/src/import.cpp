@@ -67,7 +67,7 @@ std::optional<RankTrace> recorder_rank(const Workload& workload) {
   const auto step = said(workload, "recorded_step");
   if (!rank || !step || with.collectives.empty() || !workload.ranks.empty()) return std::nullopt;
   RankTrace trace{.rank = parse_number<std::int64_t>(*rank),
-                  .world_size = with.world_size,
+                  .world_size = with.world_size > 0 ? std::optional(with.world_size) : std::nullopt,
                   .step = *step,
                   .on_host_clock = with.nccl_kernels == 0};
   constexpr std::int64_t kPerNanosecond = 1000;

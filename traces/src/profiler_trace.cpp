@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <limits>
 #include <optional>
@@ -47,7 +48,7 @@ class TraceImport {
   Duration window(const RecordedStep& step, std::int64_t from_ns, std::int64_t to_ns) const {
     return compacted() ? span(0, step.busy.between(from_ns, to_ns)) : span(from_ns, to_ns);
   }
-  Imported interpret(const TraceHeader& header, bool mended);
+  Imported interpret(TraceHeader header, bool mended);
   [[noreturn]] void refuse(std::string message, std::string hint) const {
     throw InputError({file_, "", std::move(message), std::move(hint)});
   }
@@ -58,6 +59,7 @@ class TraceImport {
   }
   void check_structure() const;
   bool only_micro_batches(const TraceHeader& header) const;
+  void take_world(TraceHeader& header);
   void describe(const TraceHeader& header);
   void assign_parameters(const RecordedStep& step);
   void fill_gradients(const RecordedStep& step, const std::vector<std::size_t>& parameters);
@@ -74,6 +76,7 @@ class TraceImport {
   std::string file_;
   const ImportOptions& options_;
   TraceRecords records_;
+  bool world_of_group_ = false;  ///< the trace does not state the world size itself
   Imported result_;
 };
 
@@ -100,7 +103,8 @@ Imported TraceImport::interpret(TraceRecords records, const TraceHeader& header)
   return interpret(header, false);
 }
 
-Imported TraceImport::interpret(const TraceHeader& header, bool mended) {
+Imported TraceImport::interpret(TraceHeader header, bool mended) {
+  take_world(header);
   ChosenStep chosen = choose_step(records_, options_, file_);
   const RecordedStep& step = chosen.step;
   if (const std::string scheme = other_scheme(records_, step, header); !scheme.empty())
@@ -140,7 +144,8 @@ void TraceImport::note_rank_trace(const RecordedStep& step, const TraceHeader& h
                   .world_size = header.world_size,
                   .step = step.name,
                   .forward_start_ns = step.first_ns,
-                  .collectives = {}};
+                  .collectives = {},
+                  .world_at_least = world_of_group_};
   for (const Collective& one : step.collectives)
     trace.collectives.push_back({.operation = one.operation,
                                  .bytes = one.bytes,
@@ -216,6 +221,17 @@ bool TraceImport::only_micro_batches(const TraceHeader& header) const {
          });
 }
 
+/// Where the trace does not state it: no group has more ranks than the job.
+void TraceImport::take_world(TraceHeader& header) {
+  if (header.world_size) return;
+  std::int64_t most = 0;
+  for (const std::deque<Collective>* list : {&records_.calls(), &records_.kernels()})
+    for (const Collective& one : *list) most = std::max(most, one.group_size);
+  if (most == 0) return;
+  header.world_size = static_cast<int>(most);
+  world_of_group_ = true;
+}
+
 void TraceImport::describe(const TraceHeader& header) {
   Workload& workload = result_.workload;
   const std::string base = std::filesystem::path(file_).filename().string();
@@ -239,12 +255,24 @@ void TraceImport::describe(const TraceHeader& header) {
   }
   if (header.rank) workload.provenance.emplace_back("rank", std::to_string(*header.rank));
   workload.recorded_with.ddp_hooks = records_.ddp_hooks();
-  if (header.world_size) workload.recorded_with.world_size = *header.world_size;
-  result_.recognised.push_back(records_.ddp_hooks()
-                                   ? fmt::format("DDP hooks are in the recording, world size {}{}",
-                                                 workload.recorded_with.world_size,
-                                                 header.world_size ? "" : " (assumed)")
-                                   : "no DDP hooks are in the recording");
+  workload.recorded_with.world_size =
+      header.world_size.value_or(records_.kernels().empty() ? 1 : 0);
+  const std::string world = header.world_size ? std::to_string(*header.world_size)
+                            : workload.recorded_with.several_ranks() ? "not known"
+                                                                     : "1 (assumed)";
+  result_.recognised.push_back(
+      records_.ddp_hooks() ? fmt::format("DDP hooks are in the recording, world size {}", world)
+                           : "no DDP hooks are in the recording");
+  if (world_of_group_)
+    result_.recognised.push_back(
+        fmt::format("distributedInfo does not state the world size: {} ranks are in the largest "
+                    "group that a collective names, so the job has at least as many",
+                    world));
+  else if (workload.recorded_with.several_ranks() && !header.world_size)
+    result_.warnings.push_back(fmt::format(
+        "how many ranks the job has is not known: the recording does not state it, and none of "
+        "{} NCCL kernels names the size of its group",
+        records_.kernels().size()));
   if (records_.devices() > 1) {
     result_.warnings.push_back(
         fmt::format("activities on {} GPUs; a DDP rank uses one, so times may mix several",
@@ -418,7 +446,7 @@ void TraceImport::fill_collectives(const RecordedStep& step) {
                                                  step.reduced_by == ReducedBy::reducer
                                                      ? "the reducer's all-reduces"
                                                      : "all-reduces of gradients"));
-  if (recorded.world_size > 1 && !recorded.collectives.empty()) {
+  if (recorded.several_ranks() && !recorded.collectives.empty()) {
     result_.alone =
         "one rank's recording: the duration of a collective holds the wait for the slowest rank, "
         "so it is an upper bound of the transfer; the traces of all ranks tell the two apart";

@@ -74,6 +74,16 @@ class RankJoin {
   }
   int rank(std::size_t position) const { return static_cast<int>(*trace(position).rank); }
 
+  /// As stated; else so many that each rank, and each group that a collective names, has its place.
+  int world_size() const {
+    const bool is_stated = trace(0).world_size && !trace(0).world_at_least;
+    if (is_stated) return *trace(0).world_size;
+    int world = rank(ranks_.size() - 1) + 1;
+    for (std::size_t k = 0; k < ranks_.size(); ++k)
+      world = std::max(world, trace(k).world_size.value_or(0));
+    return world;
+  }
+
   void number_ranks();
   void check_one_job() const;
   void match();
@@ -126,7 +136,8 @@ void RankJoin::check_one_job() const {
       refuse(k, fmt::format("is of rank {}, and so is {}", rank(k), ranks_[k - 1].file),
              "Give each rank of one job once");
     }
-    if (trace(k).world_size != first_world) {
+    if (trace(k).world_size != first_world && !trace(k).world_at_least &&
+        !trace(0).world_at_least) {
       const auto text = [](const std::optional<int>& world) {
         return world ? std::to_string(*world) : std::string("an unknown number of");
       };
@@ -135,7 +146,7 @@ void RankJoin::check_one_job() const {
                          text(trace(k).world_size), ranks_[0].file, text(first_world)),
              "Give ranks of one job");
     }
-    if (first_world && rank(k) >= *first_world) {
+    if (first_world && rank(k) >= *first_world && !trace(0).world_at_least) {
       refuse(k, fmt::format("is of rank {} in a world of {}", rank(k), *first_world),
              *first_world == 1 ? "Each of these is a job of its own; import them one at a time"
                                : "Give ranks of one job");
@@ -208,8 +219,11 @@ void RankJoin::build_workload() {
   result_.workload = workload(0);
   Workload& joined = result_.workload;
   joined.name = common_name(ranks_);
-  const int world = trace(0).world_size.value_or(rank(ranks_.size() - 1) + 1);
+  const int world = world_size();
   joined.recorded_with.world_size = world;
+  if (!trace(0).world_size)
+    result_.warnings.push_back(fmt::format(
+        "how many ranks the job has is not known: it is taken to end with rank {}", world - 1));
   for (std::size_t k = 0; k < ranks_.size(); ++k) {
     RankRecording recording;
     static_cast<Recorded&>(recording) = workload(k);

@@ -1,6 +1,7 @@
 #include "recorded_collective.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -24,12 +25,14 @@ void complete(Collective& one, const Collective& call) {
   one.integers = one.integers || call.integers;
 }
 
-/// One spelling of "all_reduce", "allreduce", "_all_gather_base".
+/// One spelling of "all_reduce", "allreduce", "_all_gather_base". PyTorch's allreduce_coalesced and allreduce_sparse reduce
+/// tensors as allreduce does; all_reduce_barrier reduces nothing of the script's, and keeps its name.
 std::string operation_of(std::string_view name) {
   std::string operation;
   for (const char c : name) {
-    if (c != '_') operation += c;
+    if (c != '_') operation += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
+  if (operation == "allreducecoalesced" || operation == "allreducesparse") return "allreduce";
   return operation;
 }
 
@@ -73,6 +76,7 @@ bool is_nccl_call(std::string_view name) {
 
 Collective collective_of_kernel(const TraceEvent& event) {
   Collective result = collective_of(event);
+  result.all_reduces = operation_of_kernel(event.name) == "allreduce";
   if (result.operation.empty()) result.operation = operation_of_kernel(event.name);
   result.channels = std::clamp<std::int64_t>(event.blocks.value_or(0), 0, kMostBlocks);
   return result;

@@ -19,6 +19,7 @@ struct Collective {
   std::string operation;       ///< "allreduce"; of a kernel: as its call says, else by its name
   std::optional<Bytes> bytes;  ///< absent where elements or dtype were not recorded
   std::optional<Dtype> dtype;  ///< absent where it was not recorded
+  bool all_reduces = false;    ///< kernels: so says its own name, whatever the call is named
   bool integers = false;       ///< DDP's map of used parameters, for one, but never a gradient
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;

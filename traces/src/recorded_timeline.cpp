@@ -63,7 +63,8 @@ Timeline recorded_timeline(const Workload& workload) {
     timeline.ranks.push_back(drawn(rank, workload, buckets, rank.rank, rank.offset));
   if (!workload.name.empty()) timeline.provenance.emplace_back("workload", workload.name);
   const RecordedWith& with = workload.recorded_with;
-  timeline.provenance.emplace_back("ranks", std::to_string(with.world_size));
+  timeline.provenance.emplace_back(
+      "ranks", with.world_size > 0 ? std::to_string(with.world_size) : "not known");
   if (with.wire || with.collectives.empty()) return timeline;  // of others bytes are gradients'
   std::string bytes;
   for (const RecordedCollective& one : with.collectives)

@@ -342,7 +342,7 @@ void RecordingReader::read_recorded_with(const Cursor& cursor, RecordedWith& rec
                      "sync_batchnorm", "accumulate", "collectives"});
   if (const auto hooks = object.optional("ddp_hooks")) recorded.ddp_hooks = hooks->boolean();
   if (const auto world = object.optional("world_size")) {
-    recorded.world_size = static_cast<int>(world->integer(1, 1'000'000'000));
+    recorded.world_size = static_cast<int>(world->integer(0, 1'000'000'000));
   }
   if (const auto nccl = object.optional("nccl")) {
     recorded.nccl = parse_nccl_version(nccl->string());

@@ -34,6 +34,11 @@ class Sorter {
   bool within(std::int64_t time_ns) const {
     return time_ns >= span_.start_ns && time_ns < span_.end_ns;
   }
+  bool in_backward(const Collective& kernel) const {
+    return records_.is_autograd_thread(kernel.thread) ||
+           (kernel.launch_ns >= step_.backward_called_ns &&
+            kernel.launch_ns < step_.backward_returned_ns);
+  }
   bool is_reducers(const Collective& one, std::int64_t called_ns) const {
     if (one.operation != "allreduce" || one.integers) return false;
     const HostSpan* node = last_before(nodes_, called_ns, one.thread);
@@ -45,6 +50,9 @@ class Sorter {
     step_.collectives.push_back(kernel);
     const bool by_autograd = records_.is_autograd_thread(kernel.thread);
     const bool reduces = kernel.operation == "allreduce" && !kernel.integers;
+    if ((kernel.all_reduces || reduces) && !(by_autograd && reduces) && !kernel.integers &&
+        in_backward(kernel) && step_.unclaimed++ == 0)
+      step_.unclaimed_operation = kernel.operation;
     if (by_autograd && is_reducers(kernel, kernel.launch_ns)) {
       step_.reducer.push_back(kernel);
     } else if (by_autograd && reduces) {

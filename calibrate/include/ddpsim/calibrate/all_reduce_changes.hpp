@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct AllReduceTimes {
   int ranks = 0;  ///< 0: the log does not say
   std::vector<std::pair<Bytes, Duration>> out_of_place;
   std::vector<std::pair<Bytes, Duration>> in_place;  ///< of sizes that have such times
+  int nodes = 0;                                     ///< 0: the log does not say
+  std::string settings = {};                         ///< of NCCL's, as settings_text
 };
 
 struct SizeChange {
@@ -32,7 +35,8 @@ inline constexpr double kClearChange = 1.1;
 
 struct AllReduceChanges {
   int ranks_before = 0, ranks_after = 0;
-  std::vector<SizeChange> sizes;  ///< of both logs, ascending
+  std::size_t before = 0, after = 0;  ///< which of each side's tables are compared
+  std::vector<SizeChange> sizes;      ///< of both logs, ascending
   /// What the two are compared by: the largest, where the wire decides; another, where that changed by clearly more.
   std::size_t compared = 0;
   bool by_busbw() const { return ranks_before != ranks_after; }
@@ -41,7 +45,8 @@ struct AllReduceChanges {
   const SizeChange& one() const { return sizes[compared]; }
 };
 
-/// Of the largest number of ranks that both have, else of the first of each. Absent: no size in common.
+/// Of the largest number of ranks that both have, of their tables two that are alike in nodes and settings where there are;
+/// else of the first of each. Absent: no size in common.
 std::optional<AllReduceChanges> all_reduce_changes(const std::vector<AllReduceTimes>& before,
                                                    const std::vector<AllReduceTimes>& after);
 

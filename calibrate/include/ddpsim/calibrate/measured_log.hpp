@@ -78,6 +78,13 @@ struct MeasuredLog {
   }
 };
 
+/// Those that may change how long an all-reduce takes, "NCCL_ALGO=Tree, NCCL_PROTO=Simple"; empty where none is known.
+std::string settings_text(const std::vector<std::pair<std::string, std::string>>& settings);
+
+/// What another program measured, or a table whose header nobody here knows: what it is, and what would be right. Absent of
+/// other texts.
+std::optional<Diagnostic> other_measurement(std::string_view text, const std::string& file);
+
 /// End of the warning of a log over another library.
 inline constexpr const char* kNothingOfNccl = "it says nothing of NCCL";
 

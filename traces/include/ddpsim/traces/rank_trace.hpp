@@ -26,6 +26,8 @@ struct RankTrace {
   std::string step;                         ///< name of the marker: "ProfilerStep#10"
   std::int64_t forward_start_ns = 0;        ///< of that step, on the trace's own clock
   std::vector<RankCollective> collectives;  ///< of that step, in order of launch
+  bool world_at_least =
+      false;  ///< the job may have more ranks than `world_size`: it is not stated, but of a group
   bool on_host_clock = false;  ///< an end is when the host saw it, which may be long after
 };
 

@@ -106,7 +106,7 @@ std::optional<ReducedBy> reduced_by_from_word(std::string_view word);
 /// What the recording already contains.
 struct RecordedWith {
   bool ddp_hooks = false;  ///< copies into buckets are part of `ready` and of backward
-  int world_size = 1;
+  int world_size = 1;      ///< 0: not known, two or more
   std::optional<NcclVersion> nccl;
   std::int64_t nccl_kernels = 0;     ///< NCCL kernels per iteration, buffer broadcasts included
   std::optional<Duration> exposed;   ///< tail of communication after backward compute
@@ -121,6 +121,7 @@ struct RecordedWith {
   /// Type the reducer's all-reduces carried where it was not the gradients': a communication hook
   /// cast them, and `collectives` hold so many bytes.
   std::optional<Dtype> wire;
+  bool several_ranks() const { return world_size != 1; }
   bool operator==(const RecordedWith&) const = default;
 };
 
