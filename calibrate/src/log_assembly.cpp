@@ -21,8 +21,10 @@ namespace {
 
 void sort_decisions(std::vector<NcclDecision>& decisions) {
   std::ranges::stable_sort(decisions, {}, &NcclDecision::size);
-  const auto again = std::ranges::unique(decisions, {}, &NcclDecision::size);
-  decisions.erase(again.begin(), again.end());
+  const auto same_size = [](const NcclDecision& a, const NcclDecision& b) {
+    return a.size == b.size;
+  };
+  decisions.erase(std::unique(decisions.begin(), decisions.end(), same_size), decisions.end());
 }
 
 /// How many times as long the slower of two tables takes, at the middle of the sizes that both have.

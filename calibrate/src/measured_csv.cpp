@@ -405,8 +405,9 @@ bool has_other_header(std::string_view text) {
   const auto is_rule = [](std::string_view line) {
     return line.find_first_not_of("|-: ") == std::string_view::npos;
   };
+  constexpr std::size_t kLongestHeader = 4096;
   const std::string_view header = first_line(text);
-  if (header.empty()) return false;
+  if (header.empty() || header.size() > kLongestHeader) return false;
   text.remove_prefix(static_cast<std::size_t>(header.data() - text.data()) + header.size());
   std::string_view row = first_line(text);
   if (is_rule(row) && !row.empty()) {
@@ -423,7 +424,7 @@ bool has_other_header(std::string_view text) {
     if (size == names.end() || time == names.end() || size == time ||
         header.find_first_of(":=") != std::string_view::npos)
       continue;
-    const std::vector<std::string_view> cells = split(row);
+    const std::vector<std::string_view> cells = split(row.substr(0, kLongestHeader));
     const auto at = static_cast<std::size_t>(size - names.begin());
     if (at < cells.size() && parse_number<double>(cells[at].substr(0, cells[at].find(' '))))
       return true;

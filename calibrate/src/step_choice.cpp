@@ -94,9 +94,9 @@ bool is_clock(const StepKey& key) {
   const auto recent = [](double seconds) { return seconds > 1.2e9 && seconds < 4e9; };
   const StepReading& one = key.readings.front();
   if (one.value == one.value) return is_time(key) && recent(one.value);
-  const bool rising = std::ranges::is_sorted(key.readings, {}, &StepReading::number);
-  return rising && (recent(one.number) || recent(one.number / 1e3) || recent(one.number / 1e6) ||
-                    recent(one.number / 1e9));
+  const double first = key.first_number;
+  return key.rising &&
+         (recent(first) || recent(first / 1e3) || recent(first / 1e6) || recent(first / 1e9));
 }
 
 /// Of values that are means: whether over all steps so far, which change less and less from one to the next.
@@ -142,8 +142,9 @@ class Chooser {
     const bool last_alone = is_running_mean(key);
     const double planned = planned_of_taken(key);
     // Before the first step ends, its time is printed as 0.
-    const auto begun =
-        std::ranges::find_if(key.readings, [](const StepReading& one) { return one.number != 0; });
+    const auto begun = std::ranges::find_if(key.readings, [](const StepReading& one) {
+      return one.value != 0 && std::isfinite(one.value);  // a rate of 0 is endless
+    });
     if (!last_alone && begun != key.readings.end())
       zeros_ = static_cast<std::size_t>(begun - key.readings.begin());
     for (std::size_t i = zeros_; i < key.readings.size(); ++i) {

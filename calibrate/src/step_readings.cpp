@@ -60,9 +60,9 @@ double rounding_of(std::string_view shown, double number) {
 void join_ranks(StepKey& key) {
   std::set<int> ranks;
   bool counted = true;
-  for (const StepReading& one : key.readings) {
-    if (one.record.rank >= 0) ranks.insert(one.record.rank);
-    counted = counted && one.record.rank >= 0 && one.record.step >= 0;
+  for (const StepRecord& record : key.records) {
+    if (record.rank >= 0) ranks.insert(record.rank);
+    counted = counted && record.rank >= 0 && record.step >= 0;
   }
   if (ranks.size() < 2) return;
   key.ranks = ranks.size();
@@ -76,9 +76,11 @@ void join_ranks(StepKey& key) {
   std::map<std::pair<int, double>, std::size_t> written;
   std::map<std::pair<double, std::size_t>, std::size_t> place;
   std::vector<StepReading> steps;
-  for (const StepReading& one : key.readings) {
-    const std::size_t time = written[{one.record.rank, one.record.step}]++;
-    const auto [at, is_new] = place.try_emplace({one.record.step, time}, steps.size());
+  for (std::size_t i = 0; i < key.readings.size(); ++i) {
+    const StepReading& one = key.readings[i];
+    const StepRecord& record = key.records[i];
+    const std::size_t time = written[{record.rank, record.step}]++;
+    const auto [at, is_new] = place.try_emplace({record.step, time}, steps.size());
     if (is_new) {
       steps.push_back(one);
       continue;
@@ -162,15 +164,23 @@ void StepReadings::add(StepKey& key, const StepValue& value, std::uint32_t line,
   ++steps_;
   key.deviations += value.has_deviation ? 1 : 0;
   key.rounding = std::min(key.rounding, rounding_of(shown, value.number));
-  key.readings.push_back({seconds, line, value.number, record});
+  if (key.readings.empty()) key.first_number = key.last_number = value.number;
+  key.rising = key.rising && value.number >= key.last_number;
+  key.last_number = value.number;
+  if (record.rank >= 0 || record.bare || !key.records.empty()) {
+    key.records.resize(key.readings.size());
+    key.records.push_back(record);
+  }
+  key.readings.push_back({seconds, line});
 }
 
 void StepReadings::settle() {
   for (StepKey& key : keys) {
-    const auto bare =
-        std::ranges::count_if(key.readings, [](const StepReading& one) { return one.record.bare; });
+    const auto bare = std::ranges::count(key.records, true, &StepRecord::bare);
     if (bare > 0 && static_cast<std::size_t>(bare) < key.readings.size()) {
-      std::erase_if(key.readings, [](const StepReading& one) { return one.record.bare; });
+      std::size_t i = 0;
+      std::erase_if(key.readings, [&](const StepReading&) { return key.records[i++].bare; });
+      std::erase_if(key.records, [](const StepRecord& record) { return record.bare; });
       evaluations += static_cast<std::size_t>(bare);
     }
     join_ranks(key);

@@ -29,8 +29,6 @@ struct StepRecord {
 struct StepReading {
   double value = 0;        ///< seconds, or items a second; NaN: without a unit
   std::uint32_t line = 0;  ///< from 1; 0: a document has none
-  double number = 0;       ///< as it stands there
-  StepRecord record = {};
 };
 
 /// One key or column and its numbers, in the order of the file.
@@ -39,6 +37,10 @@ struct StepKey {
   StepTimeName meaning;
   bool asked = false;  ///< by the user
   std::vector<StepReading> readings;
+  std::vector<StepRecord> records;  ///< of each reading; empty where none names a rank or is bare
+  double first_number = 0;          ///< as it stands there, and the last one
+  double last_number = 0;
+  bool rising = true;          ///< no number is below the one before
   bool of_run = false;         ///< one mean of a whole run: "Total time: 0:10:22 (0.1234 s / it)"
   bool of_bar = false;         ///< a progress bar's running mean
   double bar_at = 0;           ///< how far the bar was
