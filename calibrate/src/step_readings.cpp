@@ -53,7 +53,9 @@ double rounding_of(std::string_view shown, double number) {
   const std::string_view digits = shown.substr(begin, end - begin);
   const std::size_t point = digits.find_last_of(".,");
   const std::size_t decimals = point == std::string_view::npos ? 0 : digits.size() - point - 1;
-  return 0.5 * std::pow(10.0, -static_cast<double>(decimals)) / std::abs(number);
+  double last = 1;
+  for (std::size_t k = 0; k < decimals; ++k) last /= 10;
+  return 0.5 * last / std::abs(number);
 }
 
 /// One reading of each step: the slowest of its ranks. A step that a rank writes again is another one.
@@ -180,7 +182,7 @@ void StepReadings::settle() {
     if (bare > 0 && static_cast<std::size_t>(bare) < key.readings.size()) {
       std::size_t i = 0;
       std::erase_if(key.readings, [&](const StepReading&) { return key.records[i++].bare; });
-      std::erase_if(key.records, [](const StepRecord& record) { return record.bare; });
+      std::erase_if(key.records, [](const StepRecord& one) { return one.bare; });
       evaluations += static_cast<std::size_t>(bare);
     }
     join_ranks(key);
