@@ -8,13 +8,13 @@
 #include "ddpsim/calibrate/all_reduce_changes.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quote.hpp"
-#include "ddpsim/sim/quantile.hpp"
 #include "ddpsim/sim/size_text.hpp"
 #include "log_shape.hpp"
 #include "nccl_debug.hpp"
 #include "rank_count.hpp"
 #include "raw_log.hpp"
 #include "row_checks.hpp"
+#include "times_apart.hpp"
 
 namespace ddpsim {
 namespace {
@@ -25,17 +25,6 @@ void sort_decisions(std::vector<NcclDecision>& decisions) {
     return a.size == b.size;
   };
   decisions.erase(std::unique(decisions.begin(), decisions.end(), same_size), decisions.end());
-}
-
-/// How many times as long the slower of two tables takes, at the middle of the sizes that both have.
-double times_apart(const std::vector<MeasuredPoint>& one, const std::vector<MeasuredPoint>& other) {
-  std::vector<double> ratios;
-  for (const MeasuredPoint& point : one) {
-    const auto at = std::ranges::find(other, point.size, &MeasuredPoint::size);
-    if (at == other.end()) continue;
-    ratios.push_back(std::max(point.time_us, at->time_us) / std::min(point.time_us, at->time_us));
-  }
-  return ratios.empty() ? 1 : quantile(std::move(ratios), 0.5);
 }
 
 class Assembly {
@@ -127,13 +116,13 @@ std::vector<MeasuredLog> Assembly::run() {
 
 /// Another table of the same job shape, under the same settings as far as they are known.
 void Assembly::pool(MeasuredLog& into, MeasuredLog log) const {
-  if (const double ratio = times_apart(log.points, into.points); ratio > kClearChange)
+  if (const auto ratio = times_apart(log.points, into.points, 1); ratio && *ratio > kClearChange)
     warn_once(into,
               fmt::format("the tables of {} and {} are of one job shape, and nothing says what "
                           "differs between them, but their times differ by {:.0f} % (the middle of "
                           "their sizes): both are used together; where their settings differ, give "
                           "each in a file of its own, FILE@NODESxGPUS,NCCL_ALGO=Ring",
-                          into.points.front().place, log.points.front().place, 100 * (ratio - 1)));
+                          into.points.front().place, log.points.front().place, 100 * (*ratio - 1)));
   into.points.insert(into.points.end(), log.points.begin(), log.points.end());
   into.steps.insert(into.steps.end(), log.steps.begin(), log.steps.end());
   into.decisions.insert(into.decisions.end(), log.decisions.begin(), log.decisions.end());

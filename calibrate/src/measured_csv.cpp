@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <utility>
 
 #include "ddpsim/formats/csv.hpp"
@@ -20,6 +19,7 @@
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "row_checks.hpp"
+#include "step_time_name.hpp"
 
 namespace ddpsim {
 namespace {
@@ -356,25 +356,12 @@ void Reader::take_row(const std::vector<std::string_view>& cells) {
   add_row(run_of(shape(cells), text(cells, kCycle)), std::move(row));
 }
 
-/// "size", "(MB)" of "Size (MB)"; "min", "time", "us" of "min_time_us".
-std::vector<std::string> tokens_of(std::string_view name) {
-  std::vector<std::string> tokens(1);
-  for (const char c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
-      tokens.back() += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    else if (!tokens.back().empty())
-      tokens.emplace_back();
-  }
-  if (tokens.back().empty()) tokens.pop_back();
-  return tokens;
-}
-
 bool names_sizes(std::string_view name) {
   constexpr std::array<std::string_view, 4> kSizes = {"size", "bytes", "count", "nbytes"};
   constexpr std::array<std::string_view, 14> kBeside = {
       "b",       "kb",  "mb",     "gb",   "kib", "mib",    "gib",
       "message", "msg", "buffer", "data", "in",  "tensor", "elements"};
-  const std::vector<std::string> tokens = tokens_of(name);
+  const std::vector<std::string> tokens = words_in_name(name);
   bool any = false;
   for (const std::string& token : tokens) {
     if (std::ranges::find(kSizes, token) != kSizes.end())
@@ -388,7 +375,7 @@ bool names_sizes(std::string_view name) {
 bool names_times(std::string_view name) {
   constexpr std::array<std::string_view, 7> kTimes = {"time",      "latency", "algbw",   "busbw",
                                                       "bandwidth", "bw",      "duration"};
-  return std::ranges::any_of(tokens_of(name), [&](const std::string& token) {
+  return std::ranges::any_of(words_in_name(name), [&](const std::string& token) {
     return std::ranges::find(kTimes, token) != kTimes.end();
   });
 }

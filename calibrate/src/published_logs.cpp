@@ -1,14 +1,13 @@
 #include "published_logs.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <memory>
 #include <optional>
 
 #include "ddpsim/calibrate/health.hpp"
 #include "ddpsim/sim/correction.hpp"
-#include "ddpsim/sim/quantile.hpp"
+#include "times_apart.hpp"
 
 namespace ddpsim {
 namespace {
@@ -72,18 +71,13 @@ std::vector<MeasuredLog> published_logs(const Calibration& published, const Clus
 }
 
 bool is_repeated(const MeasuredLog& published, const std::vector<MeasuredLog>& own) {
-  constexpr double kSame = 0.03;
+  constexpr double kSame = 1.03;
   constexpr std::size_t kFewestSizes = 4;
   return std::ranges::any_of(own, [&](const MeasuredLog& log) {
     if (log.shape() != published.shape()) return false;
     if (log.nccl && published.nccl && *log.nccl != *published.nccl) return false;
-    std::vector<double> differences;
-    for (const MeasuredPoint& point : published.points) {
-      const auto same = std::ranges::find(log.points, point.size, &MeasuredPoint::size);
-      if (same != log.points.end())
-        differences.push_back(std::abs(same->time_us / point.time_us - 1));
-    }
-    return differences.size() >= kFewestSizes && median(std::move(differences)) <= kSame;
+    const auto apart = times_apart(published.points, log.points, kFewestSizes);
+    return apart && *apart <= kSame;
   });
 }
 

@@ -64,6 +64,11 @@ std::set<std::string> options_in(std::string_view text) {
   return options;
 }
 
+/// With a static graph unused parameters are searched for once.
+bool searches_each_step(const std::set<std::string>& options) {
+  return options.contains("--find-unused-parameters") && !options.contains("--static-graph");
+}
+
 /// Of a rank that both sides recorded with its threads.
 struct RankThreads {
   static constexpr double kLeast = 0.01;  ///< of a step
@@ -192,8 +197,7 @@ void Changes::buckets() {
       !of_provenance(now_, "ddp_options").empty();
   // DDP rebuilds buckets in the order of gradients, unless it searches for unused parameters in each step.
   const auto searches = [](const Workload& of) {
-    const std::set<std::string> options = options_in(of_provenance(of, "ddp_options"));
-    return options.contains("--find-unused-parameters") && !options.contains("--static-graph");
+    return searches_each_step(options_in(of_provenance(of, "ddp_options")));
   };
   const bool by_search = searches(before_) != searches(now_);
   const std::size_t had = before_.parameters.size(), has = now_.parameters.size();
@@ -246,12 +250,9 @@ void Changes::options() {
   }
   const std::set<std::string> had = options_in(old);
   const std::set<std::string> has = options_in(now);
-  // With a static graph unused parameters are searched for once, so that alone is new or gone.
-  const auto searches = [](const std::set<std::string>& options) {
-    return options.contains("--find-unused-parameters") && !options.contains("--static-graph");
-  };
   const auto take = [&](const std::string& option, bool added) {
-    if (option == "--find-unused-parameters" && searches(had) == searches(has)) return;
+    if (option == "--find-unused-parameters" && searches_each_step(had) == searches_each_step(has))
+      return;  // with a static graph that alone is new or gone
     const auto is = [&](std::string_view name) { return option.starts_with(name); };
     const std::string says = fmt::format("{} {}", option, added ? "was added" : "was left out");
     const FindingClass what = is("--find-unused-parameters") ? FindingClass::find_unused_parameters

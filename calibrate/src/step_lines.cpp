@@ -309,11 +309,23 @@ class LineReader {
     return key;
   }
 
+  /// Where "rank", "local_rank" or "global_rank" stands; "lora_rank" and "rerank" are of something else.
+  static std::size_t rank_word(std::string_view line) {
+    for (std::size_t at = line.find("rank"); at != std::string_view::npos;
+         at = line.find("rank", at + 1)) {
+      const std::string_view before = line.substr(0, at);
+      if (before.empty() || !is_ascii_word(before.back()) || before.ends_with("local_") ||
+          before.ends_with("global_"))
+        return at;
+    }
+    return std::string_view::npos;
+  }
+
   StepRecord record_of_line() {
     if (!record_) {
       record_.emplace();
       const std::string_view start = line_.substr(0, kLongestHeading);
-      const std::size_t at = start.find("rank");
+      const std::size_t at = rank_word(start);
       const std::size_t digit =
           at == std::string_view::npos ? at : start.find_first_not_of(" :=_", at + 4);
       if (digit != std::string_view::npos && start[digit] >= '0' && start[digit] <= '9') {
@@ -413,6 +425,16 @@ std::optional<std::string_view> no_number_behind(std::string_view line, std::str
   return std::nullopt;
 }
 
+/// "iter" and "step" of a line, where it counts both.
+std::optional<std::pair<double, double>> both_counts(std::string_view line) {
+  line = line.substr(0, kLongestHeading);
+  const auto step = number_behind(line, "step");
+  for (const std::string_view small : {"iter", "iteration", "batch", "micro_step"})
+    if (const auto count = number_behind(line, small); count && step)
+      return std::pair(*count, *step);
+  return std::nullopt;
+}
+
 }  // namespace
 
 void read_step_lines(std::string_view text, StepReadings& found) {
@@ -441,16 +463,6 @@ LinesWithoutNumber lines_without_number(std::string_view text, const StepKey& ke
     return true;
   });
   return lines;
-}
-
-/// "iter" and "step" of a line, where it counts both.
-static std::optional<std::pair<double, double>> both_counts(std::string_view line) {
-  line = line.substr(0, kLongestHeading);
-  const auto step = number_behind(line, "step");
-  for (const std::string_view small : {"iter", "iteration", "batch", "micro_step"})
-    if (const auto count = number_behind(line, small); count && step)
-      return std::pair(*count, *step);
-  return std::nullopt;
 }
 
 double readings_of_a_step(std::string_view text, const StepKey& key) {

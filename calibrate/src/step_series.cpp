@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ddpsim/sim/quantile.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -15,18 +17,12 @@ constexpr std::size_t kNoWarmUp = 10;
 /// Nearer kinds are what one machine makes of one setting.
 constexpr double kFarApart = 1.25;
 
-double median_of_series(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 /// Most lie near their median, beside the distance to the other kind.
-bool is_steady(const std::vector<double>& values, double median, double distance) {
+bool is_steady(const std::vector<double>& values, double middle, double distance) {
   constexpr double kNear = 0.25;
   constexpr double kMost = 0.6;
   const auto near = static_cast<std::size_t>(std::ranges::count_if(
-      values, [&](double value) { return std::abs(value - median) <= kNear * distance; }));
+      values, [&](double value) { return std::abs(value - middle) <= kNear * distance; }));
   return near >= kFewestOfKind &&
          static_cast<double>(near) >= kMost * static_cast<double>(values.size());
 }
@@ -34,8 +30,7 @@ bool is_steady(const std::vector<double>& values, double median, double distance
 std::optional<TwoKindsOfSteps> apart(const std::vector<double>& first,
                                      const std::vector<double>& other) {
   if (first.size() < kFewestOfKind || other.size() < kFewestOfKind) return std::nullopt;
-  const TwoKindsOfSteps kinds{first.size(), other.size(), median_of_series(first),
-                              median_of_series(other)};
+  const TwoKindsOfSteps kinds{first.size(), other.size(), median(first), median(other)};
   const double distance = std::abs(kinds.first_s - kinds.other_s);
   const bool far =
       std::max(kinds.first_s, kinds.other_s) >= kFarApart * std::min(kinds.first_s, kinds.other_s);

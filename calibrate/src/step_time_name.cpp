@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "ddpsim/formats/number.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -148,7 +150,7 @@ void take_gpus(NameWords& words, StepTimeName& name) {
   if (count < 4 || !is_gpu_word(front[count - 1]) || !is_number_word(front[count - 2]) ||
       front[count - 3] != "on")
     return;
-  name.count = std::stod(front[count - 2]);
+  name.count = parse_number<double>(front[count - 2]).value_or(1);
   words.assign(front.begin(), front.end() - 3);
 }
 
@@ -182,7 +184,7 @@ std::optional<StepTimeName> name_of_several_steps(const NameWords& words) {
   if (!known) return name;
   name.of = of_time ? StepTimeName::Of::step_time : StepTimeName::Of::step_word;
   name.doubt = of_step != mean || words.size() == 2;
-  if (!of_step) name.count = std::stod(words[at]);
+  if (!of_step) name.count = parse_number<double>(words[at]).value_or(1);
   return name;
 }
 

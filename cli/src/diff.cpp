@@ -147,8 +147,8 @@ void note_kinds(const Evidence& before, const Evidence& after, DifferenceReport&
                         const std::vector<std::string_view>& kinds) {
     if (!kinds.empty())
       report.difference.missing.push_back(
-          fmt::format("only {} has {}: add the same of {}, and what changed in it is found", side,
-                      fmt::join(kinds, ", "), other));
+          fmt::format("only {} has {}, so what changed in it is not known; give the same of {}",
+                      side, fmt::join(kinds, ", "), other));
   };
   name("OLD", "NEW", kinds_of(before, after, false));
   name("NEW", "OLD", kinds_of(after, before, false));
