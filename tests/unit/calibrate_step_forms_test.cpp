@@ -224,6 +224,23 @@ TEST_CASE("step forms: keys that agree are one, and the plainest is taken; the o
       mentions(form_complaint(outer + inner), "2 keys are of step times: it/s of 100, it/s of 8"));
 }
 
+TEST_CASE("step forms: the slowest of each step's ranks, and a rank that is none of a process") {
+  const auto lines = [](const std::string& word) {
+    std::string text;
+    for (int step = 1; step <= 6; ++step)
+      for (const int rank : {0, 1})
+        text += fmt::format("{}: {} step {} step_time_ms: {}\n", word, rank, step,
+                            rank == 0 ? 200 : 210);
+    return text;
+  };
+  for (const std::string word : {"rank", "local_rank", "global_rank"}) {
+    CAPTURE(word);
+    CHECK(ms_of_form(lines(word)) == std::vector<double>(6, 210));
+  }
+  for (const std::string word : {"lora_rank", "rerank", "low-frank"})
+    CHECK_MESSAGE(ms_of_form(lines(word)).size() == 12, word);
+}
+
 namespace {
 
 class Draws {
