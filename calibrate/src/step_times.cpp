@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "ddpsim/calibrate/step_argument.hpp"
+#include "ddpsim/formats/byte_sources.hpp"
 #include "ddpsim/formats/csv.hpp"
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
@@ -71,8 +72,9 @@ bool is_one_object(std::string_view line) {
   return read_step_object(line, 1, mark, ignored);
 }
 
-/// Text in another encoding has zeros between its letters, or a mark of it in front.
+/// What is compressed is no text yet; text in another encoding has zeros between its letters, or a mark of it in front.
 void require_text(std::string_view text, const std::string& file) {
+  if (is_gzip(text)) fail_reading(file, "is compressed by gzip", "Unpack it: gunzip -k " + file);
   constexpr std::size_t kFront = 256;
   if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF") ||
       text.substr(0, kFront).find('\0') != std::string_view::npos)

@@ -203,6 +203,7 @@ TEST_CASE("step forms: what is no step's time is refused, with a remedy") {
       {R"({"log_history": [{"step": 5, "eval_a_steps_per_second": 9.5}]})",
        "this run has not ended (no train_runtime)"},
       {"Test: [1/9] step_time=9 ms\n", "lines of an evaluation alone"},
+      {std::string("\x1f\x8b\x08\0\0", 5), "is compressed by gzip. Unpack it: gunzip -k"},
   };
   for (const Bad& one : cases) {
     CAPTURE(one.text);
