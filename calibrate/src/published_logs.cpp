@@ -81,6 +81,23 @@ bool is_repeated(const MeasuredLog& published, const std::vector<MeasuredLog>& o
   });
 }
 
+bool is_outdone(const MeasuredLog& published, const std::vector<MeasuredLog>& own,
+                const FitOptions& options) {
+  bool alike = false;
+  for (const MeasuredLog& log : own) {
+    const std::optional<NcclVersion> release = known_release(log, options);
+    if (!release || !published.nccl || !log.shape() || log.timed_by != TimedBy::all_reduce_perf)
+      continue;
+    if (same_release(release, published.nccl)) return false;
+    alike |= (log.shape()->nodes > 1) == (published.shape()->nodes > 1);
+  }
+  return alike;
+}
+
+std::optional<NcclVersion> known_release(const MeasuredLog& log, const FitOptions& options) {
+  return log.nccl || !options.nccl_stated ? log.nccl : options.nccl;
+}
+
 Part published_part(const MeasuredLog& log, const ClusterAt& cluster_at,
                     const FitOptions& options) {
   Part part{&log, *log.shape(), cluster_at(*log.shape()), tuning_of(log, options.nccl), log.points,
