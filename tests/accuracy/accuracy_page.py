@@ -186,7 +186,7 @@ TABLES = {
         Row("the same, any other job shape left out", "14 job shapes of six clusters",
             "median {o*:min} to {o*:max} %; all sizes {o*_all:min} to {o*_all:max} % (p3dn's two: {oc}, {od}; {oc_all}, {od_all}); 80 % intervals of all 18 hold {held} %",
             "LogGP fit: {o*_loggp:min} to {o*_loggp:max} %; {o*_loggp_all:min} to {o*_loggp_all:max} %",
-            tuple(left_out(scale, name) for scale, name in OTHERS.items()) + ((CALIBRATED, "held in all <held> % of"),)),
+            tuple(left_out(scale, name) for scale, name in OTHERS.items()) + ((CALIBRATED, "in all held <held> % of"),)),
         Row("logs that do not describe their machine", "3 of {logs}, two more suspect",
             "the three and one suspect flagged, no false alarm", "", (("Logs: sound or not", "<logs> logs "),)),
         Row("flow network = cost model, nothing else on the links", "1,260 cases", "≤ {worst:percent} %", "",
