@@ -133,7 +133,7 @@ Published published_beside(const std::vector<MeasuredLog>& logs, const ClusterAt
   Published out{published_logs(*options.published, cluster_at), options.published->shapes};
   const std::vector<MeasuredLog>& all = options.own ? *options.own : logs;
   std::erase_if(out.logs, [&](const MeasuredLog& log) {
-    const bool repeated = is_repeated(log, all);
+    const bool repeated = is_repeated(log, *options.published, all);
     if (!repeated && !is_outdone(log, all, options)) return false;
     std::vector<std::string>& left_out = repeated ? fit.repeated : fit.other_release;
     std::ranges::move(remove_shapes(log, out.shapes), std::back_inserter(left_out));

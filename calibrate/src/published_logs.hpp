@@ -15,8 +15,10 @@ namespace ddpsim {
 std::vector<MeasuredLog> published_logs(const Calibration& published, const ClusterAt& cluster_at);
 
 /// Whether `own` holds a log of the same measurement: of the same job shape, not of another release, and as the median over
-/// the sizes that both have of the same times within the noise with which published ones are given back.
-bool is_repeated(const MeasuredLog& published, const std::vector<MeasuredLog>& own);
+/// the sizes that both have of the same times within the noise with which published ones are given back. Where several published logs
+/// are of that shape, one of these is enough: all are given back as one.
+bool is_repeated(const MeasuredLog& published, const Calibration& given_back_by,
+                 const std::vector<MeasuredLog>& own);
 
 /// The release of NCCL that a log prints, or that is stated of it.
 std::optional<NcclVersion> known_release(const MeasuredLog& log, const FitOptions& options);

@@ -127,6 +127,10 @@ TEST_CASE("calibrate: a published log that is the user's own counts once, and gi
       leave_shapes_out({logs[0]}, at, {.nccl = kNccl, .published = published_of({logs[0]})}, alone);
   REQUIRE(by_none.size() == 1);
   CHECK(by_none[0].by_specification);
+  // Of two published logs of one shape, given back as one, the own is enough.
+  const auto two = published_of({logs[1], waving({2, 4}, 1.3)});
+  CHECK(fit_beside({logs[1]}, two).repeated.size() == 2);
+  CHECK(fit_beside({waving({2, 4}, 0.9)}, two).repeated.empty());
   // Other times, or another release, are another measurement.
   CHECK(fit_beside({waving({1, 4}, 1.05)}, published_of({waving({1, 4}, 1)})).repeated.empty());
   MeasuredLog older = logs[0];
