@@ -107,6 +107,41 @@ std::vector<FittedConstant> constants_of_fit(const KrigingFit& solved, const Pat
   return out;
 }
 
+/// What others measured on machines of this kind, as far as it is fitted beside own logs.
+struct Published {
+  std::vector<MeasuredLog> logs;
+  std::vector<CalibratedShape> shapes;
+};
+
+/// Removes the entries of `shapes` that `log` gives back. Returns their sources.
+std::vector<std::string> remove_shapes(const MeasuredLog& log,
+                                       std::vector<CalibratedShape>& shapes) {
+  std::vector<std::string> sources;
+  std::erase_if(shapes, [&](const CalibratedShape& shape) {
+    const bool same = log.shape() == JobShape{shape.nodes, shape.gpus_per_node} &&
+                      (!log.nccl || log.nccl == shape.nccl);
+    if (same) sources.push_back(shape.source);
+    return same;
+  });
+  return sources;
+}
+
+/// All published logs but those that an own log repeats or outdoes.
+Published published_beside(const std::vector<MeasuredLog>& logs, const ClusterAt& cluster_at,
+                           const FitOptions& options, Fit& fit) {
+  if (!options.published) return {};
+  Published out{published_logs(*options.published, cluster_at), options.published->shapes};
+  const std::vector<MeasuredLog>& all = options.own ? *options.own : logs;
+  std::erase_if(out.logs, [&](const MeasuredLog& log) {
+    const bool repeated = is_repeated(log, *options.published, all);
+    if (!repeated && !is_outdone(log, all, options)) return false;
+    std::vector<std::string>& left_out = repeated ? fit.repeated : fit.other_release;
+    std::ranges::move(remove_shapes(log, out.shapes), std::back_inserter(left_out));
+    return true;
+  });
+  return out;
+}
+
 }  // namespace
 
 Fit fit_calibration(const std::vector<MeasuredLog>& logs, const ClusterAt& cluster_at,
@@ -114,31 +149,17 @@ Fit fit_calibration(const std::vector<MeasuredLog>& logs, const ClusterAt& clust
   Fit fit;
   std::vector<Part> parts = parts_of(logs, cluster_at, options, fit);
   const std::size_t own = parts.size();
-  std::vector<MeasuredLog> published = options.published
-                                           ? published_logs(*options.published, cluster_at)
-                                           : std::vector<MeasuredLog>();
-  std::vector<CalibratedShape> published_shapes =
-      options.published ? options.published->shapes : std::vector<CalibratedShape>();
-  std::erase_if(published, [&](const MeasuredLog& log) {
-    const bool repeated = is_repeated(log, logs) || (options.own && is_repeated(log, *options.own));
-    if (repeated)
-      std::erase_if(published_shapes, [&](const CalibratedShape& shape) {
-        const bool same = log.shape() == JobShape{shape.nodes, shape.gpus_per_node} &&
-                          (!log.nccl || log.nccl == shape.nccl);
-        if (same) fit.repeated.push_back(shape.source);
-        return same;
-      });
-    return repeated;
-  });
+  const Published published = published_beside(logs, cluster_at, options, fit);
   Calibration& calibration = fit.calibration;
   for (const Part& part : parts)
-    calibration.shapes.push_back({part.shape.nodes, part.shape.gpus_per_node,
-                                  part.points.front().size, part.points.back().size,
-                                  part.log->source, part.faults.empty() ? "" : part.faults.front(),
-                                  part.tuning.nccl, part.log->timed_by});
-  for (const MeasuredLog& log : published)
+    calibration.shapes.push_back(
+        {part.shape.nodes, part.shape.gpus_per_node, part.points.front().size,
+         part.points.back().size, part.log->source, part.faults.empty() ? "" : part.faults.front(),
+         published.logs.empty() ? part.tuning.nccl : known_release(*part.log, options),
+         part.log->timed_by});
+  for (const MeasuredLog& log : published.logs)
     parts.push_back(published_part(log, cluster_at, options));
-  std::ranges::copy(published_shapes, std::back_inserter(calibration.shapes));
+  std::ranges::copy(published.shapes, std::back_inserter(calibration.shapes));
   check_size(parts);
   const Explained explained = explain(parts, calibration.shapes);
   const std::vector<CollectiveChoice>& choices = explained.choices;

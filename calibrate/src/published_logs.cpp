@@ -7,6 +7,7 @@
 
 #include "ddpsim/calibrate/health.hpp"
 #include "ddpsim/sim/correction.hpp"
+#include "ddpsim/sim/elementary.hpp"
 #include "times_apart.hpp"
 
 namespace ddpsim {
@@ -51,6 +52,19 @@ void add(MeasuredLog& log, const OperatingPoint& at, const Cluster& cluster) {
     log.decisions.push_back({at.size, at.algorithm, at.protocol, std::nullopt});
 }
 
+/// How far a log of the same measurement may lie from what is given back of it, as a ratio: the noise of that, and where several logs
+/// became one curve what one of them differs by.
+double same_within(const Calibration& given_back_by, const MeasuredLog& published) {
+  constexpr double kSame = 1.03;
+  const auto logs = std::ranges::count_if(given_back_by.shapes, [&](const CalibratedShape& log) {
+    return published.shape() == JobShape{log.nodes, log.gpus_per_node} &&
+           (!published.nccl || published.nccl == log.nccl);
+  });
+  if (logs < 2) return kSame;
+  const auto& [small, middle, large] = given_back_by.repeatability;
+  return kSame * elementary::exp(kFourInFive * std::max({small, middle, large}));
+}
+
 }  // namespace
 
 std::vector<MeasuredLog> published_logs(const Calibration& published, const ClusterAt& cluster_at) {
@@ -70,15 +84,33 @@ std::vector<MeasuredLog> published_logs(const Calibration& published, const Clus
   return logs;
 }
 
-bool is_repeated(const MeasuredLog& published, const std::vector<MeasuredLog>& own) {
-  constexpr double kSame = 1.03;
+bool is_repeated(const MeasuredLog& published, const Calibration& given_back_by,
+                 const std::vector<MeasuredLog>& own) {
   constexpr std::size_t kFewestSizes = 4;
+  const double same = same_within(given_back_by, published);
   return std::ranges::any_of(own, [&](const MeasuredLog& log) {
     if (log.shape() != published.shape()) return false;
     if (log.nccl && published.nccl && *log.nccl != *published.nccl) return false;
     const auto apart = times_apart(published.points, log.points, kFewestSizes);
-    return apart && *apart <= kSame;
+    return apart && *apart <= same;
   });
+}
+
+bool is_outdone(const MeasuredLog& published, const std::vector<MeasuredLog>& own,
+                const FitOptions& options) {
+  bool alike = false;
+  for (const MeasuredLog& log : own) {
+    const std::optional<NcclVersion> release = known_release(log, options);
+    if (!release || !published.nccl || !log.shape() || log.timed_by != TimedBy::all_reduce_perf)
+      continue;
+    if (same_release(release, published.nccl)) return false;
+    alike |= (log.shape()->nodes > 1) == (published.shape()->nodes > 1);
+  }
+  return alike;
+}
+
+std::optional<NcclVersion> known_release(const MeasuredLog& log, const FitOptions& options) {
+  return log.nccl || !options.nccl_stated ? log.nccl : options.nccl;
 }
 
 Part published_part(const MeasuredLog& log, const ClusterAt& cluster_at,

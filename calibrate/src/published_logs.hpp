@@ -15,8 +15,18 @@ namespace ddpsim {
 std::vector<MeasuredLog> published_logs(const Calibration& published, const ClusterAt& cluster_at);
 
 /// Whether `own` holds a log of the same measurement: of the same job shape, not of another release, and as the median over
-/// the sizes that both have of the same times within the noise with which published ones are given back.
-bool is_repeated(const MeasuredLog& published, const std::vector<MeasuredLog>& own);
+/// the sizes that both have of the same times within the noise with which published ones are given back. Where several published logs
+/// are of that shape, one of these is enough: all are given back as one.
+bool is_repeated(const MeasuredLog& published, const Calibration& given_back_by,
+                 const std::vector<MeasuredLog>& own);
+
+/// The release of NCCL that a log prints, or that is stated of it.
+std::optional<NcclVersion> known_release(const MeasuredLog& log, const FitOptions& options);
+
+/// Whether the own logs outdo a published one of another release of NCCL: a log of all_reduce_perf among them is of one node, or of
+/// several, as it is, and none that is known to be of its release. What a release changes at any size is more than such a log tells.
+bool is_outdone(const MeasuredLog& published, const std::vector<MeasuredLog>& own,
+                const FitOptions& options);
 
 Part published_part(const MeasuredLog& log, const ClusterAt& cluster_at, const FitOptions& options);
 

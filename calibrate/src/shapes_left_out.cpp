@@ -31,7 +31,7 @@ std::shared_ptr<const Calibration> fitted_without(JobShape shape,
   FitOptions without = options;
   without.own = &logs;
   std::shared_ptr<const Calibration> alone = options.published;
-  if (!fit.repeated.empty()) alone = nullptr;
+  if (!fit.repeated.empty() || !fit.other_release.empty()) alone = nullptr;
   if (others.empty()) return alone;
   try {
     return std::make_shared<const Calibration>(

@@ -89,6 +89,11 @@ void note_published(const std::string& cluster, Fit& fit) {
         "{} comes with published logs that are the same measurements as logs given here, and are "
         "left out: {}",
         cluster, fmt::join(each_once(fit.repeated), ", ")));
+  if (!fit.other_release.empty())
+    fit.notes.push_back(
+        fmt::format("{} comes with published logs of another NCCL release than the logs given "
+                    "here; they are left out: {}",
+                    cluster, fmt::join(each_once(fit.other_release), ", ")));
 }
 
 /// A calibration is fitted from all its logs at once, never added to.
@@ -325,6 +330,7 @@ int run(const CalibrateArguments& arguments, const TypedLine& typed) {
   TerminalProgress progress("job shapes left out", TerminalProgress::Interrupt::ends);
   const FitOptions options{
       .nccl = fallback,
+      .nccl_stated = arguments.nccl.has_value(),
       .keep_unhealthy = arguments.keep_unhealthy,
       .published = arguments.published ? nullptr : published_calibration(arguments.cluster),
       .progress = &progress};

@@ -103,11 +103,6 @@ double matern(const Place& a, const Place& b, Length length) {
   return (1 + steps) * quotient;
 }
 
-bool same_release(const std::optional<NcclVersion>& a, const std::optional<NcclVersion>& b) {
-  if (!a || !b) return a.has_value() == b.has_value();
-  return a->major == b->major && a->minor == b->minor;
-}
-
 /// 1 to 64 KiB, where a hop's latency is what takes the time, 0 from 1 MiB, where the wire does.
 double latency_share(double octave) {
   return std::clamp((20 - octave) / 4, 0.0, 1.0);
@@ -138,6 +133,25 @@ double covariance_of_sizes(const OperatingPoint& a, const OperatingPoint& b, dou
 
 double within_shape(const Place& a, const Place& b) {
   return kOwn * kOwn * matern(a, b, kOfOwn);
+}
+
+/// The release of NCCL by whose logs a place is corrected: its own, or, where no log of one node, or of several, is of it, that of the
+/// nearest of these.
+std::optional<NcclVersion> corrected_by(const Calibration& calibration,
+                                        const OperatingPoint& place) {
+  const OperatingPoint* nearest = nullptr;
+  double least = 0;
+  for (const CorrectionPoint& point : calibration.correction) {
+    if (several(point.at.nodes) != several(place.nodes)) continue;
+    if (same_release(point.at.nccl, place.nccl)) return place.nccl;
+    if (nearest != nullptr && same_shape(point.at, *nearest)) continue;
+    const double away =
+        distance(point.at.nodes, point.at.gpus_per_node, place.nodes, place.gpus_per_node);
+    if (nearest != nullptr && away >= least) continue;
+    nearest = &point.at;
+    least = away;
+  }
+  return nearest == nullptr ? place.nccl : nearest->nccl;
 }
 
 /// "2..16 nodes"
@@ -290,6 +304,11 @@ Band calibrated_band(const Calibration& calibration, int nodes, int gpus_per_nod
   return width(own) <= width(other) ? own : other;
 }
 
+bool same_release(const std::optional<NcclVersion>& a, const std::optional<NcclVersion>& b) {
+  if (!a || !b) return a.has_value() == b.has_value();
+  return a->major == b->major && a->minor == b->minor;
+}
+
 bool of_several_releases(const Calibration& calibration) {
   return std::adjacent_find(calibration.shapes.begin(), calibration.shapes.end(),
                             [](const CalibratedShape& a, const CalibratedShape& b) {
@@ -302,11 +321,13 @@ double correction_covariance(const OperatingPoint& a, const OperatingPoint& b) {
 }
 
 double within_shape_covariance(const OperatingPoint& a, const OperatingPoint& b) {
-  if (!same_shape(a, b)) return 0;
+  if (!same_shape(a, b) || !same_release(a.nccl, b.nccl)) return 0;
   return within_shape(place_of(a.size), place_of(b.size));
 }
 
-double correction_at(const Calibration& calibration, const OperatingPoint& place) {
+double correction_at(const Calibration& calibration, const OperatingPoint& asked) {
+  OperatingPoint place = asked;
+  place.nccl = corrected_by(calibration, asked);
   const Place here = place_of(place.size);
   const OperatingPoint* before = nullptr;
   double of_shapes = 0;
@@ -317,7 +338,9 @@ double correction_at(const Calibration& calibration, const OperatingPoint& place
       of_shapes = covariance_of_shapes(place, point.at);
     before = &point.at;
     const Place there = place_of(point.at.size);
-    const double own = same_shape(place, point.at) ? within_shape(here, there) : 0;
+    const double own = same_shape(place, point.at) && same_release(place.nccl, point.at.nccl)
+                           ? within_shape(here, there)
+                           : 0;
     sum += point.weight * covariance_of_sizes(place, point.at, of_shapes, here, there) +
            point.within_shape * own;
   }
@@ -360,8 +383,12 @@ const CalibratedShape* nearest_log(const Calibration& calibration, int nodes, in
 
 std::optional<NcclVersion> nearest_nccl(const Calibration& calibration, int nodes,
                                         int gpus_per_node) {
+  const bool own_known = std::ranges::any_of(calibration.shapes, [](const CalibratedShape& shape) {
+    return !shape.published && shape.nccl;
+  });
   const auto away = [&](const CalibratedShape& shape) {
-    return distance(nodes, gpus_per_node, shape.nodes, shape.gpus_per_node);
+    return std::pair(own_known && shape.published,
+                     distance(nodes, gpus_per_node, shape.nodes, shape.gpus_per_node));
   };
   const auto nearest = std::min_element(
       calibration.shapes.begin(), calibration.shapes.end(),

@@ -263,6 +263,32 @@ Band specified_band(const Cluster& cluster, Bytes size) {
   return between(evidence.middle, evidence.large, kMiddleCentre, kLargeFrom, size);
 }
 
+double log_width(const Band& band) {
+  return elementary::log(band.slower / band.faster);
+}
+
+/// Narrowed in its logarithm, around the same centre. Its ends are not cut off one by one: those of a specification hold around what
+/// the specification alone predicts, and logs move that.
+Band no_wider(const Band& band, double most) {
+  const double share = std::min(1.0, most / log_width(band));
+  return {elementary::exp(share * elementary::log(band.faster)),
+          elementary::exp(share * elementary::log(band.slower))};
+}
+
+/// How wide an interval may be at a job shape that no log is of: as wide as by the specification, since a log of another shape makes
+/// nothing less sure, but no narrower than at the nearest log. Where no log is of one node, or of several, as asked, the others have
+/// moved the prediction by as much as the specification may be off: then twice as wide.
+double widest_elsewhere(const Cluster& cluster, Bytes size, const Band& specified) {
+  const Calibration& logs = *cluster.calibration;
+  const auto* nearest = nearest_log(logs, cluster.nodes, cluster.gpus_per_node, size);
+  if (nearest == nullptr) return log_width(specified);
+  const bool alike = std::ranges::any_of(logs.shapes, [&](const CalibratedShape& log) {
+    return (log.nodes > 1) == (cluster.nodes > 1);
+  });
+  const Band there = calibrated_band(logs, nearest->nodes, nearest->gpus_per_node, size);
+  return std::max((alike ? 1 : 2) * log_width(specified), log_width(there));
+}
+
 }  // namespace
 
 Band duration_band(const Cluster& cluster, Bytes size) {
@@ -272,8 +298,7 @@ Band duration_band(const Cluster& cluster, Bytes size) {
   const Calibration& calibration = *cluster.calibration;
   const Band band = calibrated_band(calibration, cluster.nodes, cluster.gpus_per_node, size);
   if (is_calibrated_at(calibration, cluster.nodes, cluster.gpus_per_node)) return band;
-  // A log of another job shape makes nothing less sure than no log at all.
-  return {std::max(band.faster, specified.faster), std::min(band.slower, specified.slower)};
+  return no_wider(band, widest_elsewhere(cluster, size, specified));
 }
 
 std::string band_evidence(const Cluster& cluster) {

@@ -22,6 +22,7 @@ PAPER = "The DDP paper"
 RANKS = "What several ranks cost"
 SCHEMES = "Other schemes"
 CALIBRATED = "All-reduce: calibrated on logs"
+BY_KIND = "All-reduce: intervals by kind of machine"
 LEFT_OUT = "All-reduce: the cost model, each family left out"
 
 
@@ -82,6 +83,22 @@ def model(kind, prefix=""):
     return ((LEFT_OUT, f"leave one family out ... {kind} >= 1 MiB median <{prefix}median> % p90 <{prefix}p90> % worst <{prefix}worst> %"),
             (LEFT_OUT, f"one constant efficiency ... {kind} >= 1 MiB median <{prefix}one> % p90 <{prefix}one_p90> %"),
             (LEFT_OUT, f"NCCL's own estimate ... {kind} >= 1 MiB median <{prefix}nccl> % p90 <{prefix}nccl_p90> %"))
+
+
+def intervals(section, begin, prefix):
+    """What intervals hold, how wide they are, and their interval score."""
+    return (section, f"{begin} held <{prefix}> % of <{prefix}_n> times, width <{prefix}_w>, score <{prefix}_s>")
+
+
+KINDS = {"nv": "one NVLink node", "pc": "one PCIe node", "lone": "one GPU a node", "ib": "InfiniBand", "efa": "EFA and its like",
+         "sl": "Slingshot", "tcp": "sockets"}
+DISTANCES = {"gpus": "other GPUs a node", "d4": "up to 4 times the nodes", "d16": "up to 16 times the nodes",
+             "d270": "up to 270 times the nodes", "side": "one node by several, or several by one"}
+
+
+def each(words, suffix=""):
+    """'InfiniBand {ib} %, {ib_w}, {ib_s}; …' """
+    return "; ".join(f"{word} {{{name}{suffix}}} %, {{{name}{suffix}_w}}, {{{name}{suffix}_s}}" for name, word in words.items())
 
 
 INTERIOR = {"abci-v100-n2g4": "v2", "alps-gh200-n8g4": "g8", "alps-gh200-n32g4": "g32", "a100-sxm4-80gb-n1g4": "a4"}
@@ -177,6 +194,12 @@ TABLES = {
             "{slingshot_n} Slingshot, {socket_n} sockets", "hold {ib}, {efa}, {slingshot}, {socket} %", "",
             tuple((LEFT_OUT, f"{word} from 1 MiB ... band of the others held <{name}> % of <{name}_n>")
                   for name, word in (("ib", "rdma"), ("efa", "efa"), ("slingshot", "slingshot"), ("socket", "socket")))),
+        Row("80 % intervals from 1 KiB by kind of machine: times held, median of high over low, interval score (width and ten times the miss, in logarithms)",
+            "the same logs", "its family left out: " + each(KINDS), "as answered, learned from all: " + each(KINDS, "_all"),
+            tuple(intervals(LEFT_OUT, f"{word} left out:", name) for name, word in KINDS.items())
+            + tuple(intervals(BY_KIND, word, f"{name}_all") for name, word in KINDS.items())),
+        Row("the same, calibrated: by how far the nearest log is", "18 job shapes, each by all others of its cluster and by each alone",
+            each(DISTANCES), "", tuple(intervals(CALIBRATED, word, name) for name, word in DISTANCES.items())),
         Row("bundled clusters that published logs calibrate: by their specification instead", "{n} times of 25 logs",
             "80 % intervals hold {held} %", "", (("Bundled clusters beside the published logs they rest on", "specifications held <held> % of <n>"),)),
         Row("calibrated, ≥ 1 MiB: a job shape between measured ones left out", "ABCI V100 n2, Alps n8, n32, A100-80GB g4",
@@ -184,9 +207,9 @@ TABLES = {
             "LogGP fit: {v2_loggp}, {g8_loggp}, {g32_loggp}, {a4_loggp} %; {v2_loggp_all}, {g8_loggp_all}, {g32_loggp_all}, "
             "{a4_loggp_all} %", tuple(left_out(scale, name) for scale, name in INTERIOR.items())),
         Row("the same, any other job shape left out", "14 job shapes of six clusters",
-            "median {o*:min} to {o*:max} %; all sizes {o*_all:min} to {o*_all:max} % (p3dn's two: {oc}, {od}; {oc_all}, {od_all}); 80 % intervals of all 18 hold {held} %",
+            "median {o*:min} to {o*:max} %; all sizes {o*_all:min} to {o*_all:max} % (p3dn's two: {oc}, {od}; {oc_all}, {od_all}); 80 % intervals of all 18 hold {held} %, width {held_w}, score {held_s}",
             "LogGP fit: {o*_loggp:min} to {o*_loggp:max} %; {o*_loggp_all:min} to {o*_loggp_all:max} %",
-            tuple(left_out(scale, name) for scale, name in OTHERS.items()) + ((CALIBRATED, "held in all <held> % of"),)),
+            tuple(left_out(scale, name) for scale, name in OTHERS.items()) + (intervals(CALIBRATED, "in all", "held"),)),
         Row("logs that do not describe their machine", "3 of {logs}, two more suspect",
             "the three and one suspect flagged, no false alarm", "", (("Logs: sound or not", "<logs> logs "),)),
         Row("flow network = cost model, nothing else on the links", "1,260 cases", "≤ {worst:percent} %", "",

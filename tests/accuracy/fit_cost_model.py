@@ -379,38 +379,76 @@ def bands(rows, predict):
 
 
 NETWORK_KINDS = ("rdma", "efa", "slingshot", "socket")
+NETWORK_WORDS = {"rdma": "InfiniBand", "efa": "EFA and its like", "slingshot": "Slingshot", "socket": "sockets"}
+NETWORK_CLASSES = ((KIB, 64 * KIB, "1 to 64 KiB"), *CLASSES[1:])
 FEW = 1.5  # half-widths of a band of three or four families: so it held four in five of the next one's large sizes
 
 
+def network_ratios(rows, predict, kind, low, high, without):
+    """Measured over predicted of one kind of network, or of all; RDMA: several GPUs a node."""
+    return [r["measured_us"] / predict(r) for r in rows
+            if low <= r["size"] < high and r["kind"] == 2 and r["family"] != without
+            and (kind is None or (r["network"] == kind and (kind != "rdma" or r["gpus"] > 1)))]
+
+
+def network_band(rows, predict, kind, low, high, without=None):
+    """The band of one kind of network, wider by FEW than its logs' middle 80 % (below 64 KiB at least that of all networks)."""
+    everywhere = network_ratios(rows, predict, None, low, high, without)
+    own = network_ratios(rows, predict, kind, low, high, without)
+    ends = quantile(everywhere, .1), quantile(everywhere, .9)
+    if kind is None or len(own) < 4:
+        return ends
+    middle = statistics.median(own)
+    wide = [middle * (quantile(own, q) / middle) ** FEW for q in (.1, .9)]
+    return (min(wide[0], ends[0]), max(wide[1], ends[1])) if high <= 64 * KIB else wide
+
+
 def networks(rows, predict):
-    """The bands of one kind of network, wider by FEW than its logs' middle 80 % (below 64 KiB at least that of all
-    networks), and what such a band, learned from the other families, held. RDMA: several GPUs a node."""
-    def ratios(kind, low, high, without):
-        return [r["measured_us"] / predict(r) for r in rows
-                if low <= r["size"] < high and r["kind"] == 2 and r["family"] != without
-                and (kind is None or (r["network"] == kind and (kind != "rdma" or r["gpus"] > 1)))]
-
-    def band(kind, low, high, without=None):
-        everywhere = ratios(None, low, high, without)
-        own = ratios(kind, low, high, without)
-        ends = quantile(everywhere, .1), quantile(everywhere, .9)
-        if len(own) < 4:
-            return ends
-        middle = statistics.median(own)
-        wide = [middle * (quantile(own, q) / middle) ** FEW for q in (.1, .9)]
-        return (min(wide[0], ends[0]), max(wide[1], ends[1])) if high <= 64 * KIB else wide
-
+    """The bands of one kind of network, and what such a band, learned from the other families, held."""
     for kind in NETWORK_KINDS:
-        for low, high, words in ((KIB, 64 * KIB, "1 to 64 KiB"), *CLASSES[1:]):
+        for low, high, words in NETWORK_CLASSES:
             mine = [r for r in rows if r["kind"] == 2 and r["network"] == kind and low <= r["size"] < high
                     and (kind != "rdma" or r["gpus"] > 1)]
             held = 0
             for row in mine:
-                faster, slower = band(kind, low, high, row["family"])
+                faster, slower = network_band(rows, predict, kind, low, high, row["family"])
                 held += faster <= row["measured_us"] / predict(row) <= slower
-            faster, slower = band(kind, low, high)
+            faster, slower = network_band(rows, predict, kind, low, high)
             print(f"{kind:10} {words:16} {{{faster:.2f}, {slower:.2f}}}; {len({r['family'] for r in mine})} families; "
                   f"band of the others held {100 * held / len(mine):.0f} % of {len(mine)}")
+
+
+def kind_of_machine(row):
+    if row["kind"] < 2:
+        return KINDS[row["kind"]]
+    return "one GPU a node" if row["gpus"] == 1 else NETWORK_WORDS[row["network"]]
+
+
+def band_of_others(rows, predict, row, low, high):
+    """The band of a row's kind of machine, learned from the other families: as uncertainty.cpp has it."""
+    if row["kind"] == 2:
+        return network_band(rows, predict, None if row["gpus"] == 1 else row["network"], low, high, row["family"])
+    others = [r["measured_us"] / predict(r) for r in rows
+              if r["kind"] == row["kind"] and low <= r["size"] < high and r["family"] != row["family"]]
+    return (quantile(others, .1), quantile(others, .9)) if others else None
+
+
+def by_kind(rows, predict):
+    """What intervals learned from the other families hold of each kind of machine, how wide they are, and their interval score:
+    the width, and ten times the miss of a time outside, in logarithms (Gneiting and Raftery). Less is better."""
+    found = {}
+    for low, high, _ in NETWORK_CLASSES:
+        for row in rows:
+            if low <= row["size"] < high and (band := band_of_others(rows, predict, row, low, high)):
+                found.setdefault(kind_of_machine(row), []).append(
+                    [math.log(x) for x in (*band, row["measured_us"] / predict(row))])
+    for kind, times in sorted(found.items()):
+        misses = [max(low - time, time - high, 0) for low, high, time in times]
+        widths = [high - low for low, high, _ in times]
+        held = sum(miss == 0 for miss in misses)
+        score = statistics.mean(width + 10 * miss for width, miss in zip(widths, misses))
+        print(f"{kind:18} left out: held {100 * held / len(times):.0f} % of {len(times)} times, "
+              f"width {math.exp(statistics.median(widths)):.2f}, score {score:.2f}")
 
 
 def split(rows, unseen):
@@ -508,6 +546,7 @@ def main():
         by_log(rows, lambda row: modelled_us(row, unseen[row["family"]]))
         bands(rows, lambda row: modelled_us(row, unseen[row["family"]]))
         networks(rows, lambda row: modelled_us(row, unseen[row["family"]]))
+        by_kind(rows, lambda row: modelled_us(row, unseen[row["family"]]))
         apart(rows, unseen)
         print("one constant efficiency")
         report(rows, lambda row: row["constant_us"])

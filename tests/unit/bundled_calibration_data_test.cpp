@@ -95,7 +95,7 @@ Met predicted(const std::string& name, const Cited& cited, const MeasuredLog& lo
   return predicted(load_cluster_at(name, cited.shape.nodes, cited.shape.gpus_per_node), cited, log);
 }
 
-/// One log as a user's own, one left out, the others of its cluster as published.
+/// One log as a user's own, one of the same release of NCCL left out, the others of its cluster as published.
 struct Beside {
   std::vector<double> specified, published, own, both, own_given_back;
 
@@ -180,7 +180,7 @@ TEST_CASE("bundled clusters: own logs beside published ones, a third job shape l
     Beside found;
     for (const Cited& mine : logs)
       for (const Cited& out : logs)
-        if (mine.log != out.log) found.add(mine, out, logs);
+        if (mine.log != out.log && mine.nccl == out.nccl) found.add(mine, out, logs);
     table += fmt::format("{:<13}", name);
     for (const auto& [what, errors] :
          {std::pair("specification", &found.specified), std::pair("published", &found.published),
@@ -188,7 +188,8 @@ TEST_CASE("bundled clusters: own logs beside published ones, a third job shape l
       table += fmt::format(" {} {:4.1f} {:4.0f} {:4.0f}  ", what, 100 * median(*errors),
                            100 * quantile(*errors, 0.9), 100 * quantile(*errors, 1));
     table += "\n";
-    CHECK(median(found.both) < median(found.own));
+    CHECK(median(found.both) <=
+          median(found.own));  // alike where all else published is of another release
     CHECK(median(found.both) < median(found.published));
     CHECK(quantile(found.own_given_back, 0.9) < 0.01);
   }

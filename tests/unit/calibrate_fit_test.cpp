@@ -289,6 +289,33 @@ TEST_CASE("calibrate: logs of two releases of NCCL keep apart") {
   CHECK(us(21) > 1.1 * us(18));
 }
 
+TEST_CASE("calibrate: what a job shape keeps to itself does not cross releases of NCCL") {
+  const auto log = [](int nodes, int minor) {
+    MeasuredLog out = measured({nodes, 4});
+    out.nccl->minor = minor;
+    return out;
+  };
+  MeasuredLog disturbed = log(8, 18);
+  for (MeasuredPoint& point : disturbed.points)
+    if (point.size == Bytes(64 << 20)) point.time_us *= 1.25;
+  Cluster cluster = at({8, 4});
+  const auto us = [&](const Calibration& calibration, int minor) {
+    cluster.calibration = std::make_shared<const Calibration>(calibration);
+    CollectiveChoice choice = select_algorithm(CollectiveKind::all_reduce, Bytes(64 << 20), cluster,
+                                               {.nccl = {2, minor, 3}});
+    return cost(CollectiveKind::all_reduce, choice, Bytes(64 << 20), cluster).microseconds();
+  };
+  const double sound = measured({8, 4}).points[23].time_us;
+  REQUIRE(measured({8, 4}).points[23].size == Bytes(64 << 20));
+  const Calibration two = fit({disturbed, log(2, 21), log(16, 21)}).calibration;
+  CHECK(us(two, 18) > 1.15 * sound);
+  CHECK(us(two, 21) < 1.12 * sound);
+  // No log is of 2.24: the nearest one speaks, as where all logs are of one release.
+  CHECK(us(two, 24) > 1.15 * sound);
+  const Calibration one = fit({disturbed, log(2, 18), log(16, 18)}).calibration;
+  CHECK(us(one, 21) > 1.15 * sound);
+}
+
 TEST_CASE("calibrate: the cluster file keeps every bit, and what the cluster said") {
   const Fit found = fit({measured({1, 4}), measured({2, 4})});
   const std::string file = calibrated_cluster_file(kLine, found.calibration);

@@ -127,11 +127,88 @@ TEST_CASE("calibrate: a published log that is the user's own counts once, and gi
       leave_shapes_out({logs[0]}, at, {.nccl = kNccl, .published = published_of({logs[0]})}, alone);
   REQUIRE(by_none.size() == 1);
   CHECK(by_none[0].by_specification);
+  // Of two published logs of one shape, given back as one, the own is enough.
+  const auto two = published_of({logs[1], waving({2, 4}, 1.3)});
+  CHECK(fit_beside({logs[1]}, two).repeated.size() == 2);
+  CHECK(fit_beside({waving({2, 4}, 0.9)}, two).repeated.empty());
   // Other times, or another release, are another measurement.
   CHECK(fit_beside({waving({1, 4}, 1.05)}, published_of({waving({1, 4}, 1)})).repeated.empty());
   MeasuredLog older = logs[0];
   older.nccl = NcclVersion{2, 4, 8};
   CHECK(fit_beside({older}, published_of({logs[0]})).repeated.empty());
+}
+
+TEST_CASE(
+    "calibrate: a published log of another release of NCCL is left out where own logs tell of "
+    "theirs") {
+  const auto of_release = [](MeasuredLog log, int minor) {
+    log.nccl = NcclVersion{2, minor, 1};
+    return log;
+  };
+  const MeasuredLog own = of_release(waving({2, 4}, 1.2), 21);
+  const auto published =
+      published_of({of_release(waving({8, 4}, 0.7), 18), of_release(waving({1, 4}, 1), 18),
+                    of_release(waving({16, 4}, 1.1), 21)});
+  const Fit found = fit_beside({own}, published);
+  CHECK(found.other_release == std::vector<std::string>{"n8.txt"});
+  CHECK(found.repeated.empty());
+  REQUIRE(found.calibration.shapes.size() ==
+          3);  // one node was not measured, and 2.21 is the own release
+  CHECK(nearest_nccl(found.calibration, 8, 4) == NcclVersion{2, 21, 1});
+  CHECK(nearest_nccl(found.calibration, 1, 4) == NcclVersion{2, 21, 1});
+  // Without it eight nodes are predicted as if it had never been published.
+  const auto others =
+      published_of({of_release(waving({1, 4}, 1), 18), of_release(waving({16, 4}, 1.1), 21)});
+  CHECK(predicted_us(found.calibration, {8, 4}, Bytes(1 << 16)) ==
+        doctest::Approx(predicted_us(fit_beside({own}, others).calibration, {8, 4}, Bytes(1 << 16)))
+            .epsilon(0.1));
+  // A patch is no release.
+  CHECK(fit_beside({own}, published_of({[&] {
+                     MeasuredLog log = of_release(waving({8, 4}, 0.7), 21);
+                     log.nccl->patch = 5;
+                     return log;
+                   }()}))
+            .other_release.empty());
+}
+
+TEST_CASE("calibrate: published logs of any release stay where the own release is not known") {
+  MeasuredLog silent = waving({2, 4}, 1.2);
+  silent.nccl.reset();
+  const auto published = published_of({waving({8, 4}, 0.7)});
+  CHECK(fit_beside({silent}, published).other_release.empty());
+  // Nor is what is assumed of its release written down as known.
+  CHECK_FALSE(fit_beside({silent}, published).calibration.shapes[0].nccl);
+  CHECK(fit({silent}).calibration.shapes[0].nccl == kNccl);
+  const FitOptions stated{.nccl = {2, 21, 5}, .nccl_stated = true, .published = published};
+  CHECK(fit_calibration({silent}, at, stated).other_release.size() == 1);
+  // All-reduces of a training have a few sizes: too few to do without what is published.
+  MeasuredLog recorded = silent;
+  recorded.timed_by = TimedBy::joined_ranks;
+  CHECK(fit_calibration({recorded}, at, stated).other_release.empty());
+}
+
+TEST_CASE(
+    "calibrate: a left-out error beside published logs of another release is that without them") {
+  const auto of_release = [](MeasuredLog log, int minor) {
+    log.nccl = NcclVersion{2, minor, 1};
+    return log;
+  };
+  const std::vector<MeasuredLog> logs{of_release(waving({2, 4}, 1.2), 21),
+                                      of_release(waving({16, 4}, 1.3), 21)};
+  const FitOptions beside{.nccl = kNccl,
+                          .published = published_of({of_release(waving({8, 4}, 0.7), 18)})};
+  const FitOptions alone{.nccl = kNccl};
+  const auto with = leave_shapes_out(logs, at, beside, fit_calibration(logs, at, beside));
+  const auto without = leave_shapes_out(logs, at, alone, fit_calibration(logs, at, alone));
+  REQUIRE(with.size() == 2);
+  for (const std::size_t i : {0, 1})
+    CHECK(errors_of(with[i].residuals, Bytes(1)).median ==
+          errors_of(without[i].residuals, Bytes(1)).median);
+  // The only log left out: of several nodes another release says nothing.
+  const std::vector<MeasuredLog> one{logs[0]};
+  const auto by_none = leave_shapes_out(one, at, beside, fit_calibration(one, at, beside));
+  REQUIRE(by_none.size() == 1);
+  CHECK(by_none[0].by_specification);
 }
 
 TEST_CASE("confidence: own logs beside published ones, and which of them speaks") {

@@ -12,6 +12,7 @@
 #include "ddpsim/calibrate/measured_log.hpp"
 #include "ddpsim/sim/correction.hpp"
 #include "ddpsim/sim/nccl.hpp"
+#include "interval_quality.hpp"
 #include "open_logs.hpp"
 #include "uncertainty.hpp"
 
@@ -35,9 +36,8 @@ std::string kind_of(const Cluster& cluster) {
   }
 }
 
-struct HeldTimes {
-  int times = 0;
-  int of = 0;
+struct KindOfMachine {
+  IntervalQuality intervals;
   int logs = 0;
 };
 
@@ -49,13 +49,13 @@ TEST_CASE("uncertainty: of each kind of machine the intervals hold three in four
     MESSAGE("skipped: the measured logs are not here");
     return;
   }
-  std::map<std::string, HeldTimes> kinds;
+  std::map<std::string, KindOfMachine> kinds;
   for (const open_logs::Log& log : open_logs::stated()) {
     const std::filesystem::path text = folder / (log.slug + ".txt");
     const std::filesystem::path path =
         std::filesystem::exists(text) ? text : folder / (log.slug + ".csv");
-    HeldTimes& held = kinds[kind_of(log.cluster)];
-    ++held.logs;
+    KindOfMachine& kind = kinds[kind_of(log.cluster)];
+    ++kind.logs;
     const JobShape shape{log.cluster.nodes, log.cluster.gpus_per_node};
     for (const MeasuredPoint& point : read_nccl_tests_log(path, shape).points) {
       if (point.size.count() < 1024 || !(point.time_us > 0)) continue;
@@ -64,18 +64,16 @@ TEST_CASE("uncertainty: of each kind of machine the intervals hold three in four
       const double us =
           cost(CollectiveKind::all_reduce, choice, point.size, log.cluster).microseconds();
       const Band band = duration_band(log.cluster, point.size);
-      held.times += point.time_us >= us * band.faster && point.time_us <= us * band.slower ? 1 : 0;
-      ++held.of;
+      kind.intervals.add(point.time_us, us * band.faster, us * band.slower);
     }
   }
   std::string table;
   for (const auto& one : kinds) {
-    const std::string& kind = one.first;
-    const HeldTimes& held = one.second;
-    CAPTURE(kind);
-    table += fmt::format("{:<18} held {:3.0f} % of {} times, {} logs\n", kind,
-                         100.0 * held.times / held.of, held.of, held.logs);
-    CHECK(held.times >= 0.75 * held.of);
+    const std::string& name = one.first;
+    const KindOfMachine& kind = one.second;
+    CAPTURE(name);
+    table += fmt::format("{:<18} {}, {} logs\n", name, kind.intervals.text(), kind.logs);
+    CHECK(kind.intervals.share() >= 0.75);
   }
   MESSAGE("intervals of uncalibrated clusters, from 1 KiB\n" << table);
 }

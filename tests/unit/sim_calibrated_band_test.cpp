@@ -200,6 +200,15 @@ TEST_CASE("calibrated band: NCCL's version is that of the nearest log") {
   CHECK_FALSE(nearest_nccl(calibration, 1, 8));  // not known
 }
 
+TEST_CASE("calibrated band: own logs tell NCCL's version before nearer published ones do") {
+  Calibration calibration;
+  calibration.shapes = {published(log_of(8, 8)), log_of(2, 8)};
+  calibration.shapes[0].nccl = NcclVersion{2, 18, 1};
+  CHECK(nearest_nccl(calibration, 8, 8) == NcclVersion{2, 18, 1});  // the own log does not say
+  calibration.shapes[1].nccl = NcclVersion{2, 21, 5};
+  CHECK(nearest_nccl(calibration, 8, 8) == NcclVersion{2, 21, 5});
+}
+
 TEST_CASE("calibrated band: logs are of several releases where major or minor differ") {
   const auto several = [](std::optional<NcclVersion> a, std::optional<NcclVersion> b) {
     Calibration calibration;

@@ -424,10 +424,43 @@ TEST_CASE("uncertainty: a log of another job shape makes nothing less sure than 
   Calibration calibration = *cluster.calibration;
   calibration.residual_deviation = {.small = 1, .middle = 1, .large = 1};
   cluster.calibration = std::make_shared<const Calibration>(calibration);
+  // As wide as the specification's, but around another centre; beyond the most nodes half as much again towards slower.
+  const double whole = std::log(1.52 / 0.85);
   cluster.nodes = 16;
-  check_band(cluster, 1_MiB, 0.85, 1.52);
+  check_band(cluster, 1_MiB, std::exp(-whole / 2.5), std::exp(whole * 1.5 / 2.5));
   cluster.nodes = 2;  // as measured: what the log itself leaves
   CHECK(duration_band(cluster, 1_MiB).slower == doctest::Approx(std::exp(1.28 * 0.05)));
+}
+
+TEST_CASE(
+    "uncertainty: logs of several nodes alone leave one node as open as twice its specification") {
+  Cluster cluster = calibrated(of_kind(IntraKind::nvswitch, 2));
+  Calibration calibration = *cluster.calibration;
+  calibration.residual_deviation = {.small = 1, .middle = 1, .large = 1};
+  cluster.calibration = std::make_shared<const Calibration>(calibration);
+  cluster.nodes = 1;
+  check_band(cluster, 1_MiB, 0.92 / 1.14, 1.14 / 0.92);
+  calibration.shapes.push_back(calibration.shapes.front());
+  calibration.shapes.back().nodes = 1;
+  calibration.shapes.back().gpus_per_node = 2;  // one node was measured, in part
+  cluster.calibration = std::make_shared<const Calibration>(calibration);
+  const double half = std::log(1.14 / 0.92) / 2;
+  check_band(cluster, 1_MiB, std::exp(-half), std::exp(half));
+}
+
+TEST_CASE("uncertainty: published logs are no surer of another job shape than of their own") {
+  Cluster cluster = calibrated(of_kind(IntraKind::nvswitch));
+  Calibration calibration = *cluster.calibration;
+  calibration.residual_deviation = {.small = 0.1, .middle = 0.1, .large = 0.1};
+  calibration.shapes.front().published = true;
+  cluster.calibration = std::make_shared<const Calibration>(calibration);
+  const Band measured = duration_band(cluster, 64_MiB);
+  cluster.gpus_per_node = 4;
+  const Band elsewhere = duration_band(cluster, 64_MiB);
+  CHECK(measured.slower >
+        1.14);  // what machines of a kind differ by is more than NVLink nodes leave
+  CHECK(elsewhere.slower == doctest::Approx(measured.slower));
+  CHECK(elsewhere.faster == doctest::Approx(measured.faster));
 }
 
 TEST_CASE("collective scenarios: no all-reduce of a step is faster than its wires") {

@@ -50,16 +50,18 @@ struct Fit {
   std::vector<std::string>
       model_misses;  ///< where measurement and cost model differ by a quarter and more
   std::vector<std::string> repeated;  ///< published logs, left out since those given are the same
+  /// Published logs of another release of NCCL than those given, left out: see `is_outdone`.
+  std::vector<std::string> other_release;
   std::vector<std::string> notes;
 };
 
 struct FitOptions {
   NcclVersion nccl;             ///< where a log prints none
+  bool nccl_stated = false;     ///< such logs are of `nccl` for certain: the user says so
   bool keep_unhealthy = false;  ///< fit logs that `health` distrusts as well
   /// What others measured on a machine of the same kind: fitted beside the logs given.
   std::shared_ptr<const Calibration> published = nullptr;
-  /// Logs of this machine beside those fitted, such as one left out: a published log that repeats one of them, or one that is
-  /// fitted, is the same measurement and is left out.
+  /// All logs of this machine, where some are not fitted: which published logs are left out is told by them.
   const std::vector<MeasuredLog>* own = nullptr;
   Progress* progress = nullptr;  ///< told of the job shapes left out in turn; it cannot stop them
 };

@@ -2,7 +2,7 @@
 //
 //   T = cost(constants) * exp(r)
 //   r(x) = sum over measured sizes i of weight_i * covariance(x, x_i)
-//          + sum over those of the same shape of within_shape_i * within_shape_covariance(x, x_i)
+//          + sum over those of the same shape and release of NCCL of within_shape_i * within_shape_covariance(x, x_i)
 //
 // r is a Gaussian process (kriging) over the logarithm of the size and the number of nodes and GPUs:
 // near a measured size of a measured shape it gives that measurement back, between shapes it passes
@@ -34,8 +34,11 @@ double correction_covariance(const OperatingPoint& a, const OperatingPoint& b);
 /// How far the correction of another machine of the same kind may lie from this one's: its variance over
 /// correction_covariance. Twice the mean of kMachines' squares (correction.cpp), 0.097, over 0.0325.
 inline constexpr double kOtherMachine = 3;
-/// The same of what a shape keeps to itself, once all shapes together have been fitted.
+/// The same of what a shape keeps to itself under one release of NCCL, once all shapes together have been fitted.
 double within_shape_covariance(const OperatingPoint& a, const OperatingPoint& b);
+
+/// Whether major and minor are the same, or neither is known.
+bool same_release(const std::optional<NcclVersion>& a, const std::optional<NcclVersion>& b);
 
 /// Whether its logs were taken with several releases of NCCL (2.18, 2.21). Each has its own kernels,
 /// thresholds and plugin settings, and with them a share of the correction of its own.
@@ -80,7 +83,8 @@ bool is_measured_at(const Calibration& calibration, int nodes, int gpus_per_node
 const CalibratedShape* nearest_log(const Calibration& calibration, int nodes, int gpus_per_node,
                                    Bytes size);
 
-/// NCCL's version in the log nearest to a shape; absent where none is known.
+/// NCCL's version in the log nearest to a shape, among the logs of this machine where one of them states its version; absent where
+/// none is known.
 std::optional<NcclVersion> nearest_nccl(const Calibration& calibration, int nodes,
                                         int gpus_per_node);
 
