@@ -194,6 +194,8 @@ std::vector<std::string> cluster_warnings(const Cluster& cluster, const Collecti
     warnings.emplace_back(assumed);
   if (std::string assumed = assumed_of_peers(cluster); !assumed.empty())
     warnings.push_back(std::move(assumed));
+  if (std::string assumed = assumed_of_gpudirect(cluster); !assumed.empty())
+    warnings.push_back(std::move(assumed));
   if (!cluster.calibration) {
     for (std::string& figure : implausible_figures(cluster)) warnings.push_back(std::move(figure));
     if (!cluster.verified)

@@ -158,7 +158,8 @@ std::vector<std::string> warnings_of(const Cluster& cluster) {
   std::vector<std::string> warnings = implausible_figures(cluster);
   for (const std::string& assumed :
        {assumed_of_amd(cluster), std::string(assumed_of_connections(cluster)),
-        std::string(assumed_of_leaves(cluster)), assumed_of_peers(cluster)})
+        std::string(assumed_of_leaves(cluster)), assumed_of_peers(cluster),
+        assumed_of_gpudirect(cluster)})
     if (!assumed.empty()) warnings.push_back(assumed);
   return warnings;
 }

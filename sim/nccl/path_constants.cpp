@@ -36,11 +36,15 @@ ProtocolLatency times(ProtocolLatency latency, double factor) {
   return latency;
 }
 
+/// Volta's EFA.
+bool is_first_efa(const Cluster& cluster) {
+  return cluster.network.kind == NetworkKind::efa && cluster.gpu.compute_capability < 80;
+}
+
 /// Share of a NIC's nominal rate that reaches the GPUs of a node as data and flags.
 double nic_share(const Cluster& cluster) {
   const Network& network = cluster.network;
   const double gigabytes = network.per_nic.gigabytes_per_second();
-  const bool first_efa = network.kind == NetworkKind::efa && cluster.gpu.compute_capability < 80;
   const auto at_most = [&](double share, double rate) {
     return gigabytes > 0 ? std::min(share, rate / gigabytes) : share;
   };
@@ -53,9 +57,9 @@ double nic_share(const Cluster& cluster) {
                  ? at_most(kCostModel.slingshot_share, kCostModel.host_bridge_gbps)
                  : kCostModel.slingshot_share;
     case NetworkKind::efa:
-      return kCostModel.efa_share * (!network.gpudirect || first_efa ? kCostModel.staged : 1);
+      return kCostModel.efa_share * (is_first_efa(cluster) ? kCostModel.first_efa : 1);
     default:
-      return kCostModel.rdma_share * (network.gpudirect ? 1 : kCostModel.staged);
+      return kCostModel.rdma_share;
   }
 }
 
@@ -98,6 +102,20 @@ double nvlink_share(const Cluster& cluster) {
   return kCostModel.nvlink_share[generation(cluster)];
 }
 
+double unhidden_hop_share(const Cluster& cluster) {
+  return latency_of(cluster.network).unhidden;
+}
+
+double slot_share_to_nics(const Cluster& cluster) {
+  const Network& network = cluster.network;
+  // Slingshot's NICs sit at the processor anyway; what the first EFA and a log carried holds it already.
+  const bool by_slot = network.kind == NetworkKind::infiniband ||
+                       network.kind == NetworkKind::roce ||
+                       (network.kind == NetworkKind::efa && !is_first_efa(cluster));
+  const bool staged = by_slot && !network.gpudirect && !cluster.calibration;
+  return staged ? kCostModel.staged_slot : kPciePackets;
+}
+
 double connections_rate(int channels, const Cluster& cluster, double message) {
   const Network& network = cluster.network;
   // What a log taught holds the connections of the channels it was measured with.
@@ -126,7 +144,7 @@ PathConstants constants_of(const Cluster& cluster) {
       .channel_us = kCostModel.channel_us,
       .local_share = pcie ? pcie_share(cluster.intra) : nvlink_share(cluster),
       .nic_share = nic_share(cluster),
-      .single_gpu_per_node = kCostModel.single_gpu_per_node,
+      .single_gpu_per_node = is_first_efa(cluster) ? kCostModel.first_efa_both_ways : 1,
       .ll_gbps = kCostModel.ll_gbps[gpu],
       .ll128_gbps = kCostModel.ll128_gbps[gpu],
       .nvls_start_us = kCostModel.nvls_start_us,

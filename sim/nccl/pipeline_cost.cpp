@@ -21,8 +21,9 @@
 //                     chunks: its terms add up (q = 1). Before NCCL 2.8 up comes before down, which
 //                     only single connections feel: each is busy in one of the two.
 //   broadcast, reduce hops = n - 1, N - 1 of them on the network (a ring that enters or leaves the
-//                     root's node by another GPU has one more), traffic = S, filled by a slice on
-//                     every hop but the slowest, at the rate of the links it passes; its terms add
+//                     root's node by another GPU has one more), traffic = S, filled by a chunk on
+//                     every hop but the slowest, at the rate of the links it passes: Simple sends a
+//                     chunk of one step in one piece (SLICESTEPS = CHUNKSTEPS = 1). Its terms add
 //                     up too. A reduce is a broadcast the other way round.
 //   send-recv         one hop, S through one NIC where it leaves the node
 //   in the switch     in_switch_cost.cpp
@@ -159,16 +160,17 @@ PipelineTerms ring_chain(const CollectiveChoice& choice, double size, const Clus
                          Path path) {
   const int network_hops = cluster.nodes - 1;
   const int local_hops = cluster.ranks() - 1 - network_hops;
-  const double slice = std::min(chunk_limit(choice, 1), size / choice.channels / 2);
-  path.network_rate = rate_of_messages(path, choice, slice, cluster);
+  const double chunk = std::min(chunk_limit(choice, 1), size / choice.channels);
+  path.network_rate = rate_of_messages(path, choice, chunk, cluster);
   PipelineTerms terms = terms_of(path);
   if (choice.protocol == Protocol::simple) {
-    const double slices = slice * choice.channels;
-    terms.fill_us = local_hops * move_us(slices, path.local_rate) +
-                    network_hops * move_us(slices, path.network_rate) -
-                    move_us(slices, path.slowest());
+    const double chunks = chunk * choice.channels;
+    terms.fill_us = local_hops * move_us(chunks, path.local_rate) +
+                    network_hops * move_us(chunks, path.network_rate) -
+                    move_us(chunks, path.slowest());
   }
-  if (network_hops > 0) terms.network_hop_us = network_hop_us(choice, slice, cluster);
+  if (network_hops > 0)
+    terms.network_hop_us = network_hop_us(choice, chunk, cluster) * unhidden_hop_share(cluster);
   terms.latency_us = local_hops * path.local_us + network_hops * terms.network_hop_us;
   terms.transfer_us = move_us(size, path.slowest());
   return terms;

@@ -21,8 +21,11 @@ using GenerationRate = std::array<double, 3>;
 struct NetworkLatency {
   ProtocolLatency hop_us{};  ///< proxy threads, NIC and wire, by protocol
   double rendezvous_us = 0;  ///< more for messages from 64 KiB on, which the provider negotiates
-  double wire_us = 0;        ///< of the above the wire and its switches, one way: what a cluster's
-                             ///< stated latency replaces
+  /// Of the above, what one hop of a chain takes. A ring's all-reduces hide part of theirs, and the longest way of
+  /// several GPUs a node crosses 2 N times where the fit counts 2 (N - 1).
+  double unhidden = 1;
+  double wire_us = 0;  ///< of the above the wire and its switches, one way: what a cluster's
+                       ///< stated latency replaces
 };
 
 struct PipelineConstants {
@@ -41,8 +44,9 @@ struct PipelineConstants {
   double hopper_latency = 0.43;
   /// InfiniBand and RoCE: ABCI, DGX A100, a B200 pair, GKE.
   NetworkLatency rdma{.hop_us = {5.3, 13.5, 30}, .rendezvous_us = 0, .wire_us = 1.5};
-  /// EFA on p3dn, p4d and p5.
-  NetworkLatency efa{.hop_us = {47, 45, 45}, .rendezvous_us = 88, .wire_us = 2.5};
+  /// EFA on p3dn, p4d and p5. One hop of LL: 22 us on two p3dn of one GPU, 33 by what 4 and 8 nodes take longer than 2;
+  /// of Simple there 50 us in messages of 32 to 64 KiB, 83 of 128 KiB, beside their bytes.
+  NetworkLatency efa{.hop_us = {47, 45, 45}, .rendezvous_us = 88, .unhidden = 0.65, .wire_us = 2.5};
   /// Slingshot on three sites.
   NetworkLatency slingshot{.hop_us = {11.7, 82, 82}, .rendezvous_us = 0, .wire_us = 2.5};
   /// Sockets: p3dn, Polaris and a 10 Gb/s log.
@@ -91,10 +95,15 @@ struct PipelineConstants {
   double message_us = 22;
   /// GB/s of one NIC at most where GPUs on PCIe 4 reach it through the processor. Polaris.
   double host_bridge_gbps = 18.5;
-  /// Factor where one GPU feeds and drains all NICs of its node. GKE and p3dn.
-  double single_gpu_per_node = 0.66;
-  /// Factor where data passes host memory on its way to the NIC. p3dn.
-  double staged = 0.50;
+  /// Factor on EFA beside Volta, the first generation: its provider moves data in software, in a thread of the
+  /// process. p3dn with eight GPUs a node, 5.4 to 5.7 of 12.5 GB/s.
+  double first_efa = 0.50;
+  /// Factor on that where one process both sends and receives: its thread does both. p3dn with one GPU a node: 2.55.
+  double first_efa_both_ways = 0.5;
+  /// Share of a GPU's slot that carries payload to and from NICs which do not reach GPU memory: it passes host memory,
+  /// as between GPUs of a node without peer to peer, whose tables lie at 0.45 in the mean (0.24 to 0.67). Over networks
+  /// a V100 whose NCCL was told to send nothing has 0.41 (PCIe 3), an A100 with its NIC on the other socket 0.29 (PCIe 4).
+  double staged_slot = 0.44;
   /// GB/s of payload one thread block moves with LL, with LL128, by generation. (With Simple the
   /// links bind first, but in Blackwell's trees.) V100, A100, H100 and GH200 logs below 32 MiB. A block has as many
   /// threads on two channels as on 24, so none moves less than a log of any number of channels carried: V100 6.0
@@ -160,6 +169,15 @@ double nvlink_share(const Cluster& cluster);
 /// Share of a link's nominal rate that traffic of any kind can fill: headers and credits excluded.
 /// What one GPU reaches through it may be less, and is the cost model's business.
 double wire_share(LinkKind kind, const Cluster& cluster);
+
+/// Of a hop between nodes as all-reduces on rings show it, what one hop of a chain takes.
+double unhidden_hop_share(const Cluster& cluster);
+
+/// PCIe sends 128 to 256 bytes behind 24 to 28 of headers. (GPU to GPU it reaches far less.)
+inline constexpr double kPciePackets = 0.85;
+
+/// Share of a GPU's slot that carries payload between it and the network: less where all passes host memory.
+double slot_share_to_nics(const Cluster& cluster);
 
 /// How much faster than its cost model alone a calibrated all-reduce of 64 KiB and more is at most on this
 /// cluster; at least 1.

@@ -24,9 +24,6 @@ double network_rate(CollectiveKind kind, const Cluster& cluster, const PathConst
   return kind == CollectiveKind::send_recv ? nic : nic * network.nics_per_node;
 }
 
-/// PCIe sends 128 to 256 bytes behind 24 to 28 of headers. (GPU to GPU it reaches far less.)
-constexpr double kPciePackets = 0.85;
-
 double wire_share(LinkKind kind, const Cluster& cluster, const PathConstants& constants) {
   switch (kind) {
     case LinkKind::nvlink:
@@ -42,14 +39,15 @@ double wire_share(LinkKind kind, const Cluster& cluster, const PathConstants& co
   return nic_share(cluster, constants);
 }
 
-/// Bytes per second of every hop, all channels together, that the busiest link still carries.
-double wires_rate(const SecondsPerByte& load, const Cluster& cluster,
+/// Bytes per second of every hop, all channels together, that the busiest link still carries; of slots such a share.
+double wires_rate(const SecondsPerByte& load, double slots, const Cluster& cluster,
                   const PathConstants& constants) {
   double busy = 0;
-  for (std::size_t kind = 0; kind < load.size(); ++kind)
-    if (load[kind] > 0)
-      busy =
-          std::max(busy, load[kind] / wire_share(static_cast<LinkKind>(kind), cluster, constants));
+  for (std::size_t i = 0; i < load.size(); ++i) {
+    const auto kind = static_cast<LinkKind>(i);
+    const double share = kind == LinkKind::pcie ? slots : wire_share(kind, cluster, constants);
+    if (load[i] > 0) busy = std::max(busy, load[i] / share);
+  }
   return busy > 0 ? 1 / busy : std::numeric_limits<double>::infinity();
 }
 
@@ -69,8 +67,9 @@ void obey_wires(Path& path, CollectiveKind kind, const CollectiveChoice& choice,
   const int ways = kind == CollectiveKind::send_recv ? 1 : choice.channels;
   const LinkLoad& ring = cluster.loads->of(ChannelShape::ring, ways);
   const LinkLoad& tree = cluster.loads->of(ChannelShape::tree, choice.channels);
-  const auto obey = [&](double& rate, const SecondsPerByte& busy, double traffic) {
-    rate = std::min(rate, traffic * wires_rate(busy, cluster, constants) * path.payload);
+  const auto obey = [&](double& rate, const SecondsPerByte& busy, double traffic,
+                        double slots = kPciePackets) {
+    rate = std::min(rate, traffic * wires_rate(busy, slots, cluster, constants) * path.payload);
   };
   const bool chains = choice.algorithm == Algorithm::tree;
   if (cluster.gpus_per_node > 1)
@@ -78,7 +77,8 @@ void obey_wires(Path& path, CollectiveKind kind, const CollectiveChoice& choice,
          chains ? chain_traffic(cluster.gpus_per_node) : 1);
   if (cluster.nodes <= 1) return;
   const double forks = tree_traffic(cluster.nodes);
-  obey(path.network_rate, chains ? tree.network : ring.network, chains ? forks : 1);
+  obey(path.network_rate, chains ? tree.network : ring.network, chains ? forks : 1,
+       slot_share_to_nics(cluster));
   // NVLS goes from every GPU by its own NIC, and on from node to node along NCCL's trees.
   if (choice.algorithm == Algorithm::nvls_tree)
     obey(path.network_rate, trunks_of(tree.network), forks);

@@ -69,13 +69,17 @@ constexpr Evidence kSockets{{0.70, 6.17}, {0.63, 4.80},
 /// Networks whose kind no log is of: the middle 80 % of 22 logs over all.
 constexpr Evidence kNetwork{{0.55, 1.73}, {0.70, 3.02}, {0.75, 1.61},
                             kFixed,       kBandwidth,   "22 logs over networks"};
-/// One GPU a node over InfiniBand or RoCE: one log (an H200 of a cloud) reaches 0.64 of its NIC,
-/// which the cost model took, another (H100, its NIC taken for 400 Gb/s) 0.98, and nothing they
-/// state says why.
-constexpr Evidence kLoneGpu{
-    {0.55, 1.73}, {0.70, 3.02},
-    {0.63, 1.85}, kFixed,
-    {0.63, 1.34}, "23 logs over networks, two of them of one GPU a node and contrary,"};
+/// Over RDMA through host memory. Large sizes as slots carry between GPUs of a node on that way: eleven tables, and
+/// three logs over networks within them.
+constexpr Evidence kStaged{{0.55, 1.73}, {0.70, 3.02}, {0.66, 1.83},
+                           kFixed,       {0.66, 1.83}, "14 logs through host memory"};
+
+constexpr CollectiveKind kAllReduce = CollectiveKind::all_reduce;
+/// So large that its bytes decide.
+constexpr Bytes kAllBytes{std::int64_t{1} << 30};
+
+/// Of what goes through host memory where nobody says that it does: half of its own band's slower side.
+constexpr double kStagedReach = 1.35;
 
 /// Straight in the logarithm of the size.
 Band between(Band a, Band b, Bytes from, Bytes to, Bytes size) {
@@ -91,7 +95,7 @@ const Evidence& evidence_between_nodes(const Cluster& cluster) {
   switch (cluster.network.kind) {
     case NetworkKind::infiniband:
     case NetworkKind::roce:
-      return cluster.gpus_per_node == 1 ? kLoneGpu : kRdma;
+      return cluster.gpus_per_node <= kFewGpus && !cluster.network.gpudirect ? kStaged : kRdma;
     case NetworkKind::efa:
       return kEfa;
     case NetworkKind::slingshot:
@@ -112,6 +116,25 @@ const Evidence& evidence_for(const Cluster& cluster) {
   return cluster.intra.kind == IntraKind::pcie ? kOnePcieNode : kOneNvlinkNode;
 }
 
+/// How much longer the size may take through host memory, where nobody says whether NICs reach the memory of the few
+/// GPUs of a node; 1 elsewhere.
+double longer_through_host(const Cluster& cluster, Bytes size) {
+  const Network& network = cluster.network;
+  if (cluster.nodes == 1 || cluster.gpus_per_node > kFewGpus || !network.gpudirect_assumed ||
+      !network.gpudirect)
+    return 1;
+  Cluster staged = cluster;
+  staged.network.gpudirect = false;
+  const auto us = [&](const Cluster& way) {
+    return cost(kAllReduce, select_algorithm(kAllReduce, size, way, {}), size, way).microseconds();
+  };
+  return std::max(1.0, kStagedReach * us(staged) / us(cluster));
+}
+
+Band reaching(Band band, double longer) {
+  return {band.faster, std::max(band.slower, longer)};
+}
+
 Band fixed_cost_band(const Job& job) {
   const Cluster& cluster = job.cluster();
   if (nccl_of(job.model()) == nullptr || cluster.ranks() <= 1) return {};
@@ -123,8 +146,8 @@ Band fixed_cost_band(const Job& job) {
 Band bandwidth_band(const Job& job, Bytes largest) {
   const Cluster& cluster = job.cluster();
   if (nccl_of(job.model()) == nullptr || cluster.ranks() <= 1) return {};
-  return cluster.calibration ? duration_band(cluster, std::max(kLargeFrom, largest))
-                             : evidence_for(cluster).bandwidth;
+  if (cluster.calibration) return duration_band(cluster, std::max(kLargeFrom, largest));
+  return reaching(evidence_for(cluster).bandwidth, longer_through_host(cluster, kAllBytes));
 }
 
 /// Half of the share of SMs and memory traffic, or twice as much: kernels measured beside NCCL lose 0.7 to 2.9 times
@@ -258,9 +281,10 @@ Job with_costs(const Job& job, double factor, double of_host) {
 /// Of a cluster as specified, whatever calibrates it.
 Band specified_band(const Cluster& cluster, Bytes size) {
   const Evidence& evidence = evidence_for(cluster);
-  if (size < kMiddleCentre)
-    return between(evidence.small, evidence.middle, kMiddleFrom, kMiddleCentre, size);
-  return between(evidence.middle, evidence.large, kMiddleCentre, kLargeFrom, size);
+  const Band band = size < kMiddleCentre
+                        ? between(evidence.small, evidence.middle, kMiddleFrom, kMiddleCentre, size)
+                        : between(evidence.middle, evidence.large, kMiddleCentre, kLargeFrom, size);
+  return reaching(band, longer_through_host(cluster, size));
 }
 
 double log_width(const Band& band) {

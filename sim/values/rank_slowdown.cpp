@@ -17,8 +17,9 @@ double in_millionths(double share) {
 }
 
 SlowdownShares shares_of(const RankSlowdown& terms, int nodes, int ranks, int accumulate) {
-  const double unexplained =
-      ranks <= 1 ? terms.one_gpu : terms.several_gpus + terms.several_nodes * (1 - 1.0 / nodes);
+  const double on_nodes =
+      terms.several_nodes * (1 - 1.0 / nodes) + terms.per_doubling * elementary::log2(nodes);
+  const double unexplained = ranks <= 1 ? terms.one_gpu : terms.several_gpus + on_nodes;
   return {.slowest_gpu = terms.gpu_spread * expected_maximum(ranks),
           .unexplained = unexplained / accumulate + (ranks <= 1 ? 0 : terms.given)};
 }

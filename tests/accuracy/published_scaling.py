@@ -26,6 +26,7 @@ import concurrent.futures
 import csv
 import functools
 import json
+import math
 import os
 import re
 import statistics
@@ -42,6 +43,7 @@ from quantile import quantile
 LOSS_WORTH_SCORING = 0.03
 BASELINE_NOISE = 0.01  # figures printed with two to four digits; the data's README says 1 %
 PRINTED_TO = 0.001  # seconds per iteration, where percentiles are printed
+PER_DOUBLING = 0.01  # rank_slowdown.hpp: too few rows are of eight nodes and more to learn it source by source
 P95 = statistics.NormalDist().inv_cdf(0.95)
 USUAL_EFFICIENCY = 0.95
 
@@ -69,14 +71,16 @@ class Slowdown:
     """Of several ranks: share of the step that compute takes longer, as rank_slowdown.hpp has it; with no
     terms nothing, not even the slowest GPU."""
 
-    def __init__(self, several_gpus=None, several_nodes=0):
+    def __init__(self, several_gpus=None, several_nodes=0, per_doubling=0):
         self.several_gpus = several_gpus
         self.several_nodes = several_nodes
+        self.per_doubling = per_doubling
 
     def share(self, row, gpus, nodes):
         if gpus == 1 or self.several_gpus is None:
             return 0
-        return max(0, slowest_gpu(row, gpus) + self.several_gpus + self.several_nodes * (1 - 1 / nodes))
+        on_nodes = self.several_nodes * (1 - 1 / nodes) + self.per_doubling * math.log2(nodes)
+        return max(0, slowest_gpu(row, gpus) + self.several_gpus + on_nodes)
 
 
 def baseline_nodes(row):
@@ -85,8 +89,8 @@ def baseline_nodes(row):
 
 def learn_slowdown(bare):
     """As rank_slowdown.hpp's was learned, from predictions without one: beyond the slowest GPU the middle of
-    what steps on one node take longer, then the middle over the stacks of what several nodes add, where
-    the network's rate is stated."""
+    what steps on one node take longer, then the middle over the stacks of what several nodes add beyond
+    PER_DOUBLING, where the network's rate is stated."""
     def longer(case):
         row = case["row"]
         return ((case["measured"] - case["predicted"]) / case["baseline"]
@@ -101,10 +105,12 @@ def learn_slowdown(bare):
     for c in bare:
         row = c["row"]
         apart = 1 / baseline_nodes(row) - 1 / int(row["nodes"])
+        grown = PER_DOUBLING * math.log2(int(row["nodes"]) / baseline_nodes(row))
         if apart > 0 and "Azure" not in row["gpu"]:
             added[row["source"], row["framework"]].append(
-                (longer(c) - (several if alone(c) else 0)) / apart)
-    return Slowdown(several, statistics.median(statistics.median(of) for of in added.values()))
+                (longer(c) - (several if alone(c) else 0) - grown) / apart)
+    return Slowdown(several, statistics.median(statistics.median(of) for of in added.values()),
+                    PER_DOUBLING)
 
 
 def without_their_source(rows, bare, predict):

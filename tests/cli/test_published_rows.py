@@ -75,18 +75,21 @@ class Slowdown(unittest.TestCase):
              self.case(200, nodes="2", n_gpus="16", gpu="V100 (Azure)", source="unstated")])
         several = 0.045 - slowest
         self.assertAlmostEqual(slowdown.several_gpus, several)
-        one = (0.095 - scaling.slowest_gpu(row(), 32) - several) / (1 - 1 / 4)
-        another = (0.06 - scaling.slowest_gpu(row(), 128) + slowest) / (1 - 1 / 16)
+        one = (0.095 - scaling.slowest_gpu(row(), 32) - several - 2 * scaling.PER_DOUBLING) / (1 - 1 / 4)
+        another = (0.06 - scaling.slowest_gpu(row(), 128) + slowest - 4 * scaling.PER_DOUBLING) / (1 - 1 / 16)
         self.assertAlmostEqual(slowdown.several_nodes, (one + another) / 2)
         self.assertEqual(slowdown.share(row(), 1, 1), 0)
         self.assertAlmostEqual(slowdown.share(row(), 32, 4), scaling.slowest_gpu(row(), 32) + several
-                               + slowdown.several_nodes * 0.75)
+                               + slowdown.several_nodes * 0.75 + 2 * scaling.PER_DOUBLING)
         self.assertEqual(scaling.Slowdown().share(row(), 32, 4), 0)
 
     def test_constants_are_those_of_the_program(self):
         header = (ROOT / "sim/values/include/ddpsim/sim/rank_slowdown.hpp").read_text()
-        stated = re.search(r"\.several_gpus = ([\d.]+), \.several_nodes = ([\d.]+)\}", header)
-        self.assertEqual(tuple(map(float, stated.groups())), (rank_costs.SEVERAL_GPUS, rank_costs.SEVERAL_NODES))
+        stated = re.search(r"\.several_gpus = ([\d.]+), \.several_nodes = ([\d.]+), \.per_doubling = ([\d.]+)\}",
+                           header)
+        self.assertEqual(tuple(map(float, stated.groups())),
+                         (rank_costs.SEVERAL_GPUS, rank_costs.SEVERAL_NODES, rank_costs.PER_DOUBLING))
+        self.assertEqual(scaling.PER_DOUBLING, rank_costs.PER_DOUBLING)
         source = (ROOT / "sim/values/rank_slowdown.cpp").read_text()
         spreads = {int(c): float(v) for c, v in re.findall(r"case (\d+):\s+return ([\d.]+);", source)}
         self.assertEqual(spreads, {70: rank_costs.gpu_spread("V100"), 120: rank_costs.gpu_spread("RTX PRO 6000")})

@@ -263,7 +263,7 @@ TEST_CASE("cost model on paper: trees of LL and LL128 fill their NICs, not the h
 }
 
 TEST_CASE("cost model on paper: a broadcast passes every rank but one") {
-  // 6 hops of 3 us inside, 1 of 70.5 between; slices of 512 KiB on two channels fill the six hops
+  // 6 hops of 3 us inside, 1 of 70.5 between; chunks of 512 KiB on two channels fill the six hops
   // inside at 100 GB/s: a hop takes its own links' time. Over three nodes the second hop between them adds its own.
   const auto broadcast = [](Protocol protocol, Bytes size, const Cluster& cluster) {
     return pipeline_terms(kBroadcast, choice(Algorithm::ring, protocol), size, cluster);
@@ -276,12 +276,17 @@ TEST_CASE("cost model on paper: a broadcast passes every rank but one") {
                       .transfer = 16e6 / 40e3});
   CHECK(broadcast(Protocol::simple, Bytes(16'000'000), round_costs::cluster(3, 4)).fill_us ==
         doctest::Approx(9 * 1'048'576 / 100e3 + 1'048'576 / 40e3));
-  // Half of 50,000 bytes per channel is a slice, less than 64 KiB: a hop of 30.5 us and of the 40
-  // log2(25,000 / 8192) / 3.
+  // 50,000 bytes per channel go in one piece, less than 64 KiB: a hop of 30.5 us and of the 40
+  // log2(50,000 / 8192) / 3.
   CHECK(broadcast(Protocol::simple, Bytes(100'000), two).fill_us ==
-        doctest::Approx(6 * 50'000 / 100e3));
+        doctest::Approx(6 * 100'000 / 100e3));
   CHECK(broadcast(Protocol::simple, Bytes(100'000), two).network_hop_us ==
-        doctest::Approx(30.5 + 40 * 1.60964 / 3));
+        doctest::Approx(30.5 + 40 * 2.60964 / 3));
+  // Of EFA's hops, which all-reduces on rings of two nodes taught, a chain's take two thirds.
+  Cluster efa = two;
+  efa.network.kind = NetworkKind::efa;
+  CHECK(broadcast(Protocol::simple, Bytes(100'000), efa).network_hop_us ==
+        doctest::Approx(0.65 * (30.5 + 40 * 2.60964 / 3)));
   round_costs::check(
       broadcast(Protocol::ll, 1_MiB, two),
       {.start = 11.25, .latency = 6 * 1 + 50.5, .fill = 0, .transfer = 1'048'576 / 0.5e3});

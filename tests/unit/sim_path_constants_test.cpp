@@ -65,7 +65,7 @@ TEST_CASE("path constants: a generation of GPUs begins with sm_80, the next with
     check_latency(constants.local_us, {0.84 * gpu.pace, 2.2 * gpu.pace, 4.0 * gpu.pace});
     check_latency(constants.hop_us, {5.3, 13.5, 30});  // the NIC is no faster for it
     CHECK(constants.channel_us == 0.3);
-    CHECK(constants.single_gpu_per_node == 0.66);
+    CHECK(constants.single_gpu_per_node == 1);
     CHECK(constants.overlap == 2.5);
     CHECK(constants.nvls_start_us == 31);
     CHECK(constants.nvls_wave_us == 2.3);
@@ -122,33 +122,63 @@ TEST_CASE("path constants: each network has its hops, its rendezvous and its sha
   }
 }
 
-TEST_CASE("path constants: without GPUDirect half of a NIC is left, staged in host memory") {
+TEST_CASE("path constants: the first EFA moves data in software, a thread both ways") {
+  const auto constants = [](int capability, bool gpudirect) {
+    Cluster over = cluster(capability, NetworkKind::efa);
+    over.network.gpudirect = gpudirect;
+    return constants_of(over);
+  };
+  // Beside Volta, whatever is said of GPUDirect.
+  for (const bool gpudirect : {true, false}) {
+    CHECK(constants(70, gpudirect).nic_share == doctest::Approx(0.41));
+    CHECK(constants(79, gpudirect).single_gpu_per_node == 0.5);
+    CHECK(constants(80, gpudirect).nic_share == doctest::Approx(0.82));
+    CHECK(constants(80, gpudirect).single_gpu_per_node == 1);
+  }
+}
+
+TEST_CASE(
+    "path constants: without GPUDirect slots carry to NICs what they carry through host memory") {
   const auto share = [](int capability, NetworkKind kind, bool gpudirect) {
     Cluster over = cluster(capability, kind);
     over.network.gpudirect = gpudirect;
-    return constants_of(over).nic_share;
+    return slot_share_to_nics(over);
   };
-  CHECK(share(80, NetworkKind::infiniband, true) == doctest::Approx(0.94));
-  CHECK(share(80, NetworkKind::infiniband, false) == doctest::Approx(0.47));
-  CHECK(share(80, NetworkKind::roce, false) == doctest::Approx(0.47));
-  CHECK(share(80, NetworkKind::efa, true) == doctest::Approx(0.82));
-  CHECK(share(80, NetworkKind::efa, false) == doctest::Approx(0.41));
-  // The first EFA, beside Volta, stages whatever is said of it, and once.
-  CHECK(share(70, NetworkKind::efa, true) == doctest::Approx(0.41));
-  CHECK(share(79, NetworkKind::efa, true) == doctest::Approx(0.41));
-  CHECK(share(70, NetworkKind::efa, false) == doctest::Approx(0.41));
+  for (const NetworkKind kind : {NetworkKind::infiniband, NetworkKind::roce, NetworkKind::efa}) {
+    CHECK(share(80, kind, true) == kPciePackets);
+    CHECK(share(80, kind, false) == 0.44);
+  }
+  // What the first EFA carries holds it; Slingshot's NICs sit at the processor, sockets are its business.
+  CHECK(share(70, NetworkKind::efa, false) == kPciePackets);
+  CHECK(share(80, NetworkKind::slingshot, false) == kPciePackets);
+  CHECK(share(80, NetworkKind::tcp, false) == kPciePackets);
+  // A log holds it, too.
+  Cluster fitted = cluster(80);
+  fitted.network.gpudirect = false;
+  round_costs::set(fitted, round_costs::constants());
+  CHECK(slot_share_to_nics(fitted) == kPciePackets);
 }
 
-TEST_CASE("path constants: an all-reduce that is staged in host memory takes twice the time") {
-  // 16 ranks over one NIC of 25 GB/s: 30/16 * 1 GB at 0.94 of it, or half.
-  Cluster two = cluster(80, NetworkKind::infiniband, 200_Gbps);
-  const CollectiveChoice ring{.algorithm = Algorithm::ring, .channels = 8};
-  const auto transfer = [&] {
-    return pipeline_terms(CollectiveKind::all_reduce, ring, Bytes(1'000'000'000), two).transfer_us;
+TEST_CASE("path constants: a GPU's slot, whole or staged, bounds what its NICs take from it") {
+  // Two NICs of 50 GB/s at a slot of 63 GB/s: 0.85 of it, 0.44 through host memory. A NIC of 3.1 GB/s feels neither.
+  const auto rate = [](const char* nics, bool gpudirect) {
+    Cluster lone = cluster(90);
+    lone.gpus_per_node = 1;
+    lone.network.nics_per_node = nics[0] - '0';
+    lone.network.per_nic = nics[0] == '2' ? 50_GBps : 3.125_GBps;
+    lone.network.gpudirect = gpudirect;
+    LinkLoad ring;
+    ring.network[static_cast<std::size_t>(LinkKind::pcie)] = 1 / 63e9;
+    LinkLoads loads;
+    loads.by_channels[static_cast<std::size_t>(ChannelShape::ring)] = {ring};
+    loads.by_channels[static_cast<std::size_t>(ChannelShape::tree)] = {ring};
+    lone.loads = std::make_shared<const LinkLoads>(loads);
+    return path_of(CollectiveKind::all_reduce, {.algorithm = Algorithm::ring}, lone).network_rate;
   };
-  CHECK(transfer() == doctest::Approx(1.875e9 / (0.94 * 25e3)));
-  two.network.gpudirect = false;
-  CHECK(transfer() == doctest::Approx(1.875e9 / (0.47 * 25e3)));
+  CHECK(rate("2", true) == doctest::Approx(0.85 * 63e9));
+  CHECK(rate("2", false) == doctest::Approx(0.44 * 63e9));
+  CHECK(rate("1", true) == doctest::Approx(0.94 * 3.125e9));
+  CHECK(rate("1", false) == doctest::Approx(0.94 * 3.125e9));
 }
 
 TEST_CASE(
@@ -234,7 +264,11 @@ TEST_CASE("path constants: what traffic of any kind can fill of a link") {
   CHECK(wire_share(LinkKind::nic, two) == doctest::Approx(0.94));
   CHECK(wire_share(LinkKind::network, two) == doctest::Approx(0.94));
   two.gpus_per_node = 1;
-  CHECK(wire_share(LinkKind::nic, two) == doctest::Approx(0.94 * 0.66));
+  CHECK(wire_share(LinkKind::nic, two) == doctest::Approx(0.94));
+  Cluster first_efa = two;
+  first_efa.network.kind = NetworkKind::efa;
+  first_efa.gpu.compute_capability = 70;
+  CHECK(wire_share(LinkKind::nic, first_efa) == doctest::Approx(0.41 * 0.5));
   // Where NCCL goes over PCIe, its share is no share of NVLink.
   two.intra.kind = IntraKind::pcie;
   CHECK(wire_share(LinkKind::nvlink, two) == 0.76);

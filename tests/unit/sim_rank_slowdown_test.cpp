@@ -73,6 +73,12 @@ TEST_CASE("multi-GPU slowdown: the slowest of the GPUs, and what is left unexpla
   CHECK(shares(1, 8).slowest_gpu == doctest::Approx(0.04 * 1.4236));
   CHECK(shares(1, 8).unexplained == 0.05);
   CHECK(shares(2, 8).unexplained == doctest::Approx(0.09));
+  // A point more for each doubling of the nodes.
+  RankSlowdown grows = kTerms;
+  grows.per_doubling = 0.01;
+  CHECK(slowdown_shares(grows, slowed_nodes(1, 8)).unexplained == 0.05);
+  CHECK(slowdown_shares(grows, slowed_nodes(8, 8)).unexplained ==
+        doctest::Approx(0.05 + 0.08 * 7 / 8 + 0.03));
   CHECK(shares(8, 1).unexplained == doctest::Approx(0.12));
   CHECK(shares(8, 1).slowest_gpu == shares(1, 8).slowest_gpu);
   CHECK(slowdown_shares(kTerms, slowed_nodes(1, 8)).slowdown() ==

@@ -158,7 +158,9 @@ TEST_CASE("uncertainty: fixed cost and bandwidth err apart, by the kind of machi
   CHECK(factors_of(of_kind(IntraKind::pcie, 2)) == expected(0.44, 4.07, 0.60, 1.34));
   Cluster lone = of_kind(IntraKind::none, 2);
   lone.gpus_per_node = 1;
-  CHECK(factors_of(lone) == expected(0.44, 4.07, 0.63, 1.34));
+  CHECK(factors_of(lone) == expected(0.44, 4.07, 0.60, 1.34));
+  lone.network.gpudirect = false;
+  CHECK(factors_of(lone) == expected(0.44, 4.07, 0.66, 1.83));  // through host memory
   lone.network.kind = NetworkKind::tcp;
   CHECK(factors_of(lone) == expected(0.44, 4.07, 0.60, 1.34));
 }

@@ -116,6 +116,40 @@ TEST_CASE("cluster: TCP through a NIC of the host's, an emulated one, or GPUDire
   CHECK(load_cluster({"a3-mega", 2, {}}).network.sockets == Sockets::gpudirect);
 }
 
+TEST_CASE("cluster: whether NICs reach GPU memory is said, or assumed by the GPU") {
+  const auto network = [](const std::string& gpu, const std::string& nic) {
+    const std::string line = "node:2 gpu:1x" + gpu + " nic:1x200Gbps" + nic;
+    const Cluster cluster = parse_cluster_line(line);
+    CHECK(assumed_of_gpudirect(cluster).empty() == !cluster.network.gpudirect_assumed);
+    const auto file =
+        calibrated_cluster_file(line, {.constants = constants_of(cluster),
+                                       .shapes = {{2, 1, Bytes(8), Bytes(1 << 30), "a.txt"}}});
+    const Cluster again = parse_cluster(file, "again.json");
+    CHECK(again.network.gpudirect == cluster.network.gpudirect);
+    CHECK(again.network.gpudirect_assumed == cluster.network.gpudirect_assumed);
+    return cluster.network;
+  };
+  for (const char* kind : {"", ":ib", ":roce"}) {
+    CAPTURE(kind);
+    CHECK(network("H100", kind).gpudirect_assumed);
+    CHECK(network("H100", kind).gpudirect);
+    CHECK_FALSE(network("RTX4090", kind).gpudirect);  // the driver of GeForce cards has none
+    CHECK(network("RTX4090", kind + std::string(":gdr")).gpudirect);
+    CHECK_FALSE(network("H100", kind + std::string(":no-gdr")).gpudirect);
+    CHECK_FALSE(network("H100", kind + std::string(":gdr")).gpudirect_assumed);
+  }
+  // Elsewhere the network's kind tells.
+  CHECK_FALSE(network("V100", ":efa").gpudirect_assumed);
+  CHECK_FALSE(network("V100", ":tcp").gpudirect_assumed);
+  // Beside a file, and in it.
+  CHECK_FALSE(load_cluster({"dgx2 nic:8x100Gbps:ib:no-gdr", 2, {}}).network.gpudirect);
+  CHECK_FALSE(load_cluster({"p3dn", 2, 1}).network.gpudirect);
+  // Many GPUs a node have it, or nobody would have built them.
+  CHECK(assumed_of_gpudirect(parse_cluster_line("node:2 gpu:8xH100 nvswitch:450GBps nic:8x400Gbps"))
+            .empty());
+  CHECK_THROWS_AS(parse_cluster_line("node:2 gpu:1xV100 nic:1x25Gbps:tcp:gdr"), InputError);
+}
+
 TEST_CASE("cluster: the rate of one TCP connection may be stated") {
   const std::string line = "node:2 gpu:1xV100 nic:1x100Gbps:tcp connection:12Gbps";
   const Cluster cluster = parse_cluster_line(line);

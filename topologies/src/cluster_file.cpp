@@ -149,11 +149,15 @@ struct Nics {
   Bandwidth rate;
 };
 
-Nics read_network(const Cursor& cursor, Network& out, bool nics_needed) {
+Nics read_network(const Cursor& cursor, ClusterDescription& description, bool nics_needed) {
+  Network& out = description.network;
   Nics nics;
   const Object network = cursor.object({"kind", "nics_per_node", "per_nic", "latency", "connection",
                                         "oversubscription", "gpudirect", "collnet"});
-  if (const auto direct = network.optional("gpudirect")) out.gpudirect = direct->boolean();
+  if (const auto direct = network.optional("gpudirect")) {
+    out.gpudirect = direct->boolean();
+    description.gpudirect_stated = true;
+  }
   if (const auto collnet = network.optional("collnet")) out.collnet = collnet->boolean();
   if (const auto latency = network.optional("latency")) {
     out.latency = latency->duration();
@@ -294,7 +298,7 @@ ClusterDescription describe_file(std::string_view text, const std::string& file)
   if (const auto types = root.optional("node_types")) read_node_types(root, *types, out);
   if (const auto network = root.optional("network")) {
     const bool stated = std::all_of(out.types.begin(), out.types.end(), states_nics);
-    give_nics(*network, read_network(*network, out.network, !stated), out);
+    give_nics(*network, read_network(*network, out, !stated), out);
   }
   if (const auto switches = root.optional("switches")) {
     out.switches = read_switches(*switches, file);

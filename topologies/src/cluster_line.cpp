@@ -54,6 +54,7 @@ ClusterDescription describe_line(std::string_view line) {
     node.per_nic = written.rate;
     out.network.kind = written.kind;
     out.network.sockets = written.sockets;
+    state_gpudirect(written, out);
   }
   read_network_words(words, nic != nullptr, out);
   if (find_word(words, "node") == nullptr) missing("the number of nodes", "Add \"node:COUNT\"");

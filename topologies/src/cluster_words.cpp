@@ -68,6 +68,17 @@ void read_pcie(const ClusterWord& word, InterconnectDescription& out) {
               did_you_mean(said, known));
 }
 
+/// Takes ":gdr" or ":no-gdr" off the end.
+std::optional<bool> take_gpudirect(std::string_view& value) {
+  for (const bool direct : {true, false}) {
+    const std::string_view word = direct ? ":gdr" : ":no-gdr";
+    if (!value.ends_with(word)) continue;
+    value.remove_suffix(word.size());
+    return direct;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 void ClusterWord::fail(std::string message, std::string hint) const {
@@ -180,6 +191,7 @@ NicWord read_nics(const ClusterWord& word, bool count_needed) {
   constexpr const char* kForm = "PER_NODExBANDWIDTH, such as \"8x200Gbps\"";
   NicWord out;
   std::string_view written = word.value;
+  out.gpudirect = take_gpudirect(written);
   const std::size_t colon = written.find(':');
   std::string kind = "ib";
   if (colon != written.npos) {
@@ -201,7 +213,16 @@ NicWord read_nics(const ClusterWord& word, bool count_needed) {
         did_you_mean(kind, network_kind_words()));
   out.kind = named.kind;
   out.sockets = named.sockets;
+  if (out.gpudirect && out.kind == NetworkKind::tcp)
+    word.fail("says of sockets whether NICs reach GPU memory",
+              "Leave out gdr or no-gdr: it is of ib, roce, efa and slingshot");
   return out;
+}
+
+void state_gpudirect(const NicWord& word, ClusterDescription& out) {
+  if (!word.gpudirect) return;
+  out.network.gpudirect = *word.gpudirect;
+  out.gpudirect_stated = true;
 }
 
 void read_network_words(const ClusterWords& words, bool has_network, ClusterDescription& out) {

@@ -49,8 +49,11 @@ struct NicWord {
   NetworkKind kind = NetworkKind::infiniband;
   bool kind_stated = false;
   Sockets sockets = Sockets::host;
+  std::optional<bool> gpudirect;
 };
 NicWord read_nics(const ClusterWord& word, bool count_needed);
+/// Takes over whether NICs reach GPU memory, where the word says it.
+void state_gpudirect(const NicWord& word, ClusterDescription& out);
 
 /// oversubscription, leaf, latency, connection and switches; `has_network`: they describe something.
 void read_network_words(const ClusterWords& words, bool has_network, ClusterDescription& out);

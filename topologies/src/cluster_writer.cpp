@@ -121,7 +121,8 @@ Json network_of(const ClusterDescription& cluster) {
   if (cluster.network.connection) out["connection"] = rate_text(*cluster.network.connection);
   if (cluster.network.oversubscription > 1)
     out["oversubscription"] = cluster.network.oversubscription;
-  if (!cluster.network.gpudirect) out["gpudirect"] = false;
+  if (cluster.gpudirect_stated || !cluster.network.gpudirect)
+    out["gpudirect"] = cluster.network.gpudirect;
   if (cluster.network.collnet) out["collnet"] = true;
   return out;
 }

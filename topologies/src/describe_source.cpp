@@ -146,6 +146,7 @@ ClusterDescription describe_xml(std::string_view text, const std::string& file,
   out.types.front().cpu = node.cpu;
   out.network.kind = node.network;
   out.network.gpudirect = node.gpudirect;
+  out.gpudirect_stated = node.dump;
   out.network.collnet = node.collnet;
   join_gpus(node, words, out);
   if (find_word(words, "nic") == nullptr)
@@ -261,6 +262,7 @@ void apply_nics(const ClusterWord& word, ClusterDescription& out) {
     out.network.kind = written.kind;
     out.network.sockets = written.sockets;
   }
+  state_gpudirect(written, out);
   out.network.connection.reset();
   for (NodeDescription& node : out.types) {
     if (written.count > 0) node.nics = written.count;

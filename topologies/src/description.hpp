@@ -39,6 +39,9 @@ struct InterconnectDescription {
   std::optional<PeerAccess> peers;  ///< pcie, when stated
 };
 
+/// GeForce cards and TITAN: their driver keeps both peers and NICs from GPU memory.
+bool is_geforce(const GpuModel& gpu);
+
 /// What is said, otherwise what the driver of such a GPU allows.
 PeerAccess peers_of(const NodeDescription& node);
 
@@ -68,6 +71,7 @@ struct ClusterDescription {
   std::string summary;
   std::vector<NodeDescription> types = std::vector<NodeDescription>(1);
   Network network;  ///< NICs stand in the node descriptions
+  bool gpudirect_stated = false;
   std::optional<SwitchPlan> switches;
   std::vector<DegradedLink> degraded;
   std::optional<StatedChannels> stated;

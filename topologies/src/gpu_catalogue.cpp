@@ -222,14 +222,16 @@ std::string beyond_gpu_name(std::string_view name) {
   return "";
 }
 
+bool is_geforce(const GpuModel& gpu) {
+  return gpu.name.starts_with("RTX") || gpu.name.starts_with("TITAN");
+}
+
 PeerAccess peers_of(const NodeDescription& node) {
   if (node.interconnect.peers) return *node.interconnect.peers;
   // The driver offers peer to peer over PCIe on GeForce cards from Turing on no more, the catalogue's RTX; A6000
   // and the others have it. Logs of RTX 2080 Ti and 4090 say so (one page names peer to peer as off, another a modified
   // driver that turns it on). TITAN RTX is the 2080 Ti's chip under the same driver.
-  return node.gpu.name.starts_with("RTX") || node.gpu.name.starts_with("TITAN")
-             ? PeerAccess::host
-             : PeerAccess::sockets;
+  return is_geforce(node.gpu) ? PeerAccess::host : PeerAccess::sockets;
 }
 
 std::vector<GpuFamily> gpu_families() {

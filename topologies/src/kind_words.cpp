@@ -69,6 +69,21 @@ std::string assumed_of_peers(const Cluster& cluster) {
                "that all goes through host memory, which is far slower)";
 }
 
+std::string assumed_of_gpudirect(const Cluster& cluster) {
+  const Network& network = cluster.network;
+  const bool decides = cluster.gpus_per_node <= kFewGpus || !network.gpudirect;
+  if (cluster.calibration || cluster.nodes == 1 || !network.gpudirect_assumed || !decides)
+    return "";
+  return network.gpudirect
+             ? "NICs are taken to reach GPU memory themselves (GPUDirect RDMA); nobody says so, "
+               "and the interval reaches to where all goes through host memory (nic:…:gdr says "
+               "that they do, nic:…:no-gdr that they do not)"
+             : fmt::format(
+                   "{}: GeForce cards have no GPUDirect RDMA, so all is taken to go to the NICs "
+                   "through host memory (nic:…:gdr where a driver allows it)",
+                   cluster.gpu.name);
+}
+
 std::string_view kind_word(PeerAccess peers) {
   switch (peers) {
     case PeerAccess::one_root:

@@ -120,6 +120,14 @@ NodeType node_type(const NodeDescription& node, const ClusterDescription& descri
   return type;
 }
 
+/// What nobody says of GPUDirect RDMA: NICs reach the memory of all GPUs but GeForce's.
+void assume_gpudirect(Cluster& cluster) {
+  Network& network = cluster.network;
+  if (network.kind != NetworkKind::infiniband && network.kind != NetworkKind::roce) return;
+  network.gpudirect_assumed = true;
+  if (is_geforce(cluster.gpu)) network.gpudirect = false;
+}
+
 /// Leaves as many nodes as are to be laid out, of each type in proportion. Of nodes on one switch
 /// that never blocks a few load their links like all: further ones pass nothing that the first do
 /// not. Where all are alike four do: a tree's root, a fork with two branches, a fork's leaves.
@@ -192,6 +200,7 @@ Topology resolve(ClusterDescription description) {
   for (const NodeDescription& node : description.types)
     topology.node_types.push_back(node_type(node, description));
   take_least(cluster, topology.node_types);
+  if (!description.gpudirect_stated) assume_gpudirect(cluster);
   if (description.switches) topology.switches = *description.switches;
   topology.switches.oversubscription = cluster.network.oversubscription;
   // Without a word on leaves all that leaves a node crosses the narrow part.

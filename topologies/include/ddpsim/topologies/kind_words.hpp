@@ -27,6 +27,8 @@ std::string_view assumed_of_connections(const Cluster& cluster);
 std::string_view assumed_of_leaves(const Cluster& cluster);
 /// How GPUs reach each other over PCIe, where nobody said; empty elsewhere, and where a log stands behind it.
 std::string assumed_of_peers(const Cluster& cluster);
+/// Whether NICs reach GPU memory, where nobody said and it decides; empty elsewhere, and where a log stands behind it.
+std::string assumed_of_gpudirect(const Cluster& cluster);
 std::string_view kind_word(PeerAccess peers);  ///< "no-p2p"
 /// What AMD's GPUs borrow from NVIDIA's, to be said in every answer; empty where the cluster has none.
 std::string assumed_of_amd(const Cluster& cluster);

@@ -89,10 +89,14 @@ struct Network {
   Bandwidth per_nic;                    ///< nominal, one direction
   std::optional<Duration> latency;      ///< one way, only when stated; otherwise the kind's default
   std::optional<Bandwidth> connection;  ///< what one TCP connection carries, only when stated
-  double oversubscription = 1;  ///< R: of what a switch takes from below, 1/R goes on upwards
-  bool gpudirect = true;        ///< NICs reach GPU memory themselves; never so with tcp
-  bool collnet = false;         ///< switches reduce (SHARP): CollNet and NVLS between nodes
+  double oversubscription = 1;     ///< R: of what a switch takes from below, 1/R goes on upwards
+  bool gpudirect = true;           ///< NICs reach GPU memory themselves; never so with tcp
+  bool gpudirect_assumed = false;  ///< InfiniBand and RoCE: nobody said so
+  bool collnet = false;            ///< switches reduce (SHARP): CollNet and NVLS between nodes
 };
+
+/// So few GPUs a node, each at work on a NIC of its own, feel whether NICs reach GPU memory more than anything else.
+inline constexpr int kFewGpus = 2;
 
 /// Whether the processor copies what NCCL sends into TCP connections. Without it a plugin drives the
 /// NICs, whatever protocol they speak.
