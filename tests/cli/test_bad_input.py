@@ -17,6 +17,8 @@ FAILURE, USAGE, BAD_INPUT = 1, 2, 3
 JOB = ["resnet50-v100-b32", "2xv100-nvlink"]
 SIMULATE = ["simulate", *JOB]
 TUNE = ["tune", *JOB]
+COMPARE = ["compare", JOB[0], "dgx1v", "p3dn", "--no-tune"]
+MIX = ["compare", "--workload", JOB[0], "--workload", "resnet18@V100", "dgx1v", "p3dn", "--no-tune"]
 A100 = "node:1 gpu:8xA100 nvswitch:300GBps"
 WEIGHT = {"name": "w", "shape": [10], "dtype": "float32"}
 FIXTURE = ROOT / "tests" / "fixtures" / "tiny-ddp-trace.json"
@@ -134,6 +136,63 @@ USAGE_ERRORS = [
     ([*SIMULATE, "--compute-scale", "abc"], ["--compute-scale", '"abc"']),
     ([*SIMULATE, "--compute-scale", "1±2"], ["--compute-scale"]),
     (["simulate", "resnet50-v100-b32", A100, "--gpu", "H100"], ["--gpu", "H100", "A100"]),
+    ([*SIMULATE, "--min-channels", "8", "--max-channels", "4"], ["--min-channels 8 is more than --max-channels 4"]),
+    # Keys of a data loader that exclude or need each other.
+    *(([*SIMULATE, "--data-loader", keys], ["--data-loader: ", says]) for keys, says in [
+        ("batch=9ms,sample=1ms", "sample for one; leave one out"),
+        ("num_workers=2", "what a batch takes is missing"),
+        ("batch=9ms,storage=2GBps", "sample_bytes=SIZE belong together"),
+        ("batch=9ms,sample_bytes=110KB", "sample_bytes=SIZE belong together"),
+        ("batch=9ms,prefetch_factor=2", "refuses it without num_workers"),
+        ("batch=9ms,worker_start=1s", "num_workers=0 has no workers to start"),
+        ("batch=9ms,cores=4", "num_workers=0 has none"),
+        ("batch=9ms,non_blocking=true", "add pin_memory=true"),
+        ("batch=9ms,pcie=12GBps", "nothing is copied without batch_bytes=SIZE"),
+        ("batch=9ms,pin_memory=true", "depends on batch_bytes=SIZE; add it"),
+    ]),
+    # Inputs that are uneven.
+    *(([*SIMULATE, "--uneven-inputs", "inputs=10+9", *more], ["--uneven-inputs: ", says]) for more, says in [
+        (["--dataset-size", "1000"], "gives every rank as many; leave one out"),
+        (["--sync-batchnorm"], "does not shadow what --sync-batchnorm sends"),
+        (["--static-graph"], "does not shadow what --static-graph sends"),
+        (["--process-groups", "2", "--torch", "1.13"], "does not shadow what --process-groups sends"),
+        (["--comm-hook", "powersgd"], "does not shadow what --comm-hook powersgd sends"),
+        (["--comm-hook", "post_localSGD"], "does not shadow what --comm-hook post_localSGD sends"),
+        (["--scheme", "fsdp2"], "DistributedDataParallel's join()"),
+    ]),
+    ([*SIMULATE, "--uneven-inputs", "throw_on_early_termination=true"], ["--uneven-inputs: inputs is missing"]),
+    ([*SIMULATE, "--drop-last", "loader"], ["--drop-last", "add --dataset-size"]),
+    # What is told of one workload alone.
+    *(([*MIX, *more], [says]) for more, says in [
+        (["--plot", "a.svg"], "--plot: draws the speed of one workload"),
+        (["--report", "a.html"], "--report: draws one workload"),
+        (["--nnodes", "1:2", "--mtbf", "1000h"], "--nnodes: simulates runs of one workload"),
+        (["--samples", "1e6"], "--samples, --steps: of one workload"),
+    ]),
+    ([*COMPARE, "--compute-scale", "2", "--compute-scale", "3"], ["--compute-scale: given twice", "A100:2.3"]),
+    ([*COMPARE, "--compute-scale", "A100:2", "--compute-scale", "A100:3"], ["--compute-scale: A100 is given twice"]),
+    ([*COMPARE, "--compute-scale", "2"], ["--compute-scale: every cluster has the GPU recorded on"]),
+    ([*COMPARE, "--compute-scale", "A100:2"], ["--compute-scale A100: no cluster has that GPU"]),
+    ([*COMPARE, "--gpu", "A100"], ["--gpu A100: no cluster has that GPU, only V100"]),
+    ([*COMPARE, "dgxa100", "dgxh100", "--compute-scale", "2"], ["--compute-scale 2: the clusters have A100 and H100"]),
+    ([*COMPARE, "--node-power", "3kW"], ["--node-power and --energy-price", "give both"]),
+    ([*COMPARE, "--energy-price", "0.2"], ["--node-power and --energy-price", "give both"]),
+    ([*COMPARE, "--energy-price=-1", "--node-power", "3kW"], ["--energy-price: expected USD for a kWh"]),
+    ([*COMPARE, "--scheme", "ddp", "--scheme", "ddp"], ["--scheme", "given twice"]),
+    ([*COMPARE, "dgx1v@[8..2]", "--until", "efficiency<90%"], ["[8..2]: expected two numbers, the larger one behind"]),
+    ([*COMPARE, "dgx1v@[1..2000000]", "--until", "efficiency<90%"], ["values; type fewer decimals, or a shorter range"]),
+    (["import", "resnet50-v100-b32", "--iteration", "1"], ["--iteration: only a trace has iterations"]),
+    (["import", "a.json", "b.json", "--timing", "compacted"], ["--timing compacted: several ranks"]),
+    ([*SIMULATE, "--background", "b.json"], ["--background: only --network flow"]),
+    ([*SIMULATE, "--backend", "gloo", "--cuda-graph"], ["--cuda-graph", "--backend gloo"]),
+    ([*SIMULATE, "--backend", "gloo", "--sync-batchnorm"], ["--sync-batchnorm", "--backend gloo"]),
+    ([*SIMULATE, "--network", "flow", "--comm-hook", "post_localSGD"], ["--comm-hook post_localSGD", "--network flow"]),
+    (["sweep"], ["which STUDY?", "--join"]),
+    (["allreduce", "dgx1v", "-b", "1M", "-e", "8"], ["-e 8 is less than -b 1M"]),
+    (["allreduce", "dgx1v", "-b", "many"], ['"many" is not a size such as']),
+    (["allreduce", "dgx1v", "-i", "3"], ["-i: a step has at least 4 bytes"]),
+    (["allreduce", "dgx1v", "-b", "8", "-e", "1G", "-i", "8"], ["sizes; take a larger -i or -f"]),
+    (["diff", "104ms", "105ms", "--max-slowdown", "x"], ["--max-slowdown", '"x"']),
     # The recording's GPU is the cluster's: a GPU that neither has is refused all the same.
     *((
         [command, "resnet50-v100-b32", "p3dn@2", "--gpu", "H100", *more],

@@ -114,12 +114,16 @@ class Transfers(unittest.TestCase):
             scaled = answer("simulate", path, A100, "--compute-scale", "2±0.2")
             self.assertTrue(warned(scaled, "scaled by 2"))
 
-    def test_an_unknown_batch_cannot_be_changed(self):
+    def test_an_unknown_batch_is_assumed_aloud_and_cannot_be_changed(self):
         with tempfile.TemporaryDirectory() as folder:
             source = ddpsim("import", "alexnet@V100")
             document = json.loads(source.out)
-            del document["batch_per_gpu"]
+            for known in ("batch_per_gpu", "precision", "provenance"):  # of a recording that does not say them
+                del document[known]
             path = write_json(pathlib.Path(folder) / "alexnet.json", document)
+            carried = answer("simulate", path, A100, "--gpu", "A100")
+            self.assertTrue(warned(carried, "does not say its batch: 128 is assumed"))
+            self.assertTrue(warned(carried, "does not say its precision: fp32 is assumed"))
             outcome = ddpsim("simulate", path, "2xv100-nvlink", "--batch", "8")
             self.assertEqual(outcome.code, 3)
             self.assertIn("batch_per_gpu", outcome.err)
