@@ -276,6 +276,14 @@ TEST_CASE("confidence: of two sources as wide the one simulated first is named f
   REQUIRE(moving(confidence).size() == 2);
   check_source(moving(confidence)[0], ErrorSource::rank_slowdown, 0, 100);
   check_source(moving(confidence)[1], ErrorSource::compute_scale, 0, 100);
+  // Of a step that was measured: what the replay left unexplained, then noise. The measured steps spread by 100 us.
+  const Confidence measured =
+      job.assess(Replay{.measured = 1100_us,
+                        .predicted = 1100_us,
+                        .spread = MeasuredSpread{.steps = 10, .low = 1050_us, .high = 1150_us}});
+  REQUIRE(measured.sensitivities.size() == 2);
+  check_source(measured.sensitivities[0], ErrorSource::replay_residual, 0, 100);
+  check_source(measured.sensitivities[1], ErrorSource::measurement_noise, -50, 50);
 }
 
 TEST_CASE("confidence: every source is listed, widest first, and together they are the interval") {

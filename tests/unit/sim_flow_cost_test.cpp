@@ -109,6 +109,13 @@ TEST_CASE("chunk pipeline: of channels that differ in their routes only, one sta
   const PipelineShape trees = tree_all_reduce_shape(fabric, 8, 4);
   CHECK(trees.unlike_channels.size() == 2);
   CHECK(trees.unlike_channels.back().first > 0);
+  // A chain of four ranks and a star have as many hops within a node, but a chunk takes more of the chain's in a row.
+  Fabric within;
+  const std::vector<Route> routes(4);
+  const TreeChannel chain{.parent = {0, 0, 1, 2}, .up = routes, .down = routes};
+  const TreeChannel star{.parent = {0, 0, 0, 0}, .up = routes, .down = routes};
+  within.trees = {chain, star, chain};
+  CHECK(tree_all_reduce_shape(within, 3, 4).unlike_channels.size() == 2);
 }
 
 TEST_CASE("flow: alone it takes what the cost model says, within a thousandth") {

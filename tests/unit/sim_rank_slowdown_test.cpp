@@ -8,6 +8,7 @@
 
 #include "ddpsim/sim/tune.hpp"
 #include "small_jobs.hpp"
+#include "summary.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
@@ -219,6 +220,31 @@ TEST_CASE(
   CHECK(times.iteration == 128_us);
   CHECK(times.forward == 40_us);
   CHECK(times.unexplained == Duration());
+}
+
+TEST_CASE("multi-GPU slowdown: no part of a step gives more than it has, the slowest GPU first") {
+  // 100 us of forward ran, of which `left` are in the step: the rest ran beside the step before.
+  SimulationOptions options = small::bare();
+  options.rank_slowdown = {.gpu_spread = 0.1, .several_gpus = 0.1};
+  const Job job(recorded_alone(), slowed_nodes(1, 8), options, FreeModel{});
+  const Duration slowest = (100_us).scaled(1 / 1.24236).scaled(0.14236);
+  const Duration rest = (100_us).scaled(1 / 1.24236).scaled(0.1);
+  const auto of = [&](Duration left) {
+    StepTimes work;
+    work.forward = 100_us;
+    StepTimes times;
+    times.forward = left;
+    attribute_slowdown(work, job, times);
+    CHECK(times.forward + times.slowest_gpu + times.unexplained == left);
+    return times;
+  };
+  CHECK(of(100_us).slowest_gpu.microseconds() == doctest::Approx(slowest.microseconds()));
+  CHECK(of(100_us).unexplained.microseconds() == doctest::Approx(rest.microseconds()));
+  CHECK(of(15_us).slowest_gpu == of(100_us).slowest_gpu);
+  CHECK(of(15_us).unexplained == 15_us - of(15_us).slowest_gpu);
+  CHECK(of(15_us).forward == Duration());
+  CHECK(of(10_us).slowest_gpu == 10_us);
+  CHECK(of(10_us).unexplained == Duration());
 }
 
 TEST_CASE("multi-GPU slowdown: each of its terms widens the interval until today's step is given") {

@@ -132,6 +132,18 @@ TEST_CASE("limits: bytes beyond 2^50, of gradients or of buffers together") {
   CHECK(problem(step) == kTooLarge);
 }
 
+TEST_CASE("limits: buckets beyond 100,000, with what makes them fewer") {
+  const auto with = [](std::size_t gradients) {
+    SimulationOptions options = small::bare();
+    options.ddp.bucket_cap_mb = 0;
+    options.ddp.first_bucket_mb = 0;
+    return problem(small::chain(std::vector<small::Gradient>(gradients, {4, 10}), 5, 20), options);
+  };
+  CHECK(with(100'000) == "");
+  CHECK(with(100'001) ==
+        "a step has 100001 buckets, and the limit is 100000; raise --bucket-cap-mb");
+}
+
 TEST_CASE("limits: ranks that differ are at most 65536, ranks alike as many as there are") {
   Cluster cluster = paper::gpus(8);
   cluster.network = {.kind = NetworkKind::infiniband, .nics_per_node = 8, .per_nic = 100_Gbps};

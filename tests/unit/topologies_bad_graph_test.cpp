@@ -175,6 +175,14 @@ TEST_CASE("NCCL topology XML: each mistake gets one message") {
   for (int i = 0; i < 100'000; ++i) deep += "</pci>";
   CHECK(xml_complaint(deep + "</cpu></system>") ==
         "t.xml:line 1: elements are nested more than 32 deep");
+  const auto nested = [](int depth) {  // in <system><cpu>
+    std::string text = kXmlHead;
+    for (int i = 0; i < depth; ++i) text += "<pci>";
+    for (int i = 0; i < depth; ++i) text += "</pci>";
+    return xml_complaint(text + "</cpu></system>");
+  };
+  CHECK(nested(31) != nested(32));
+  CHECK(nested(32) == "t.xml:line 1: elements are nested more than 32 deep");
   std::string wide = kXmlHead;
   for (int i = 0; i < 2'000; ++i) wide += R"(<pci class="0x030200"><gpu sm="70"/></pci>)";
   CHECK(xml_complaint(wide + "</cpu></system>") == "t.xml:line 1: more than 1024 devices");

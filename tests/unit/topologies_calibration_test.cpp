@@ -290,7 +290,10 @@ TEST_CASE(
   calibration.shapes = {{1, 2, Bytes(8), Bytes(1024), "log"}};
   const std::string one = calibrated_cluster_file(path.string(), calibration);
   const std::string four = calibrated_cluster_file(path.string() + "@4", calibration);
+  const std::string beside = calibrated_cluster_file(path.string() + " latency:7us", calibration);
   std::filesystem::remove(path);
+  CHECK(parse_cluster(beside, "beside.json").network.latency ==
+        Duration::microseconds(7));  // what stands beside the file
   CHECK(mentions(one, "\"summary\": \"kept\""));
   CHECK(mentions(one, "search_channels"));
   CHECK_FALSE(mentions(one, "\"nodes\": 4"));

@@ -133,6 +133,12 @@ TEST_CASE(
   CHECK(with(R"(name="mlx5_3" gdr="1")").gpudirect);
   CHECK(with(R"(name="mlx5_3")").gpudirect);
   CHECK_FALSE(with(R"(name="mlx5_3" coll="0")").collnet);
+  // A virtual NIC states a speed of -1: its rate is not known.
+  const XmlNode unstated = with(R"(name="eth0" speed="-1")");
+  REQUIRE(unstated.graph.all(VertexKind::nic).size() == 1);
+  CHECK(unstated.graph.vertices[unstated.graph.all(VertexKind::nic)[0]].port == Bandwidth());
+  // <nic> without <net>, and in no slot: NCCL was given none.
+  CHECK(two_sockets("", "", "", "<nic/>").graph.all(VertexKind::nic).empty());
   // Two ports of one card, the first names the network; eight lanes carry 6 GB/s for both.
   const XmlNode two = with(R"(name="efa0"/><net name="eth0")");
   CHECK(two.graph.all(VertexKind::nic).size() == 2);

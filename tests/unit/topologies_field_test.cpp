@@ -119,6 +119,7 @@ TEST_CASE("NCCL_TOPO_FILE: never read as a PCIe machine without a word") {
   const Topology stated = described_machine(eight, "nvswitch:200GBps nic:8x200Gbps:ib");
   CHECK(stated.cluster.intra.per_gpu.gigabytes_per_second() == doctest::Approx(200));
   CHECK(stated.cluster.doubts.empty());
+  CHECK(usual.cluster.name == "node");  // after its file
   CHECK(described_machine(eight, "pcie:25GBps").cluster.intra.kind == IntraKind::pcie);
   const Topology cube = described_machine(system_xml(8, "", ""), "gpu:V100");
   CHECK(cube.cluster.intra.kind == IntraKind::nvlink);
@@ -359,6 +360,19 @@ TEST_CASE("implausible: rates of both ways, as data sheets add them") {
         "node:1 gpu:8xB200 nvswitch:900GBps", "node:1 gpu:4xA100 nvlink:12x25GBps:mesh",
         "node:1 gpu:8xL40S pcie:31.5GBps"})
     CHECK_MESSAGE(doubts(line).empty(), line);
+}
+
+TEST_CASE("NVLink: behind a switch the cluster's rate is that of the GPU with the fewest links") {
+  const std::string counts[] = {"12", "10", "12"};
+  std::string text = R"(<system><cpu numaid="0" arch="x86_64">)";
+  for (int i = 0; i < 3; ++i)
+    text +=
+        fmt::format(R"(<pci busid="{0}" class="0x030200" {1}><gpu dev="{0}" rank="{0}" sm="80">)"
+                    R"(<nvlink target="fffffff" count="{2}" tclass="0x068000"/></gpu></pci>)",
+                    i, kA100Ids, counts[i]);
+  const Cluster cluster = described_machine(text + "</cpu></system>", "").cluster;
+  CHECK(cluster.intra.kind == IntraKind::nvswitch);
+  CHECK(cluster.intra.per_gpu.gigabytes_per_second() == doctest::Approx(250));
 }
 
 TEST_CASE("NVLink: a GPU without, and one with fewer, are faults that are named") {

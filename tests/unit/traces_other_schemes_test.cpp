@@ -160,12 +160,12 @@ TEST_CASE(
 }
 
 TEST_CASE("other schemes: all-reduces that the script or other hooks call are kept and said") {
-  const auto with_script = [](int elements) {
+  const auto with_script = [](int elements, double at = 300) {
     TraceBuilder trace = step_of_operations({});
     const std::string arguments = fmt::format(
         R"("Collective name":"allreduce","dtype":"Float","In msg nelems":{})", elements);
-    trace.span("cpu_op", "record_param_comms", TraceBuilder::kCaller, 299, 302, arguments);
-    return trace.kernel(300, 310, 330, TraceBuilder::kCaller, "ncclDevKernel_Generic");
+    trace.span("cpu_op", "record_param_comms", TraceBuilder::kCaller, at - 1, at + 2, arguments);
+    return trace.kernel(at, at + 10, at + 30, TraceBuilder::kCaller, "ncclDevKernel_Generic");
   };
   const Imported script = with_script(6).import();
   CHECK(script.workload.recorded_with.reduced_by == ReducedBy::script);
@@ -175,6 +175,10 @@ TEST_CASE("other schemes: all-reduces that the script or other hooks call are ke
       script.recognised,
       "not DDP's reducer but the script, after backward, made the 1 all-reduce of gradients"));
   CHECK(with_script(0).import().workload.recorded_with.collectives.empty());  // too few elements
+  // In forward it is tensor parallel, or a metric's: gradients are not there yet.
+  const Imported metric = with_script(6, 50).import();
+  CHECK(metric.workload.recorded_with.reduced_by == ReducedBy::reducer);
+  CHECK(metric.workload.recorded_with.collectives.empty());
 
   TraceBuilder hooks = step_of_operations({"allreduce", "allreduce"});
   hooks.gradient(119, 120);
