@@ -94,6 +94,13 @@ TEST_CASE("host: what the trainer waited for its DataLoader is kept") {
   CHECK(waits.mean == 7_us);
   CHECK(waits.count == 3);
   CHECK(waits.processes);
+  CHECK_FALSE(waits.interval);  // a hundredth of the step at most: the loader keeps up
+  TraceBuilder slow = trace;
+  slow.span("user_annotation", "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
+            TraceBuilder::kCaller, 300, 350);
+  const Workload paced = slow.import().workload;
+  REQUIRE(paced.iteration);
+  CHECK(paced.data_loading->interval == paced.iteration);
   TraceBuilder alone = late_host();
   alone.span("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
              TraceBuilder::kCaller, 50, 70);

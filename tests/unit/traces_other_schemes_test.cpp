@@ -186,6 +186,26 @@ TEST_CASE("other schemes: all-reduces that the script or other hooks call are ke
   CHECK(hooks.ddp().import().workload.recorded_with.reduced_by == ReducedBy::reducer);
 }
 
+TEST_CASE(
+    "other schemes: what compiled nodes all-reduce are gradients, unless forward does so, too") {
+  const std::string arguments =
+      R"("Collective name":"allreduce","dtype":"Float","In msg nelems":8,"Group size":2)";
+  TraceBuilder compiled;
+  compiled.step(1, 0, 900).kernel(10, 20, 100, TraceBuilder::kCaller);
+  compiled.node("CompiledFunctionBackward", 110, 140).kernel(111, 120, 170);
+  compiled.span("cpu_op", "record_param_comms", TraceBuilder::kAutograd, 119, 123, arguments);
+  compiled.kernel(121, 170, 190, TraceBuilder::kAutograd, "ncclDevKernel_AllReduce", arguments);
+  compiled.gradient(141, 142);
+  CHECK(compiled.import().workload.recorded_with.reduced_by == ReducedBy::compiled);
+  // Those of forward are of tensor parallel ranks, and so are those of its backward.
+  TraceBuilder sharded = compiled;
+  sharded.span("cpu_op", "record_param_comms", TraceBuilder::kCaller, 49, 53, arguments);
+  sharded.kernel(51, 100, 110, TraceBuilder::kCaller, "ncclDevKernel_AllReduce", arguments);
+  CHECK(
+      mentions(complaint_of([&] { sharded.import(); }),
+               "1 all-reduce a step in forward and 1 inside nodes of backward, none of gradients"));
+}
+
 TEST_CASE("other schemes: without operators of the host nobody can tell") {
   CHECK(mentions(complaint_of([] { TraceBuilder().kernel(10, 20, 30).import(); }),
                  "cannot tell how gradients are reduced, nor when they are ready"));
