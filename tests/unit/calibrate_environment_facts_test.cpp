@@ -129,6 +129,10 @@ TEST_CASE("environment: threads of all ranks of a node beside its cores") {
 TEST_CASE("environment: cores that a rank may run on, as /proc lists them") {
   REQUIRE(problems_of("cores=64\nCpus_allowed_list=5\n").size() == 1);
   CHECK(mentions(problems_of("cores=64\nCpus_allowed_list=5\n")[0].says, "on 1 of 64 cores"));
+  CHECK(problems_of("cores=64\nCpus_allowed_list=0,8\n").size() == 1);
+  CHECK(problems_of("cores=64\nCpus_allowed_list=0,4,8\n").empty());
+  CHECK(problems_of("cores=8\nCpus_allowed_list=0,4\n").size() == 1);  // a quarter of the node
+  CHECK(problems_of("cores=7\nCpus_allowed_list=0,4\n").empty());
   CHECK(problems_of("cores=64\nCpus_allowed_list=0-3,8\n").empty());
   CHECK(problems_of("cores=4\nCpus_allowed_list=0-1\n").empty());
   CHECK(problems_of("cores=64\nCpus_allowed_list=7-3\n").empty());

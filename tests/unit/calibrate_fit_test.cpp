@@ -212,6 +212,18 @@ TEST_CASE("calibrate: the interval at a measured job shape spans logs that diffe
   CHECK(held(fit({log}), log, 1.15) > 0.75);
 }
 
+TEST_CASE("calibrate: a row that takes half as long again out of place as in place was disturbed") {
+  const auto taken_us = [](double times) {
+    MeasuredLog log = measured({2, 4});
+    MeasuredPoint& row = log.points[17];
+    row.in_place_us = row.time_us;
+    row.time_us *= times;
+    return fit({log}).residuals[17].measured_us / *row.in_place_us;
+  };
+  CHECK(taken_us(1.45) == doctest::Approx(1.45));
+  CHECK(taken_us(1.55) == doctest::Approx(1));
+}
+
 TEST_CASE("calibrate: logs of one job shape that differ at large sizes alone") {
   MeasuredLog slow = measured({2, 4});
   for (MeasuredPoint& point : slow.points)

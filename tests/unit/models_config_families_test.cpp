@@ -411,6 +411,16 @@ TEST_CASE("config.json: layers and stages are as many as what names each of them
                       "num_stages is 4"));
 }
 
+TEST_CASE("config.json: where Swin halves an image each place left is computed") {
+  // Eight places a side become four, of four neighbours' features each.
+  const Model swin = model_of_text(
+      R"({"model_type":"swin","architectures":["SwinForImageClassification"],"embed_dim":32,)"
+      R"("depths":[2,1],"num_heads":[2,4],"image_size":32,"patch_size":4,"window_size":4})");
+  const std::int64_t places = 4 * 4;
+  CHECK(layer_of(swin, "swin.encoder.layers.0.downsample.reduction").product->multiply_adds() ==
+        places * 4 * 32 * 2 * 32);
+}
+
 TEST_CASE("config.json: a token computes with the active experts, and all experts are there") {
   const auto described = [](const char* active) {
     return model_of_text(
