@@ -232,12 +232,10 @@ std::int64_t FlowNetwork::load(LinkId link) const {
 
 /// Of each job the pipeline that would take most of a link, all sending at once.
 void FlowNetwork::book_all() {
-  std::vector<std::int64_t> most(reserved_.size());
-  std::vector<std::int64_t> one(reserved_.size());
   for (const LiveJob& job : jobs_) {
-    std::fill(most.begin(), most.end(), 0);
+    std::vector<std::int64_t> most(reserved_.size());
     for (const ChunkPipeline& pipeline : job.pipelines) {
-      std::fill(one.begin(), one.end(), 0);
+      std::vector<std::int64_t> one(reserved_.size());
       reserve_links(pipeline, hop_timings(pipeline, links_), links_, one);
       for (std::size_t link = 0; link < one.size(); ++link)
         most[link] = std::max(most[link], one[link]);

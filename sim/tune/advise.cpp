@@ -138,9 +138,7 @@ class Adviser {
 
   /// What `tune` recommends for a job, and the best partition as a list.
   void add_caps(const Job& job, std::vector<Candidate>& singles) const {
-    TuneOptions tuning = options_.tuning;
-    tuning.caps.clear();
-    const TuneResult result = tune(job, tuning);
+    const TuneResult result = tune(job, options_.tuning);
     if (result.recommended.set) singles.push_back(weigh({cap_lever(result.recommended)}));
     if (!result.best_partition || !result.best_partition->reachable) return;
     if (const std::optional<Lever> list = cap_list_lever(job, result.best_partition->buckets))
@@ -151,7 +149,6 @@ class Adviser {
   Candidate with_cap(const Candidate& before) const {
     if (!options_.caps) return before;
     TuneOptions tuning = options_.tuning;
-    tuning.caps.clear();
     tuning.replay.reset();  // today's step was measured, not this one
     tuning.advise_each_version = false;
     const Recommendation cap = tune(together(before.levers)(job_), tuning).recommended;

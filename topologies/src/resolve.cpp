@@ -137,10 +137,8 @@ void thin_out(Topology& topology) {
   std::int64_t most = kMostFabricRanks / cluster.gpus_per_node - types;
   if (topology.switches.kind == SwitchPlan::Kind::one_switch && topology.degraded.empty()) {
     constexpr std::int64_t kAlike = 4;
-    constexpr std::int64_t kRanks = 2048;
-    most = std::min(most, types == 1 ? kAlike
-                                     : types * std::clamp<std::int64_t>(
-                                                   kRanks / cluster.gpus_per_node, kAlike, 32));
+    constexpr std::int64_t kOfEachType = 32;
+    most = std::min(most, types == 1 ? kAlike : types * kOfEachType);
   }
   if (cluster.nodes <= most) return;
   if (!topology.degraded.empty())
