@@ -102,6 +102,13 @@ double nvlink_share(const Cluster& cluster) {
   return kCostModel.nvlink_share[generation(cluster)];
 }
 
+double ll_proxies_rate(int channels, const Cluster& cluster) {
+  // What a log taught holds the proxies it was measured with.
+  if (cluster.calibration) return std::numeric_limits<double>::infinity();
+  const int senders = std::min(cluster.gpus_per_node, cluster.network.nics_per_node);
+  return 1e9 * kCostModel.ll_proxy_gbps * std::clamp(channels, 1, std::max(senders, 1));
+}
+
 double unhidden_hop_share(const Cluster& cluster) {
   return latency_of(cluster.network).unhidden;
 }

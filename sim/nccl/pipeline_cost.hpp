@@ -111,6 +111,10 @@ struct PipelineConstants {
   /// On H100 links bind in every log (14.4).
   GenerationRate ll_gbps{2.9, 1.53, 5.6};
   GenerationRate ll128_gbps{6.5, 9.5, 15};
+  /// GB/s of data that one process sends through a NIC with LL: its proxy looks at the flags of every line before it
+  /// sends them (transport/net.cc), whatever the GPU. Two tables of two L40S, 3.1 to 3.3 at 256 and 512 KiB; between no
+  /// two machines of one GPU a node does LL carry more.
+  double ll_proxy_gbps = 3.3;
   /// Trees between nodes. Of a protocol's start that its hops do not hide: on borders from LL to LL128 the logs of
   /// ABCI, p4d, p5 and a3mega grow by 1.05 to 1.56 per doubling.
   double tree_start = 0.3;
@@ -169,6 +173,9 @@ double nvlink_share(const Cluster& cluster);
 /// Share of a link's nominal rate that traffic of any kind can fill: headers and credits excluded.
 /// What one GPU reaches through it may be less, and is the cost model's business.
 double wire_share(LinkKind kind, const Cluster& cluster);
+
+/// Bytes of data per second that the proxies of a node's processes send with LL.
+double ll_proxies_rate(int channels, const Cluster& cluster);
 
 /// Of a hop between nodes as all-reduces on rings show it, what one hop of a chain takes.
 double unhidden_hop_share(const Cluster& cluster);

@@ -109,7 +109,10 @@ Path path_of(CollectiveKind kind, const CollectiveChoice& choice, const Cluster&
     const double share = tree.network * (branches ? constants.tree_share : 1);
     const double wire = std::min(network_rate(kind, cluster, constants) * share,
                                  connections_rate(choice.channels, cluster));
-    const double sent = choice.protocol == Protocol::ll ? blocks * constants.ll_share : blocks;
+    const double sent =
+        choice.protocol == Protocol::ll
+            ? std::min(blocks * constants.ll_share, ll_proxies_rate(choice.channels, cluster))
+            : blocks;
     path.network_rate = std::min(wire * path.payload, sent);
   }
   if (chains && choice.protocol == Protocol::simple) {

@@ -63,6 +63,9 @@ MOST = {name: 0.97 for name in SHARES} | {"overlap": 6.0}
 # GB/s through host memory, as the other machines have it: tests/unit/sim_pcie_data_test.cpp.
 HOST_MEMORY = 3.3
 
+# GB/s of data that one process sends with LL: pipeline_cost.hpp.
+LL_PROXY = 3.3
+
 # On the first EFA where one process both sends and receives: pipeline_cost.hpp.
 FIRST_EFA_BOTH_WAYS = 0.5
 
@@ -219,6 +222,8 @@ def rates(row, k):
         inside = min(slot * row["payload"], blocks)
     if row["nodes"] > 1:
         outside = min(network_rate(row, k) * tree_share(row, k) * row["payload"], blocks)
+        if row["protocol"] == "LL":
+            outside = min(outside, LL_PROXY * min(row["gpus"], row["nics"], row["channels"]))
     return inside, outside
 
 

@@ -256,6 +256,26 @@ TEST_CASE("path constants: connections bind messages of Simple by their size, th
   CHECK(rate(Protocol::simple, 22'000, 1) == 5e9);
 }
 
+TEST_CASE("path constants: LL passes a proxy for each process that sends, 3.3 GB/s of data each") {
+  Cluster two = cluster(90);  // of eight GPUs and one NIC
+  CHECK(ll_proxies_rate(16, two) == doctest::Approx(3.3e9));
+  two.network.nics_per_node = 4;
+  CHECK(ll_proxies_rate(16, two) == doctest::Approx(4 * 3.3e9));
+  CHECK(ll_proxies_rate(2, two) == doctest::Approx(2 * 3.3e9));
+  two.gpus_per_node = 1;
+  CHECK(ll_proxies_rate(16, two) == doctest::Approx(3.3e9));
+  const auto rate = [&](Protocol protocol) {
+    return path_of(CollectiveKind::all_reduce,
+                   {.algorithm = Algorithm::ring, .protocol = protocol, .channels = 4}, two)
+        .network_rate;
+  };
+  CHECK(rate(Protocol::ll) == doctest::Approx(3.3e9));
+  CHECK(rate(Protocol::ll128) > 10e9);
+  // A log holds its proxies.
+  round_costs::set(two, round_costs::constants());
+  CHECK(ll_proxies_rate(16, two) == kNoLimit);
+}
+
 TEST_CASE("path constants: what traffic of any kind can fill of a link") {
   Cluster two = cluster(80);
   CHECK(wire_share(LinkKind::nvlink, two) == 0.76);
