@@ -237,7 +237,7 @@ std::optional<bool> heading_of_evaluation(std::string_view line) {
   if (line.size() - end < kFewestSigns || end == 0) return std::nullopt;
   const std::size_t open = line.rfind(std::string(kFewestSigns, sign), end - 1);
   if (open == std::string_view::npos) return std::nullopt;
-  static constexpr std::array<std::string_view, 22> kBeside = {
+  static constexpr std::array<std::string_view, 22> kOfHeadings = {
       "running", "epoch", "the",      "on",        "set",     "phase",    "step",    "of",
       "begin",   "start", "starting", "beginning", "results", "metrics",  "dataset", "split",
       "loop",    "mode",  "model",    "at",        "batch",   "iteration"};
@@ -250,8 +250,8 @@ std::optional<bool> heading_of_evaluation(std::string_view line) {
     if (is_evaluation_word(word))
       evaluates = true;
     else
-      plain = plain && (parts_keys(word) ||
-                        std::find(kBeside.begin(), kBeside.end(), word) != kBeside.end());
+      plain = plain && (parts_keys(word) || std::find(kOfHeadings.begin(), kOfHeadings.end(),
+                                                      word) != kOfHeadings.end());
     return true;
   });
   return evaluates && plain;
