@@ -95,6 +95,8 @@ KINDS = {"nv": "one NVLink node", "pc": "one PCIe node", "lone": "one GPU a node
 DISTANCES = {"gpus": "other GPUs a node", "d4": "up to 4 times the nodes", "d16": "up to 16 times the nodes",
              "d270": "up to 270 times the nodes", "side": "one node by several, or several by one"}
 
+OWNERS = {"same": "the job shape published", "other": "another number of GPUs"}
+
 
 def each(words, suffix=""):
     """'InfiniBand {ib} %, {ib_w}, {ib_s}; …' """
@@ -200,6 +202,8 @@ TABLES = {
             + tuple(intervals(BY_KIND, word, f"{name}_all") for name, word in KINDS.items())),
         Row("the same, calibrated: by how far the nearest log is", "18 job shapes, each by all others of its cluster and by each alone",
             each(DISTANCES), "", tuple(intervals(CALIBRATED, word, name) for name, word in DISTANCES.items())),
+        Row("the same, another owner's machine of the kind by one published log", "9 logs of six owners", each(OWNERS), "",
+            tuple(intervals(CALIBRATED, word, name) for name, word in OWNERS.items())),
         Row("bundled clusters that published logs calibrate: by their specification instead", "{n} times of 25 logs",
             "80 % intervals hold {held} %", "", (("Bundled clusters beside the published logs they rest on", "specifications held <held> % of <n>"),)),
         Row("calibrated, ≥ 1 MiB: a job shape between measured ones left out", "ABCI V100 n2, Alps n8, n32, A100-80GB g4",
