@@ -76,7 +76,7 @@ double pcie_share(const Interconnect& links) {
   return kCostModel.host_share * std::min(1.0, links.to_host / links.per_gpu);
 }
 
-/// What all of a node's GPUs but the shared way leave each of them, where nobody says how many share it.
+/// The share of a GPU at a root port that as many others use as any machine has.
 double least_host_share(const Cluster& cluster) {
   const int together = std::min(cluster.gpus_per_node, kCostModel.most_per_root);
   return kCostModel.host_share / together;
