@@ -187,13 +187,12 @@ void require_choice(const ClusterArguments& arguments, const Cluster& cluster,
 
 std::vector<std::string> cluster_warnings(const Cluster& cluster, const CollectiveTuning& tuning,
                                           const std::vector<Bytes>& sizes) {
-  const std::string amd = assumed_of_amd(cluster);
   std::vector<std::string> warnings;
-  if (!amd.empty()) warnings.push_back(amd);
+  for (std::string assumed :
+       {assumed_of_peers(cluster), assumed_of_roots(cluster), assumed_of_amd(cluster)})
+    if (!assumed.empty()) warnings.push_back(std::move(assumed));
   if (const std::string_view assumed = assumed_of_leaves(cluster); !assumed.empty())
     warnings.emplace_back(assumed);
-  if (std::string assumed = assumed_of_peers(cluster); !assumed.empty())
-    warnings.push_back(std::move(assumed));
   if (std::string assumed = assumed_of_gpudirect(cluster); !assumed.empty())
     warnings.push_back(std::move(assumed));
   if (!cluster.calibration) {

@@ -159,7 +159,7 @@ std::vector<std::string> warnings_of(const Cluster& cluster) {
   for (const std::string& assumed :
        {assumed_of_amd(cluster), std::string(assumed_of_connections(cluster)),
         std::string(assumed_of_leaves(cluster)), assumed_of_peers(cluster),
-        assumed_of_gpudirect(cluster)})
+        assumed_of_roots(cluster), assumed_of_gpudirect(cluster)})
     if (!assumed.empty()) warnings.push_back(assumed);
   return warnings;
 }

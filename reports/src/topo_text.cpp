@@ -78,7 +78,8 @@ std::string summary(const Topology& topology, const TerminalStyle& style) {
         labelled("assumed", fmt::format("{}; the bound above is the NICs' alone", assumed), style);
   if (const std::string_view assumed = assumed_of_leaves(cluster); !assumed.empty())
     text += labelled("assumed", std::string(assumed), style);
-  for (const std::string& assumed : {assumed_of_peers(cluster), assumed_of_gpudirect(cluster)})
+  for (const std::string& assumed :
+       {assumed_of_peers(cluster), assumed_of_roots(cluster), assumed_of_gpudirect(cluster)})
     if (!assumed.empty()) text += labelled("assumed", assumed, style);
   for (const std::string& figure : implausible_figures(cluster))
     text += labelled("doubtful", figure, style);

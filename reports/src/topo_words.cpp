@@ -68,9 +68,10 @@ std::string joined_words(const Cluster& cluster) {
       return fmt::format(
           "PCIe, {} per GPU, {}", rate,
           cluster.intra.peers == PeerAccess::host
-              ? "through host memory (2.2 to 5.2 GB/s from GPU to GPU in the open logs)"
-          : cluster.intra.peers == PeerAccess::one_root ? "peer to peer under one root"
-                                                        : "peer to peer across sockets");
+              ? fmt::format("through host memory, each GPU by {}", rate_text(cluster.intra.to_host))
+          : cluster.intra.peers == PeerAccess::one_root
+              ? "peer to peer under one root"
+              : "peer to peer under each root, through host memory between roots");
   }
   return "";
 }

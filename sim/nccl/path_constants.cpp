@@ -11,6 +11,11 @@ namespace {
 
 constexpr PipelineConstants kCostModel;
 
+struct Range {
+  double least = 0;
+  double most = 0;
+};
+
 std::size_t generation(const Cluster& cluster) {
   const int capability = cluster.gpu.compute_capability;
   return capability >= 90 ? 2 : capability >= 80 ? 1 : 0;
@@ -65,16 +70,42 @@ double nic_share(const Cluster& cluster) {
 
 /// Share of a slot's nominal rate at which GPUs of a node reach each other.
 double pcie_share(const Interconnect& links) {
-  switch (links.peers) {
-    case PeerAccess::one_root:
-      return kCostModel.one_root_share;
-    case PeerAccess::sockets:
-      break;
-    case PeerAccess::host:
-      return std::min(kCostModel.pcie_share,
-                      kCostModel.host_memory_gbps / links.per_gpu.gigabytes_per_second());
-  }
-  return kCostModel.pcie_share;
+  if (links.peers == PeerAccess::one_root) return kCostModel.one_root_share;
+  if (links.peers == PeerAccess::sockets || !(links.to_host > Bandwidth()))
+    return kCostModel.host_share;
+  return kCostModel.host_share * std::min(1.0, links.to_host / links.per_gpu);
+}
+
+/// The share of a GPU at a root port that as many others use as any machine has.
+double least_host_share(const Cluster& cluster) {
+  const int together = std::min(cluster.gpus_per_node, kCostModel.most_per_root);
+  return kCostModel.host_share / together;
+}
+
+/// Of PCIe the least and the most that what nobody states allows, as shares of a slot's rate.
+Range pcie_shares(const Cluster& cluster) {
+  const Interconnect& links = cluster.intra;
+  const double usual = pcie_share(links);
+  Interconnect host = links;
+  host.peers = PeerAccess::host;
+  Range shares{usual, usual};
+  if (links.peers_assumed)
+    shares = {std::min(usual, pcie_share(host)), kCostModel.one_root_share};
+  else if (links.peers == PeerAccess::host && links.roots_assumed)
+    shares.most = kCostModel.host_share;
+  const bool shared = links.peers_assumed || links.peers == PeerAccess::host;
+  if (links.roots_assumed && shared)
+    shares.least = std::min(shares.least, least_host_share(cluster));
+  return shares;
+}
+
+/// GB/s of bus bandwidth where GPUs of a node reach each other at so much of a slot.
+double bus_rate(const Cluster& cluster, double share) {
+  const double inside = cluster.intra.per_gpu.gigabytes_per_second() * share;
+  if (cluster.nodes <= 1) return inside;
+  const Network& network = cluster.network;
+  return std::min(
+      inside, network.per_nic.gigabytes_per_second() * network.nics_per_node * nic_share(cluster));
 }
 
 }  // namespace
@@ -134,6 +165,22 @@ double connections_rate(int channels, const Cluster& cluster, double message) {
   const double one = network.connection ? network.connection->bytes_per_second() : usual;
   if (!(message > 0)) return channels * one;
   return channels * one / (1 + one * kCostModel.message_us * 1e-6 / message);
+}
+
+double host_blocks_rate(int channels, const Cluster& cluster) {
+  const bool direct =
+      cluster.intra.kind != IntraKind::pcie || cluster.intra.peers == PeerAccess::one_root;
+  // What a log taught holds the blocks it was measured with.
+  if (direct || cluster.calibration) return std::numeric_limits<double>::infinity();
+  return 1e9 * kCostModel.host_block_gbps * channels;
+}
+
+PeerEnds peer_ends(const Cluster& cluster) {
+  if (cluster.calibration || cluster.gpus_per_node < 2 || cluster.intra.kind != IntraKind::pcie)
+    return {};
+  const Range shares = pcie_shares(cluster);
+  const double usual = bus_rate(cluster, pcie_share(cluster.intra));
+  return {usual / bus_rate(cluster, shares.most), usual / bus_rate(cluster, shares.least)};
 }
 
 PathConstants constants_of(const Cluster& cluster) {

@@ -66,14 +66,18 @@ struct PipelineConstants {
   double xgmi_share = 0.75;
   /// The same with every stream through the switch's reduction: Hopper, Blackwell.
   std::array<double, 2> nvls_share{0.707, 0.615};
-  /// The same of PCIe between two GPUs, from socket to socket. RTX 4090 and A100 PCIe logs.
-  double pcie_share = 0.44;
-  /// The same under one root. Four RTX 4090 of one socket, by a driver that allows it.
+  /// The same of PCIe on the way through host memory, by which NCCL leaves a root (graph/paths.cc: peer to peer up
+  /// to one bridge): one kernel writes there, another reads, and every byte crosses each slot once. 0.47 by the logs of
+  /// RTX 2080 Ti, RTX 4090 and A100; 0.45 the geometric mean over eight machines of PCIe 3, 4 and 5 (0.24 to 0.67).
+  double host_share = 0.46;
+  /// The same peer to peer under one root. Four RTX 4090 of one socket, by a driver that allows it.
   double one_root_share = 0.80;
-  /// GB/s between two GPUs through host memory, where peers do not reach each other: one kernel writes, another
-  /// reads, whatever the slot. Geometric mean over machines: two RTX 2080 Ti 4.0, four nodes of RTX 3090 4.0 (their
-  /// network, which the page does not name, taken not to bind), RTX 4090 2.2 to 3.9.
-  double host_memory_gbps = 3.6;
+  /// GB/s that one thread block writes to and reads from host memory with Simple: none moves less than a log carried.
+  /// 14.9 on eight A100 of two sockets, for which NCCL's search finds two channels, whatever the processors.
+  double host_block_gbps = 7.4;
+  /// GPUs that share a root port at most, where nobody says how many: of the tables' machines one, two, four and, by
+  /// cascaded switches, eight.
+  int most_per_root = 8;
   /// Share of a NIC's nominal rate that carries payload. DGX A100 and ABCI; p4d and p5; three
   /// Slingshot sites; sockets: a 10 Gb/s log.
   double rdma_share = 0.94;
@@ -165,6 +169,9 @@ PipelineTerms pipeline_terms(CollectiveKind kind, const CollectiveChoice& choice
 /// many bytes; infinite where NCCL opens none.
 double connections_rate(int channels, const Cluster& cluster,
                         double message = std::numeric_limits<double>::infinity());
+
+/// Bytes per second that so many thread blocks move through host memory; infinite where no hop inside a node passes it.
+double host_blocks_rate(int channels, const Cluster& cluster);
 
 /// Share of NVLink's (AMD: xGMI's) nominal rate that carries payload, whatever NCCL uses between the
 /// GPUs.

@@ -20,7 +20,7 @@ bool no_more(const std::optional<T>& to, const std::optional<T>& from) {
 
 bool is_wider(const Interconnect& from, const Interconnect& to) {
   return from.kind == to.kind && from.peers == to.peers && from.per_gpu <= to.per_gpu &&
-         from.links_per_gpu <= to.links_per_gpu;
+         from.links_per_gpu <= to.links_per_gpu && from.to_host <= to.to_host;
 }
 
 bool is_wider(const Network& from, const Network& to) {

@@ -60,8 +60,8 @@ LEAST = {"volta_ll128": 6.0, "ampere_ll128": 9.5,  # what a log carried
          "pcie_ll": 2.0, "pcie_simple": 2.0, "efa_share": 0.8, "overlap": 1.0}
 MOST = {name: 0.97 for name in SHARES} | {"overlap": 6.0}
 
-# GB/s through host memory, as the other machines have it: tests/unit/sim_pcie_data_test.cpp.
-HOST_MEMORY = 3.3
+# GB/s of one thread block through host memory: pipeline_cost.hpp. (No log here is peer to peer under one root.)
+HOST_BLOCK = 7.4
 
 # GB/s of data that one process sends with LL: pipeline_cost.hpp.
 LL_PROXY = 3.3
@@ -69,10 +69,9 @@ LL_PROXY = 3.3
 # On the first EFA where one process both sends and receives: pipeline_cost.hpp.
 FIRST_EFA_BOTH_WAYS = 0.5
 
-# Judged, not learned from: two GPUs that go through host memory (the only such log here); a transport of its
-# own with its own tuner plugin (TCPXO); a node whose NICs the page does not place (33 of 100 GB/s); one GPU
-# a node whose page does not say whether its NIC reaches its memory.
-NOT_LEARNED = {"rtx2080ti-n1g2-nop2p", "gcp-a3mega-n2g8", "abci-a100-n2g8", "gke-h200-n2g1"}
+# Judged, not learned from: a transport of its own with its own tuner plugin (TCPXO); a node whose NICs the page does
+# not place (33 of 100 GB/s); one GPU a node whose page does not say whether its NIC reaches its memory.
+NOT_LEARNED = {"gcp-a3mega-n2g8", "abci-a100-n2g8", "gke-h200-n2g1"}
 # Five timed iterations per process: start-up adds tens of us to each; learned from 16 MiB up.
 SHORT_RUNS = {"v100-sxm2-32gb-n1g8", "h800-n1g8", "a100-pcie-n1g8"}
 
@@ -218,7 +217,9 @@ def rates(row, k):
         links = k["pcie" if row["intra"] == INTRA_PCIE else ("nvlink2", "nvlink3", "nvlink4")[generation]]
         slot = row["per_gpu"] * links
         if row["intra"] == INTRA_PCIE and row["peers"] == "no-p2p":
-            slot = min(slot, HOST_MEMORY)
+            slot *= row["to_host"] / row["per_gpu"]
+        if row["intra"] == INTRA_PCIE and protocol == "simple":
+            blocks = HOST_BLOCK * row["channels"]
         inside = min(slot * row["payload"], blocks)
     if row["nodes"] > 1:
         outside = min(network_rate(row, k) * tree_share(row, k) * row["payload"], blocks)
@@ -258,7 +259,7 @@ def read_rows(tests, data):
     for row in rows:
         for key in ("kind", "nodes", "gpus", "capability", "intra", "nics", "channels", "size"):
             row[key] = int(row[key])
-        for key in ("per_gpu", "per_nic", "measured_us", "modelled_us", "nccl_us", "constant_us"):
+        for key in ("per_gpu", "to_host", "per_nic", "measured_us", "modelled_us", "nccl_us", "constant_us"):
             row[key] = float(row[key])
         row["network"] = NETWORKS[int(row["network"])]
         row["nccl"] = tuple(map(int, row["nccl"].split(".")))

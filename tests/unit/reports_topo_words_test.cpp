@@ -33,7 +33,8 @@ TEST_CASE("topo words: what joins GPUs") {
   cluster.intra = {.kind = IntraKind::none, .per_gpu = 12.5_GBps, .links_per_gpu = 1};
   CHECK(joined_words(cluster) == "nothing");
   cluster.intra.kind = IntraKind::pcie;
-  CHECK(joined_words(cluster) == "PCIe, 12.5 GB/s per GPU, peer to peer across sockets");
+  CHECK(joined_words(cluster) ==
+        "PCIe, 12.5 GB/s per GPU, peer to peer under each root, through host memory between roots");
   cluster.intra.peers = PeerAccess::one_root;
   CHECK(joined_words(cluster) == "PCIe, 12.5 GB/s per GPU, peer to peer under one root");
   cluster.intra.kind = IntraKind::nvlink;

@@ -127,7 +127,7 @@ TEST_CASE("pipeline cost model: open logs") {
     dump.open(path);
     dump << "slug,kind,nodes,gpus,capability,intra,per_gpu,network,nics,per_nic,"
             "nccl,algorithm,protocol,channels,size,measured_us,modelled_us,nccl_us,constant_us,"
-            "peers\n";
+            "peers,to_host\n";
   }
   constexpr const char* kNames[] = {"one NVLink node", "one PCIe node", "network"};
   ModelBeside large[3];
@@ -157,14 +157,14 @@ TEST_CASE("pipeline cost model: open logs") {
       }
       if (dump.is_open()) {
         dump << fmt::format(
-            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", log.slug, kind,
+            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", log.slug, kind,
             cluster.nodes, cluster.gpus_per_node, cluster.gpu.compute_capability,
             static_cast<int>(cluster.intra.kind), cluster.intra.per_gpu.gigabytes_per_second(),
             static_cast<int>(cluster.network.kind), cluster.network.nics_per_node,
             cluster.network.per_nic.gigabytes_per_second(), to_string(choice.nccl),
             name_of(choice.algorithm), name_of(choice.protocol), choice.channels, row.size.count(),
             row.measured_us, model, estimate, open_logs::constant_efficiency_us(cluster, row.size),
-            kind_word(cluster.intra.peers));
+            kind_word(cluster.intra.peers), cluster.intra.to_host.gigabytes_per_second());
       }
     }
     per_log += fmt::format("{:32} {}\n", log.slug, mine.model.text());

@@ -87,7 +87,11 @@ TEST_CASE("path constants: PCIe has its own hops and share, whatever the GPU") {
     pcie.intra.kind = IntraKind::pcie;
     const PathConstants constants = constants_of(pcie);
     check_latency(constants.local_us, {4.0, 3.9, 3.9});
-    CHECK(constants.local_share == 0.44);
+    CHECK(constants.local_share == 0.46);
+    // Two GPUs share the way to host memory.
+    pcie.intra.peers = PeerAccess::host;
+    pcie.intra.to_host = pcie.intra.per_gpu / 2;
+    CHECK(constants_of(pcie).local_share == 0.23);
     // Direct NVLinks are NVLink, too.
     pcie.intra.kind = IntraKind::nvlink;
     CHECK(constants_of(pcie).local_share == nvlink_share(pcie));
@@ -308,4 +312,63 @@ TEST_CASE("path constants: fast corrections widen the links, slow ones leave the
   };
   CHECK(with(0.5) == 1);
   CHECK(with(-0.6931472) == doctest::Approx(2 * 1.02).epsilon(0.01));
+}
+
+TEST_CASE(
+    "path constants: what nobody says of PCIe reaches from peer to peer to four GPUs at one root "
+    "port") {
+  Cluster node = cluster(80);
+  node.nodes = 1;
+  CHECK(peer_ends(node).fastest == 1);
+  CHECK(peer_ends(node).slowest == 1);
+  node.intra = {.kind = IntraKind::pcie, .per_gpu = 32_GBps, .to_host = 16_GBps};
+  const auto ends = [&](PeerAccess peers, bool peers_assumed, bool roots_assumed) {
+    Cluster one = node;
+    one.intra.peers = peers;
+    one.intra.peers_assumed = peers_assumed;
+    one.intra.roots_assumed = roots_assumed;
+    const PeerEnds both = peer_ends(one);
+    CHECK(both.fastest <= 1);
+    CHECK(both.slowest >= 1);
+    return std::pair(both.fastest, both.slowest);
+  };
+  const auto near = [](std::pair<double, double> found, double fastest, double slowest) {
+    CHECK(found.first == doctest::Approx(fastest));
+    CHECK(found.second == doctest::Approx(slowest));
+  };
+  for (const PeerAccess peers : {PeerAccess::one_root, PeerAccess::sockets}) {
+    near(ends(peers, false, true), 1, 1);
+    near(ends(peers, false, false), 1, 1);
+  }
+  near(ends(PeerAccess::host, false, false), 1, 1);
+  // By two at a root port as drawn: alone, or by eight.
+  near(ends(PeerAccess::host, false, true), 0.5, 4);
+  near(ends(PeerAccess::host, true, true), 0.23 / 0.80, 4);
+  near(ends(PeerAccess::sockets, true, true), 0.46 / 0.80, 8);
+  // A file shows the roots.
+  near(ends(PeerAccess::sockets, true, false), 0.46 / 0.80, 2);
+  near(ends(PeerAccess::one_root, true, false), 1, 0.80 / 0.23);
+  node.gpus_per_node = 2;
+  near(ends(PeerAccess::sockets, true, true), 0.46 / 0.80, 2);
+
+  // Between nodes only as far as the network lets it be seen.
+  node.gpus_per_node = 8;
+  node.nodes = 2;
+  near(ends(PeerAccess::sockets, true, true), 1, 11.75 / 1.84);
+  node.calibration = std::make_shared<const Calibration>();
+  near(ends(PeerAccess::sockets, true, true), 1, 1);
+}
+
+TEST_CASE(
+    "path constants: through host memory a thread block moves so much, straight from peer to peer "
+    "more") {
+  Cluster node = cluster(100);
+  node.intra = {.kind = IntraKind::pcie, .per_gpu = 63_GBps, .peers = PeerAccess::host};
+  CHECK(host_blocks_rate(2, node) == 14.8e9);
+  node.intra.peers = PeerAccess::sockets;
+  CHECK(host_blocks_rate(8, node) == doctest::Approx(59.2e9));
+  node.intra.peers = PeerAccess::one_root;
+  CHECK(host_blocks_rate(2, node) == kNoLimit);
+  node.intra = {.kind = IntraKind::nvswitch, .per_gpu = 300_GBps};
+  CHECK(host_blocks_rate(2, node) == kNoLimit);
 }

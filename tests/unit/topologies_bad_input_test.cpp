@@ -40,7 +40,7 @@ TEST_CASE("one-line cluster: each mistake gets one message that names the word")
        "cluster:nvswich:300GBps: unknown key \"nvswich\". Did you mean \"nvswitch\"?"},
       {"node:8 gpu:8xA100 colour:red",
        "cluster:colour:red: unknown key \"colour\". Known keys: node, gpu, nvswitch, nvlink, xgmi, "
-       "pcie, nic, oversubscription, leaf, latency, connection, switches"},
+       "pcie, root, nic, oversubscription, leaf, latency, connection, switches"},
       {"node:8 gpu:8xA100 gpu:8xA100", "cluster:gpu:8xA100: \"gpu\" is given twice"},
       {"node:0 gpu:8xA100", "cluster:node:0: \"0\" is out of range; expected 1 to 1000000 nodes"},
       {"node:two gpu:8xA100", "cluster:node:two: \"two\" is not a number of nodes"},
@@ -63,6 +63,15 @@ TEST_CASE("one-line cluster: each mistake gets one message that names the word")
        "cluster:pcie:12GBps: \"pcie\" is given as well as \"nvswitch\". GPUs are joined in one "
        "way: "
        "keep one of nvswitch, nvlink, xgmi, pcie"},
+      {"node:1 gpu:8xA100 pcie:12GBps root:9",
+       "cluster:root:9: \"9\" is out of range; expected 1 to 8 GPUs per root port"},
+      {"node:1 gpu:8xA100 nvswitch:300GBps root:4",
+       "cluster:root:4: says how many GPUs share a root port of PCIe, which does not join them. "
+       "Leave it out, or join "
+       "the GPUs by pcie:RATE"},
+      {"node:1 gpu:8xA100 pcie:12GBps:p2p root:4",
+       "cluster:root:4: contradicts pcie:RATE:p2p, by which all GPUs are under one root. Leave one "
+       "of the two out"},
       {"node:1 gpu:8xA100 pcie:12GBps:p2",
        "cluster:pcie:12GBps:p2: \"p2\" does not say how peers reach each other; expected p2p, "
        "p2p-sockets or no-p2p. Did you mean \"p2p\"?"},
@@ -178,7 +187,7 @@ TEST_CASE("cluster file: each mistake gets one message that names the field") {
        "\"12GBps\". Did you mean \"12GBps\"?"},
       {document_with(pcie + R"("per_link": "12GBps"}})"),
        "lab.json:/node/interconnect/per_link: unknown key \"per_link\". Known keys here: kind, "
-       "per_gpu, peer_to_peer, across_sockets"},
+       "per_gpu, peer_to_peer, across_sockets, gpus_per_root"},
       {document_with(pcie + R"("per_gpu": "12GBps", "across_sockets": true}})"),
        "lab.json:/node/interconnect/across_sockets: is said of peers that reach each other. Add "
        "\"peer_to_peer\": true"},

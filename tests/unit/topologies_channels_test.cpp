@@ -71,7 +71,10 @@ TEST_CASE("channels: known machines get the channels NCCL's search finds there")
       {"8xpcie", 2, 12},
       // A pair; a box of ten without NVLink; boxes in a network.
       {"node:1 gpu:2xA100 nvlink:12x25GBps:pair", 12, 20},
-      {"node:1 gpu:10xRTX4090 pcie:31.5GBps", 2, 12},
+      {"node:1 gpu:10xRTX4090 pcie:31.5GBps", 1, 12},  // by two through each root port
+      {"node:1 gpu:10xRTX4090 pcie:31.5GBps root:1", 2, 12},
+      {"node:1 gpu:10xRTX4090 pcie:31.5GBps root:4", 1, 6},
+      {"node:1 gpu:2xRTX2080Ti pcie:15.75GBps root:2", 1, 6},
       {"node:4 gpu:4xA100 pcie:31.5GBps nic:1x100Gbps:roce", 1, 12},
       // One GPU behind four NICs: its own slot is the limit.
       {"node:2 gpu:1xV100 nic:4x100Gbps:ib", 1, 12},

@@ -13,8 +13,10 @@
 #include "ddpsim/sim/correction.hpp"
 #include "ddpsim/sim/nccl.hpp"
 #include "ddpsim/topologies/kind_words.hpp"
+#include "mentions.hpp"
 
 using namespace ddpsim;
+using namespace ddpsim::literals;
 
 TEST_CASE("cluster: the bundled pair of V100 has 50 GB/s per direction") {
   const Cluster cluster = load_cluster({"2xv100-nvlink", {}, {}});
@@ -210,9 +212,41 @@ TEST_CASE(
   };
   for (std::int64_t size = 1 << 20; size <= 1 << 30; size *= 2) {
     CHECK(time(":p2p", size) < time(":p2p-sockets", size));
-    CHECK(time(":p2p-sockets", size) < time(":no-p2p", size));
+    CHECK(time(":p2p-sockets", size) <= time(":no-p2p", size));
+    CHECK(time(":no-p2p", size) < time(":no-p2p root:2", size));
+    CHECK(time(":no-p2p root:2", size) < time(":no-p2p root:4", size));
     CHECK(time("", size) == time(":p2p-sockets", size));
   }
+}
+
+TEST_CASE("cluster: GPUs of one root port share its way to host memory") {
+  const auto intra = [](const std::string& words) {
+    return parse_cluster_line("node:1 gpu:8xRTX4090 pcie:32GBps" + words).intra;
+  };
+  CHECK(intra("").to_host == 16_GBps);
+  CHECK(intra("").roots_assumed);
+  CHECK(intra(":no-p2p").roots_assumed);
+  CHECK(intra(":no-p2p root:1").to_host == 32_GBps);
+  CHECK_FALSE(intra(":no-p2p root:1").roots_assumed);
+  CHECK(intra(":no-p2p root:4").to_host == 8_GBps);
+  CHECK(intra(":no-p2p root:3").to_host == 32_GBps / 3);
+  CHECK(parse_cluster_line("node:1 gpu:4xRTX4090 pcie:32GBps").intra.to_host == 32_GBps);
+
+  const auto warned = [](const std::string& words) {
+    return assumed_of_roots(parse_cluster_line("node:1 gpu:8xRTX4090 pcie:32GBps" + words));
+  };
+  CHECK(mentions(warned(":no-p2p"), "2 GPUs are taken to share each root port"));
+  CHECK(mentions(assumed_of_roots(parse_cluster_line("node:1 gpu:4xRTX4090 pcie:32GBps")),
+                 "a root port of its own"));
+  CHECK(warned(":no-p2p root:2") == "");
+  CHECK(warned(":p2p") == "");
+
+  const std::string line = "node:1 gpu:8xRTX4090 pcie:32GBps:no-p2p root:4";
+  const std::string file =
+      calibrated_cluster_file(line, {.constants = constants_of(parse_cluster_line(line)),
+                                     .shapes = {{1, 8, Bytes(8), Bytes(1 << 30), "a.txt"}}});
+  CHECK(parse_cluster(file, "again.json").intra.to_host == 8_GBps);
+  CHECK_FALSE(parse_cluster(file, "again.json").intra.roots_assumed);
 }
 
 TEST_CASE("cluster: a one-line cluster can be resized once it has a network") {

@@ -25,6 +25,7 @@
 #include "switch_list.hpp"
 
 using namespace ddpsim;
+using namespace ddpsim::literals;
 
 namespace {
 
@@ -473,4 +474,33 @@ TEST_CASE("rocm-smi and amd-smi: their JSON says what their tables say") {
   CHECK(looks_like_rocm_json("[\n  {\n    \"gpu\": 0"));
   CHECK_FALSE(looks_like_rocm_json(R"([{"name": "gpu"}])"));
   CHECK_FALSE(looks_like_rocm_json(R"({"schema": "ddpsim.cluster/1", "card0": 1})"));
+}
+
+TEST_CASE("matrix: where peers are not stated a matrix tells what NCCL makes of them") {
+  const std::string head = "\tGPU0\tGPU1\tGPU2\tGPU3\tNUMA Affinity\n";
+  const auto matrix = [&](const std::string& near, const std::string& far) {
+    std::string text = head;
+    for (int row = 0; row < 4; ++row) {
+      text += fmt::format("GPU{}", row);
+      for (int column = 0; column < 4; ++column)
+        text += "\t" + (row == column ? "X" : row / 2 == column / 2 ? near : far);
+      text += fmt::format("\t{}\n", row / 2);
+    }
+    return text;
+  };
+  const auto intra = [&](const std::string& text, const std::string& words) {
+    return described_machine(text, words).cluster.intra;
+  };
+  const std::string a100 = "gpu:A100 pcie:31.5GBps";
+  const Interconnect sockets = intra(matrix("PIX", "SYS"), a100);
+  CHECK(sockets.peers == PeerAccess::sockets);
+  CHECK(sockets.peers_assumed);
+  CHECK(sockets.per_gpu == 31.5_GBps);  // not NCCL's figure for the link between CPUs
+  CHECK(sockets.to_host == 15.75_GBps);
+  CHECK(intra(matrix("PIX", "PXB"), a100).peers == PeerAccess::one_root);
+  CHECK(intra(matrix("NODE", "SYS"), a100).to_host == 31.5_GBps);
+  const Interconnect geforce = intra(matrix("PIX", "SYS"), "gpu:RTX4090 pcie:31.5GBps");
+  CHECK(geforce.peers == PeerAccess::host);
+  CHECK(geforce.to_host == 15.75_GBps);
+  CHECK_FALSE(geforce.roots_assumed);
 }

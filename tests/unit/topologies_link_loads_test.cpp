@@ -218,7 +218,9 @@ std::string random_cluster(std::mt19937_64& random) {
   const std::string gpu =
       pick({"1xA100 pcie:25GBps", "2xV100 nvlink:6x25GBps:pair", "4xA100 nvswitch:300GBps",
             "8xA100 nvswitch:300GBps", "8xH100 nvswitch:450GBps", "8xV100 nvlink:6x25GBps:cube",
-            "4xA100 pcie:25GBps", "8xV100 pcie:12GBps", "4xH100 nvlink:18x25GBps:mesh"});
+            "4xA100 pcie:25GBps", "8xV100 pcie:12GBps", "4xH100 nvlink:18x25GBps:mesh",
+            "4xRTX4090 pcie:31.5GBps:no-p2p root:2", "8xRTX5090 pcie:63GBps",
+            "8xA40 pcie:31.5GBps root:4"});
   std::string text = fmt::format("node:{} gpu:{} nic:{}x{}Gbps:{}", 1 + random() % 6, gpu,
                                  1 << random() % 4, pick({"10", "25", "100", "200", "400", "800"}),
                                  pick({"ib", "roce", "tcp", "efa", "slingshot"}));

@@ -163,6 +163,12 @@ TEST_CASE("node drawn: small nodes have one CPU, Grace one for each GPU, PCIe bo
   CHECK(count("node:1 gpu:4xGH200 nvswitch:450GBps", bridge) == 4);
   CHECK(count("node:1 gpu:8xV100 pcie:12GBps", cpu) == 1);
   CHECK(count("node:1 gpu:8xV100 pcie:12GBps", bridge) == 1);
+  // Through host memory each GPU has its own way there, or shares it below a switch.
+  CHECK(count("node:1 gpu:4xV100 pcie:12GBps:no-p2p", bridge) == 0);
+  CHECK(count("node:1 gpu:8xV100 pcie:12GBps:no-p2p", bridge) == 4);
+  CHECK(count("node:1 gpu:8xV100 pcie:12GBps:no-p2p root:3", bridge) == 3);
+  CHECK(count("node:1 gpu:8xV100 pcie:12GBps:no-p2p root:3", cpu) == 1);
+  CHECK(count("node:1 gpu:8xV100 pcie:12GBps root:4", bridge) == 2);
   CHECK(cells("node:1 gpu:4xGH200 nvswitch:450GBps nic:4x200Gbps", 5) ==
         Cells{"SYS", "PIX", "SYS", "SYS", "SYS", "X", "SYS", "SYS"});
   CHECK(cells("node:1 gpu:3xV100 pcie:12GBps nic:1x100Gbps", 0) == Cells{"X", "PIX", "PIX", "PIX"});
@@ -194,7 +200,11 @@ TEST_CASE("node drawn: what joins two CPUs, by vendor") {
   CHECK(cpu_link_rate(CpuVendor::power) == 32);
   CHECK(cpu_link_rate(CpuVendor::arm) == 6);
   for (const Wire& wire : node_of("node:1 gpu:4xV100 nvswitch:150GBps").wires)
-    if (wire.kind == LinkKind::socket) CHECK(wire.nccl == 10_GBps);
+    if (wire.kind == LinkKind::socket) {
+      CHECK(wire.nccl == 10_GBps);
+      CHECK(wire.nominal == Bandwidth::gigabytes_per_second(38.4));
+    }
+  CHECK(cpu_link_nominal(40) == 40);
 }
 
 TEST_CASE("node drawn: NICs for a graph that has none, or whose ports nobody stated, or all anew") {

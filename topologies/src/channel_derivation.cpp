@@ -184,7 +184,8 @@ Interconnect NodeSearch::direct_links() const {
     const auto least = *std::min_element(
         gpus.begin(), gpus.end(),
         [&](std::uint32_t a, std::uint32_t b) { return of_vertex[a] < of_vertex[b]; });
-    return {IntraKind::nvswitch, of_vertex[least], lanes[least]};
+    return {
+        .kind = IntraKind::nvswitch, .per_gpu = of_vertex[least], .links_per_gpu = lanes[least]};
   }
   if (link == std::numeric_limits<double>::infinity()) return {};
   for (const PathClass farthest : {PathClass::nvl, PathClass::nvb}) {
@@ -192,22 +193,35 @@ Interconnect NodeSearch::direct_links() const {
     const ChannelWish wanted{.inside = link, .farthest = farthest, .most = kMostRings};
     const auto rings = static_cast<int>(search_channels(paths_, wanted).size());
     if (rings == 0) continue;
-    return {IntraKind::nvlink, Bandwidth::gigabytes_per_second(nominal * rings), rings};
+    return {.kind = IntraKind::nvlink,
+            .per_gpu = Bandwidth::gigabytes_per_second(nominal * rings),
+            .links_per_gpu = rings};
   }
   return {};
 }
 
 Interconnect NodeSearch::host_links() const {
   std::optional<Bandwidth> least;
+  PathClass farthest = PathClass::nvl;
   for (std::uint32_t gpu = 0; gpu < paths_.gpus(); ++gpu) {
     const NodePath& hop = *paths_.between(gpu, (gpu + 1) % paths_.gpus());
     if (hop.path <= PathClass::nvb) continue;
+    farthest = std::max(farthest, hop.path);
     for (const ArcId arc : hop.arcs) {
-      const Bandwidth rate = type_.graph.wires[arc / 2].nominal;
-      least = least ? std::min(*least, rate) : rate;
+      const Wire& wire = type_.graph.wires[arc / 2];
+      if (wire.kind != LinkKind::socket)
+        least = std::min(least.value_or(wire.nominal), wire.nominal);
     }
   }
-  return {IntraKind::pcie, least.value_or(Bandwidth()), 0, type_.peers, type_.peers_assumed};
+  // Below one bridge NCCL goes from peer to peer wherever the driver lets it.
+  const bool one_root = type_.peers_assumed && !type_.pcie_assumed &&
+                        type_.peers == PeerAccess::sockets && farthest <= PathClass::pxb;
+  return {.kind = IntraKind::pcie,
+          .per_gpu = least.value_or(Bandwidth()),
+          .peers = one_root ? PeerAccess::one_root : type_.peers,
+          .peers_assumed = type_.peers_assumed,
+          .to_host = type_.to_host,
+          .roots_assumed = type_.roots_assumed};
 }
 
 std::string names(const NodeGraph& graph, VertexKind kind, std::uint32_t index) {

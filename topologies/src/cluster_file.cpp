@@ -96,9 +96,12 @@ InterconnectDescription read_interconnect(const Cursor& cursor, int gpus,
   } else if (kind == "none") {
     cursor.object({"kind"});
   } else if (kind == "pcie") {
-    const Object fields = cursor.object({"kind", "per_gpu", "peer_to_peer", "across_sockets"});
+    const Object fields =
+        cursor.object({"kind", "per_gpu", "peer_to_peer", "across_sockets", "gpus_per_root"});
     out.kind = IntraKind::pcie;
     out.peers = read_peers(fields);
+    if (const auto below = fields.optional("gpus_per_root"))
+      out.gpus_per_root = static_cast<int>(below->integer(1, gpus));
     out.per_gpu = fields.required("per_gpu").bandwidth();
   } else {
     const Object fields = cursor.object({"kind", "per_gpu"});

@@ -1,4 +1,4 @@
-// The one-line form: node:COUNT gpu:PER_NODExMODEL INTERCONNECT [nic:…] [oversubscription:R]
+// The one-line form: node:COUNT gpu:PER_NODExMODEL INTERCONNECT [root:GPUS] [nic:…] [oversubscription:R]
 // [leaf:NODES] [latency:T] [connection:BW] [switches:FILE], in any order.
 #include <fmt/format.h>
 
@@ -16,9 +16,9 @@ namespace ddpsim {
 namespace {
 
 const std::vector<std::string>& keys_of_a_line() {
-  static const std::vector<std::string> keys = {"node", "gpu",     "nvswitch",   "nvlink",
-                                                "xgmi", "pcie",    "nic",        "oversubscription",
-                                                "leaf", "latency", "connection", "switches"};
+  static const std::vector<std::string> keys = {
+      "node", "gpu",     "nvswitch",   "nvlink",  "xgmi", "pcie", "root", "nic", "oversubscription",
+      "leaf", "latency", "connection", "switches"};
   return keys;
 }
 
@@ -47,6 +47,8 @@ ClusterDescription describe_line(std::string_view line) {
   }
   if (const ClusterWord* word = find_word(words, "gpu")) read_gpu(*word, node);
   read_interconnect(words, find_word(words, "gpu") != nullptr, node);
+  if (const ClusterWord* word = find_word(words, "root"))
+    read_root(*word, node.gpus_per_node, node.interconnect);
   const ClusterWord* nic = find_word(words, "nic");
   if (nic != nullptr) {
     const NicWord written = read_nics(*nic, true);

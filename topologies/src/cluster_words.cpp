@@ -81,6 +81,16 @@ std::optional<bool> take_gpudirect(std::string_view& value) {
 
 }  // namespace
 
+void read_root(const ClusterWord& word, int gpus, InterconnectDescription& out) {
+  if (out.kind != IntraKind::pcie)
+    word.fail("says how many GPUs share a root port of PCIe, which does not join them",
+              "Leave it out, or join the GPUs by pcie:RATE");
+  out.gpus_per_root = static_cast<int>(word.integer(word.value, "GPUs per root port", gpus));
+  if (out.peers == PeerAccess::one_root && out.gpus_per_root < gpus)
+    word.fail("contradicts pcie:RATE:p2p, by which all GPUs are under one root",
+              "Leave one of the two out");
+}
+
 void ClusterWord::fail(std::string message, std::string hint) const {
   throw InputError({"cluster", legible(text), std::move(message), std::move(hint)});
 }

@@ -42,6 +42,9 @@ const ClusterWord* interconnect_word(const ClusterWords& words);
 /// `sized`: GPUs and their number stand in `out` and must fit.
 void read_interconnect(const ClusterWords& words, bool sized, NodeDescription& out);
 
+/// root:GPUS, how many of the node's GPUs share a root port.
+void read_root(const ClusterWord& word, int gpus, InterconnectDescription& out);
+
 /// "COUNTxRATE[:KIND]"; without "COUNTx" the count is 0: as many as the node has.
 struct NicWord {
   int count = 0;

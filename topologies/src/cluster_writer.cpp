@@ -47,6 +47,7 @@ const char* word_for(CpuVendor cpu) {
 
 Json pcie_of(const InterconnectDescription& links) {
   Json out = {{"kind", "pcie"}, {"per_gpu", rate_text(links.per_gpu)}};
+  if (links.gpus_per_root > 0) out["gpus_per_root"] = links.gpus_per_root;
   if (!links.peers) return out;
   out["peer_to_peer"] = *links.peers != PeerAccess::host;
   if (*links.peers == PeerAccess::sockets) out["across_sockets"] = true;
@@ -87,6 +88,8 @@ Json wiring_of(const NodeGraph& graph, GpuVendor vendor) {
     } else {
       entry["kind"] = wire.kind == LinkKind::socket ? "socket" : "pcie";
       entry["rate"] = rate_text(wire.nominal);
+      if (wire.kind == LinkKind::socket && wire.nccl < wire.nominal)
+        entry["nccl_rate"] = rate_text(wire.nccl);
     }
     links.push_back(std::move(entry));
   }

@@ -37,6 +37,7 @@ struct InterconnectDescription {
   Bandwidth per_link;     ///< nvlink; nominal, one direction
   NvlinkLayout layout = NvlinkLayout::pair;
   std::optional<PeerAccess> peers;  ///< pcie, when stated
+  int gpus_per_root = 0;            ///< pcie; 0: not stated
 };
 
 /// GeForce cards and TITAN: their driver keeps both peers and NICs from GPU memory.
@@ -44,6 +45,9 @@ bool is_geforce(const GpuModel& gpu);
 
 /// What is said, otherwise what the driver of such a GPU allows.
 PeerAccess peers_of(const NodeDescription& node);
+/// How many GPUs are taken to share a root port of a node whose wires nobody states: what is said, otherwise each has
+/// its own up to four GPUs, and two share one beyond, as processors have lanes.
+int gpus_per_root(const NodeDescription& node);
 
 /// Channels stated by hand, from a log of this very machine; before NCCL's doubling.
 struct StatedChannels {

@@ -135,7 +135,7 @@ class NodeDrawing {
         const double rate = cpu_link_rate(CpuVendor::unknown);
         for (const auto& other : cpu_of) {
           graph_.wires.push_back({other.second, cpu, LinkKind::socket, 0,
-                                  Bandwidth::gigabytes_per_second(rate),
+                                  Bandwidth::gigabytes_per_second(cpu_link_nominal(rate)),
                                   Bandwidth::gigabytes_per_second(rate)});
         }
         cpu_of.emplace(cpus_[i], cpu);

@@ -234,6 +234,12 @@ PeerAccess peers_of(const NodeDescription& node) {
   return is_geforce(node.gpu) ? PeerAccess::host : PeerAccess::sockets;
 }
 
+int gpus_per_root(const NodeDescription& node) {
+  if (node.interconnect.gpus_per_root > 0) return node.interconnect.gpus_per_root;
+  constexpr int kMostWithOwnPort = 4;
+  return node.gpus_in_layout > kMostWithOwnPort ? 2 : 1;
+}
+
 std::vector<GpuFamily> gpu_families() {
   std::vector<GpuFamily> families = {
       {"servers", {}}, {"PCIe cards", {}}, {"GeForce and workstations", {}}, {"AMD", {}}};

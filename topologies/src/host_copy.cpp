@@ -42,7 +42,7 @@ std::vector<std::size_t> way_to_cpu(const NodeGraph& node, std::uint32_t gpu) {
 
 }  // namespace
 
-std::optional<Bandwidth> host_copy_rate(const NodeGraph& node) {
+std::optional<Bandwidth> way_to_host(const NodeGraph& node) {
   std::vector<std::vector<std::size_t>> ways;
   std::vector<int> users(node.wires.size());
   for (const std::uint32_t gpu : node.all(VertexKind::gpu)) {
@@ -53,10 +53,15 @@ std::optional<Bandwidth> host_copy_rate(const NodeGraph& node) {
   for (const std::vector<std::size_t>& way : ways)
     for (const std::size_t wire : way) {
       if (node.wires[wire].nominal <= Bandwidth()) continue;
-      const Bandwidth share = node.wires[wire].nominal * (kCopyShare / users[wire]);
+      const Bandwidth share = node.wires[wire].nominal / users[wire];
       least = std::min(least.value_or(share), share);
     }
   return least;
+}
+
+std::optional<Bandwidth> host_copy_rate(const NodeGraph& node) {
+  const std::optional<Bandwidth> way = way_to_host(node);
+  return way ? std::optional(*way * kCopyShare) : std::nullopt;
 }
 
 std::optional<Bandwidth> host_copy_rate(const Topology& topology) {

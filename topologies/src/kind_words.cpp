@@ -58,15 +58,34 @@ std::string_view assumed_of_leaves(const Cluster& cluster) {
 std::string assumed_of_peers(const Cluster& cluster) {
   const Interconnect& intra = cluster.intra;
   if (cluster.calibration || intra.kind != IntraKind::pcie || !intra.peers_assumed) return "";
-  return intra.peers == PeerAccess::host
-             ? fmt::format(
-                   "{}: NVIDIA's driver keeps GeForce cards from reaching each other over PCIe, so "
-                   "all is taken to go through host memory (pcie:BW:p2p where a driver allows it, "
-                   "pcie:BW:no-p2p where it does not)",
-                   cluster.gpu.name)
-             : "peers are taken to reach each other over PCIe, across sockets (pcie:BW:p2p says "
-               "under one root, which is faster, pcie:BW:p2p-sockets that it is so, pcie:BW:no-p2p "
-               "that all goes through host memory, which is far slower)";
+  if (intra.peers == PeerAccess::host)
+    return fmt::format(
+        "{}: NVIDIA's driver keeps GeForce cards from reaching each other over PCIe, so all is "
+        "taken to go through host memory; the interval also holds what peer to peer would do "
+        "(pcie:BW:p2p where a driver allows it, pcie:BW:no-p2p where it does not)",
+        cluster.gpu.name);
+  const std::string_view usual =
+      intra.peers == PeerAccess::one_root
+          ? "each other, all being under one root"
+          : "each other under each root, and each other's roots through host memory";
+  return fmt::format(
+      "nobody says how peers reach each other over PCIe: they are taken to reach {}; the interval "
+      "goes from peer to peer between all to host memory for all, which is far slower "
+      "(pcie:BW:p2p, pcie:BW:p2p-sockets or pcie:BW:no-p2p says which; see `nvidia-smi topo -m`)",
+      usual);
+}
+
+std::string assumed_of_roots(const Cluster& cluster) {
+  const Interconnect& intra = cluster.intra;
+  if (cluster.calibration || intra.kind != IntraKind::pcie || !intra.roots_assumed ||
+      intra.peers != PeerAccess::host || !(intra.per_gpu > Bandwidth()))
+    return "";
+  const double sharing = intra.per_gpu / intra.to_host;
+  return fmt::format(
+      "{}; GPUs that share one share its rate (root:GPUS says how many do; the interval goes from "
+      "one to eight)",
+      sharing > 1 ? fmt::format("{:.0f} GPUs are taken to share each root port", sharing)
+                  : "each GPU is taken to have a root port of its own");
 }
 
 std::string assumed_of_gpudirect(const Cluster& cluster) {

@@ -538,7 +538,7 @@ class XmlReader {
   void join_cpus() {
     for (std::size_t a = 0; a < cpus_.size(); ++a) {
       for (std::size_t b = a + 1; b < cpus_.size(); ++b) {
-        join(cpus_[a], cpus_[b], LinkKind::socket, cpu_rate_, cpu_rate_);
+        join(cpus_[a], cpus_[b], LinkKind::socket, cpu_link_nominal(cpu_rate_), cpu_rate_);
       }
     }
   }

@@ -4,7 +4,8 @@
 //   nvswitch, nvlink   a PCIe switch for every two GPUs, NICs spread evenly over these switches,
 //                      half of the switches on each of two CPUs; Grace: a CPU for every GPU
 //   pcie               all GPUs and NICs on one switch: the rate written holds between any two;
-//                      where peers do not reach each other, all on one CPU, whose memory they pass
+//                      where peers do not reach each other, or roots are stated, each root port on
+//                      one CPU, a switch below it where GPUs share it
 //
 // PCIe slots have the generation of the GPU unless a rate is written. NVSwitches are drawn as one:
 // their planes are used evenly.
@@ -43,6 +44,11 @@ double cpu_link_rate(CpuVendor vendor) {
       break;
   }
   return 10;
+}
+
+double cpu_link_nominal(double nccl) {
+  constexpr double kTwoQpiLinks = 38.4;
+  return std::max(nccl, kTwoQpiLinks);
 }
 
 namespace {
@@ -111,34 +117,37 @@ class Wiring {
     const double nominal = one_switch ? node_.interconnect.per_gpu.gigabytes_per_second()
                                       : pcie_nominal_of_generation(generation);
     const double nccl = one_switch ? pcie_rate(nominal) : pcie_rate_of_generation(generation);
-    const bool through_host = one_switch && peers_of(node_) == PeerAccess::host;
-    const int switches = one_switch ? 1 : grace ? gpus : (gpus + 1) / 2;
-    const int cpus = grace ? gpus : switches > 1 ? 2 : 1;
+    const bool stated = node_.interconnect.gpus_per_root > 0;
+    const bool roots = one_switch && (stated || peers_of(node_) == PeerAccess::host);
+    const int below = roots ? gpus_per_root(node_) : one_switch ? gpus : 2;
+    const int switches = grace ? gpus : (gpus + below - 1) / below;
+    const int cpus = grace ? gpus : switches > 1 && !one_switch ? 2 : 1;
     std::vector<std::uint32_t> sockets;
     for (int i = 0; i < cpus; ++i) sockets.push_back(add(VertexKind::cpu, "cpu", i));
     const double between = cpu_link_rate(node_.cpu);
     for (std::size_t a = 0; a < sockets.size() && cpus <= kMostCpusJoined; ++a) {
       for (std::size_t b = a + 1; b < sockets.size(); ++b) {
-        join(sockets[a], sockets[b], LinkKind::socket, between, between);
+        join(sockets[a], sockets[b], LinkKind::socket, cpu_link_nominal(between), between);
       }
     }
     std::vector<std::uint32_t> bridges;
-    if (through_host) bridges = sockets;
-    for (int i = 0; i < switches && !through_host; ++i) {
+    const bool bare = roots && below == 1;
+    if (bare) bridges = sockets;
+    for (int i = 0; i < switches && !bare; ++i) {
       bridges.push_back(add(VertexKind::pcie_switch, "pcie", i));
       join(bridges.back(), sockets[static_cast<std::size_t>(i * cpus / switches)], LinkKind::pcie,
            nominal, nccl);
     }
     for (int i = 0; i < gpus; ++i) {
-      const int at = one_switch ? 0 : grace ? i : i / 2;
+      const int at = bare ? 0 : grace ? i : i / below;
       join(static_cast<std::uint32_t>(i), bridges[static_cast<std::size_t>(at)], LinkKind::pcie,
            nominal, nccl);
     }
     for (int i = 0; i < node_.nics; ++i) {
       const auto nic = add(VertexKind::nic, "nic", i);
       graph_.vertices[nic].port = node_.per_nic;
-      join(nic, bridges[static_cast<std::size_t>(i * switches / node_.nics)], LinkKind::pcie,
-           nominal, nccl);
+      const int at = bare ? 0 : i * switches / node_.nics;
+      join(nic, bridges[static_cast<std::size_t>(at)], LinkKind::pcie, nominal, nccl);
     }
   }
 

@@ -49,8 +49,9 @@ std::vector<ArcId> chosen(const std::vector<ArcId>& arcs, std::vector<std::uint3
 
 }  // namespace
 
-NodePaths::NodePaths(const NodeGraph& graph)
+NodePaths::NodePaths(const NodeGraph& graph, bool through_host)
     : graph_(&graph),
+      through_host_(through_host),
       ends_(graph.all(VertexKind::gpu)),
       gpus_(static_cast<std::uint32_t>(ends_.size())),
       nvlink_arcs_(arcs_of(graph, true)),
@@ -126,7 +127,26 @@ std::optional<NodePath> NodePaths::host_path(std::uint32_t from, std::uint32_t t
   auto host = chosen(host_arcs_, host_.route(from, to));
   if (host.empty()) return std::nullopt;
   const PathClass path = host_class(host);
+  const auto is_gpu = [&](std::uint32_t end) {
+    return graph_->vertices[end].kind == VertexKind::gpu;
+  };
+  if (through_host_ && path <= PathClass::pxb && is_gpu(from) && is_gpu(to))
+    if (auto way = by_cpu(from, to)) return way;
   return NodePath{path, std::move(host)};
+}
+
+/// Up to the nearest CPU and down again (NCCL's graph/paths.cc where peer to peer is not to be had).
+std::optional<NodePath> NodePaths::by_cpu(std::uint32_t from, std::uint32_t to) const {
+  std::optional<NodePath> nearest;
+  for (const std::uint32_t cpu : graph_->all(VertexKind::cpu)) {
+    auto up = chosen(host_arcs_, host_.route(from, cpu));
+    const auto down = chosen(host_arcs_, host_.route(cpu, to));
+    if (up.empty() || down.empty()) continue;
+    up.insert(up.end(), down.begin(), down.end());
+    if (!nearest || up.size() < nearest->arcs.size())
+      nearest = NodePath{host_class(up), std::move(up)};
+  }
+  return nearest;
 }
 
 /// The widest way over one other GPU.
@@ -161,7 +181,8 @@ PathClass NodePaths::host_class(const std::vector<ArcId>& arcs) const {
 
 std::vector<NodePaths> paths_of(const Topology& topology) {
   std::vector<NodePaths> paths;
-  for (const NodeType& type : topology.node_types) paths.emplace_back(type.graph);
+  for (const NodeType& type : topology.node_types)
+    paths.emplace_back(type.graph, type.peers == PeerAccess::host);
   return paths;
 }
 

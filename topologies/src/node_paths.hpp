@@ -23,7 +23,8 @@ struct NodePath {
 
 class NodePaths {
  public:
-  explicit NodePaths(const NodeGraph& graph);
+  /// `through_host`: GPUs reach each other through host memory, also below one PCIe switch.
+  explicit NodePaths(const NodeGraph& graph, bool through_host = false);
 
   std::uint32_t gpus() const { return gpus_; }
   std::uint32_t nics() const { return static_cast<std::uint32_t>(ends_.size()) - gpus_; }
@@ -46,10 +47,12 @@ class NodePaths {
   const NodePath* remembered(std::uint32_t from_end, std::uint32_t to_end) const;
   std::optional<NodePath> find(std::uint32_t from, std::uint32_t to) const;
   std::optional<NodePath> host_path(std::uint32_t from, std::uint32_t to) const;
+  std::optional<NodePath> by_cpu(std::uint32_t from, std::uint32_t to) const;
   std::optional<NodePath> through_gpu(std::uint32_t from, std::uint32_t to) const;
   PathClass host_class(const std::vector<ArcId>& arcs) const;
 
   const NodeGraph* graph_;
+  bool through_host_;
   std::vector<std::uint32_t> ends_;  ///< vertices of GPUs, then of NICs
   std::uint32_t gpus_;
   std::vector<ArcId> nvlink_arcs_;

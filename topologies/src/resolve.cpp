@@ -11,6 +11,7 @@
 #include "channel_derivation.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/sim/correction.hpp"
+#include "ddpsim/topologies/host_copy.hpp"
 #include "description.hpp"
 #include "fabric.hpp"
 #include "node_graph.hpp"
@@ -105,7 +106,12 @@ NodeType node_type(const NodeDescription& node, const ClusterDescription& descri
   type.pcie_assumed = !node.wiring;
   type.peers = peers_of(node);
   type.peers_assumed = !node.interconnect.peers;
+  type.roots_assumed = !node.wiring && node.interconnect.gpus_per_root == 0;
   type.graph = keep_gpus(wire_node(node), node.gpus_per_node);
+  type.to_host = way_to_host(type.graph).value_or(Bandwidth());
+  // What nobody states is drawn on one switch.
+  if (type.roots_assumed && type.peers != PeerAccess::host)
+    type.to_host = node.interconnect.per_gpu / gpus_per_root(node);
   if (description.nodes() == 1) return type;
   if (type.graph.all(VertexKind::nic).empty())
     throw InputError(

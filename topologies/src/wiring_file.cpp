@@ -65,7 +65,7 @@ Wire read_link(const Cursor& cursor, const Places& places, const GpuModel& gpu) 
   if (const auto foreign = foreign_link(kind, gpu)) written.fail(foreign->message, foreign->hint);
   const bool nvlink = kind == "nvlink" || kind == "xgmi";
   const Object fields = nvlink ? cursor.object({"between", "kind", "links", "per_link"})
-                               : cursor.object({"between", "kind", "rate"});
+                               : cursor.object({"between", "kind", "rate", "nccl_rate"});
   if (nvlink) {
     out.kind = LinkKind::nvlink;
     const auto links = fields.optional("links");
@@ -79,6 +79,7 @@ Wire read_link(const Cursor& cursor, const Places& places, const GpuModel& gpu) 
     out.nccl = kind == "pcie"
                    ? Bandwidth::gigabytes_per_second(pcie_rate(out.nominal.gigabytes_per_second()))
                    : out.nominal;
+    if (const auto figure = fields.optional("nccl_rate")) out.nccl = figure->bandwidth();
   }
   const Cursor between = fields.required("between");
   const auto ends = between.array();

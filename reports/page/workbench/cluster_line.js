@@ -7,7 +7,7 @@
  * @property {Map<string, string>} words `nic` → "4x100Gbps:ib"
  */
 
-const kWords = ['gpu', 'nvswitch', 'nvlink', 'xgmi', 'pcie', 'nic', 'oversubscription', 'leaf', 'latency', 'connection', 'switches'];
+const kWords = ['gpu', 'nvswitch', 'nvlink', 'xgmi', 'pcie', 'root', 'nic', 'oversubscription', 'leaf', 'latency', 'connection', 'switches'];
 export const kLinks = ['nvswitch', 'nvlink', 'xgmi', 'pcie'];
 
 /** @param {string} text @returns {ClusterLine} */

@@ -27,6 +27,8 @@ std::string_view assumed_of_connections(const Cluster& cluster);
 std::string_view assumed_of_leaves(const Cluster& cluster);
 /// How GPUs reach each other over PCIe, where nobody said; empty elsewhere, and where a log stands behind it.
 std::string assumed_of_peers(const Cluster& cluster);
+/// How many GPUs are taken to share a root port, where all go through host memory and nobody says it.
+std::string assumed_of_roots(const Cluster& cluster);
 /// Whether NICs reach GPU memory, where nobody said and it decides; empty elsewhere, and where a log stands behind it.
 std::string assumed_of_gpudirect(const Cluster& cluster);
 std::string_view kind_word(PeerAccess peers);  ///< "no-p2p"

@@ -71,8 +71,10 @@ struct NodeType {
   bool pcie_assumed = false;  ///< nobody said how PCIe is laid out: as most servers have it
   PeerAccess peers = PeerAccess::sockets;  ///< over PCIe
   bool peers_assumed = false;              ///< nobody said so: by the GPU
-  std::vector<ChannelOrder> channels;      ///< NCCL's search channels, before doubling
-  PathClass path = PathClass::nvl;  ///< the farthest hop inside the node that a channel takes
+  Bandwidth to_host;  ///< of one GPU's way to host memory while all use theirs; 0: not drawn
+  bool roots_assumed = false;          ///< nobody said how many GPUs share a root port
+  std::vector<ChannelOrder> channels;  ///< NCCL's search channels, before doubling
+  PathClass path = PathClass::nvl;     ///< the farthest hop inside the node that a channel takes
 };
 
 /// How nodes reach each other.

@@ -54,6 +54,16 @@ bool can_select_algorithm(const Cluster& cluster, const CollectiveTuning& tuning
 Duration cost(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,
               const Cluster& cluster);
 
+/// Time per byte at the two ends of what nobody says of a PCIe node, over what is predicted: whether peers reach each
+/// other, and how many GPUs share a root port.
+struct PeerEnds {
+  double fastest = 1;
+  double slowest = 1;
+};
+
+/// 1 and 1 where both are said, and without PCIe between GPUs.
+PeerEnds peer_ends(const Cluster& cluster);
+
 /// What no all-reduce by ring or tree goes below, wherever its nodes lie: nothing but data on the wires it passes.
 /// Nothing is known of what switches reduce, nor of other collectives.
 Duration least_time(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,

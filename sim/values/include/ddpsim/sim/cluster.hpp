@@ -70,8 +70,8 @@ enum class CpuVendor { intel, amd, arm, power, unknown };
 /// How GPUs reach each other over PCIe.
 enum class PeerAccess {
   one_root,  ///< peer to peer under one root
-  sockets,   ///< peer to peer, also from one socket to the other
-  host,      ///< through host memory: the driver forbids peer to peer, or the machine cannot
+  sockets,  ///< peer to peer under each root; from root to root data pass the processor, at host memory's rate
+  host,  ///< through host memory: the driver forbids peer to peer, or the machine cannot
 };
 
 struct Interconnect {
@@ -80,6 +80,9 @@ struct Interconnect {
   int links_per_gpu = 0;
   PeerAccess peers = PeerAccess::sockets;  ///< pcie
   bool peers_assumed = false;              ///< nobody said so: by the GPU
+  Bandwidth
+      to_host;  ///< pcie: nominal, of one GPU's way to host memory while all use theirs; 0: per_gpu
+  bool roots_assumed = false;  ///< pcie: nobody said how many GPUs share a root port
 };
 
 struct Network {
