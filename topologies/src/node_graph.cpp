@@ -2,7 +2,8 @@
 // drawn as most servers are built, because channels to and from the network pass it:
 //
 //   nvswitch, nvlink   a PCIe switch for every two GPUs, NICs spread evenly over these switches,
-//                      half of the switches on each of two CPUs; Grace: a CPU for every GPU
+//                      half of the switches on each of two CPUs; GH200: a CPU for every GPU;
+//                      GB200: GPUs have NVLink-C2C for a slot
 //   pcie               all GPUs and NICs on one switch: the rate written holds between any two;
 //                      where peers do not reach each other, all on one CPU, whose memory they pass
 //
@@ -111,6 +112,9 @@ class Wiring {
     const double nominal = one_switch ? node_.interconnect.per_gpu.gigabytes_per_second()
                                       : pcie_nominal_of_generation(generation);
     const double nccl = one_switch ? pcie_rate(nominal) : pcie_rate_of_generation(generation);
+    // Two Blackwells on one Grace, which NVLink-C2C joins; the NICs have slots of PCIe.
+    const bool c2c = !one_switch && node_.gpu.name.starts_with("GB");
+    constexpr double kNvlinkC2c = 450;
     const bool through_host = one_switch && peers_of(node_) == PeerAccess::host;
     const int switches = one_switch ? 1 : grace ? gpus : (gpus + 1) / 2;
     const int cpus = grace ? gpus : switches > 1 ? 2 : 1;
@@ -132,7 +136,7 @@ class Wiring {
     for (int i = 0; i < gpus; ++i) {
       const int at = one_switch ? 0 : grace ? i : i / 2;
       join(static_cast<std::uint32_t>(i), bridges[static_cast<std::size_t>(at)], LinkKind::pcie,
-           nominal, nccl);
+           c2c ? kNvlinkC2c : nominal, c2c ? kNvlinkC2c : nccl);
     }
     for (int i = 0; i < node_.nics; ++i) {
       const auto nic = add(VertexKind::nic, "nic", i);
