@@ -46,10 +46,8 @@ double hop_bytes(Algorithm algorithm, double bus_bytes, double bytes) {
 
 const LinkLoad* load_of(const BucketResult& bucket, const Cluster& cluster) {
   if (!bucket.choice || cluster.loads == nullptr) return nullptr;
-  const Algorithm algorithm = bucket.choice->algorithm;
-  if (algorithm != Algorithm::ring && algorithm != Algorithm::tree) return nullptr;
-  return &cluster.loads->of(algorithm == Algorithm::ring ? ChannelShape::ring : ChannelShape::tree,
-                            bucket.choice->channels);
+  const auto shape = channel_shape(bucket.choice->algorithm, cluster.nodes);
+  return shape ? &cluster.loads->of(*shape, bucket.choice->channels) : nullptr;
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // What reducing inside switches takes.
 //
-// g GPUs per node, N nodes, S bytes, c channels, one head per GPU.
-//   NVLS      every head has the switch add up its S/g of all GPUs and sends the sum to all: each link
-//             carries S for the others' heads and S/g for its own, in both directions.
-//               T = launch + start + waves * wave latency + first wave + (1 + 1/g) S / (B * share)
+// g GPUs per node, N nodes, S bytes, c channels, h heads in a node.
+//   NVLS      every head has the switch add up its S/h of all GPUs and sends the sum to all: each link
+//             carries S for all heads and S/h for a head of its own, in both directions.
+//               T = launch + start + waves * wave latency + first wave + (1 + 1/h) S / (B * share)
 //             A wave is one chunk for every channel and head. NCCL's chunk grows from 16 to 128 KiB
 //             (64 KiB between nodes) with the size: a smooth 2/3 power stands for its four steps.
 //             An all-gather sends each rank's S/g up and S down to every rank, a reduce-scatter S up and S/g
@@ -29,8 +29,12 @@
 namespace ddpsim {
 namespace {
 
+int heads(const Cluster& cluster) {
+  return cluster.nvls.channels > 0 ? cluster.nvls.channels : cluster.gpus_per_node;
+}
+
 double switch_rate(CollectiveKind kind, const Cluster& cluster) {
-  const double own = kind == CollectiveKind::all_reduce ? 1.0 / cluster.gpus_per_node : 0;
+  const double own = kind == CollectiveKind::all_reduce ? 1.0 / heads(cluster) : 0;
   return cluster.intra.per_gpu.bytes_per_second() * constants_of(cluster).nvls_share / (1 + own);
 }
 
@@ -41,12 +45,12 @@ PipelineTerms nvls_terms(CollectiveKind kind, const CollectiveChoice& choice, do
   const Path path = path_of(kind, choice, cluster);
   const PathConstants constants = constants_of(cluster);
   const bool several = cluster.nodes > 1;
-  const double streams = static_cast<double>(choice.channels) * cluster.gpus_per_node;
+  const double streams = static_cast<double>(choice.channels) * heads(cluster);
   const double largest = streams * (several ? 64 : 128) * kKiB;
   const double steps = 16 * elementary::pow(size / (4 * streams * 128 * kKiB), 2.0 / 3);
   const double waves = std::max({1.0, steps, size / largest});
   const double wave = size / waves;
-  const double rate = switch_rate(kind, cluster);
+  const double rate = std::min(switch_rate(kind, cluster), path.local_rate);
   PipelineTerms terms;
   terms.start_us = constants.launch_us + constants.nvls_start_us;
   terms.local_hop_us = constants.nvls_wave_us;

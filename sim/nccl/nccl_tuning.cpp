@@ -164,6 +164,7 @@ constexpr NcclTuning tuning_2_18() {
   t.only_known_generations = false;
   t.cap_ampere = false;
   t.slow_ll_across_nodes = false;
+  t.dear_trees_at_one_gpu = true;
   t.net_overhead = true;
   t.plateau_by_ranks = false;
   t.ll128_max_capability = 90;

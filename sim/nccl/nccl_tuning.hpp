@@ -7,8 +7,7 @@
 // are those of NCCL's graph/tuning.cc, and the arithmetic keeps its single precision so that close
 // decisions fall the same way.
 //
-// Not modelled: the penalty for trees whose network traffic sits on one GPU, mixed GPUs, tuner
-// plugins. CollNet has no search of its own here: its heads are the tree's channels.
+// Not modelled: mixed GPUs, tuner plugins. CollNet has no search of its own here: its heads are the tree's channels.
 #pragma once
 
 #include <array>
@@ -67,6 +66,7 @@ struct NcclTuning {
   bool cap_ampere = false;               ///< bus bandwidth of sm_80 at most 235
   bool slow_ll_across_nodes = false;     ///< LL's local latency x 1.8 with several nodes
   bool inter_steps_twice_nodes = false;  ///< 2N network steps in a ring instead of 2(N - 1)
+  bool dear_trees_at_one_gpu = false;    ///< a tree whose edges all end at one GPU counts 0.85
   bool net_overhead = true;              ///< a proxy's cost bounds every ring step from below
   bool tree_latency_for_lone_ranks =
       true;                       ///< ring uses the tree's network latency at one per node

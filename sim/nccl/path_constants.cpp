@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "ddpsim/sim/correction.hpp"
+#include "ddpsim/sim/elementary.hpp"
 #include "pipeline_cost.hpp"
 
 namespace ddpsim {
@@ -108,22 +109,44 @@ double bus_rate(const Cluster& cluster, double share) {
       inside, network.per_nic.gigabytes_per_second() * network.nics_per_node * nic_share(cluster));
 }
 
+/// Bytes that those threads of a block which broadcast read and write for each byte of a tree's channel, where all edges
+/// between nodes end at one GPU: what its parent sent once, its own result, and what each child gets. They are the slower
+/// part of a block wherever it reduces as well (runTreeSplit in all_reduce.h); a root's threads do both.
+int tree_touches(const Cluster& cluster) {
+  const int in_chain = cluster.gpus_per_node > (cluster.nodes > 1 ? 1 : 2) ? 1 : 0;
+  return 2 + in_chain + std::clamp(cluster.nodes - 2, 0, 2);
+}
+
+/// Their share of the threads: 256 of 640 with Simple, 192 with LL128.
+constexpr double kBroadcastsSimple = 0.4;
+constexpr double kBroadcastsLl128 = 0.3;
+
+/// Rates of switches that add up the streams of all GPUs of a node.
+double nvls_share(const Cluster& cluster) {
+  const double share = kCostModel.nvls_share[cluster.gpu.compute_capability >= 100 ? 1 : 0];
+  const double doublings = elementary::log2(std::max(8, cluster.gpus_per_node) / 8.0);
+  return share * elementary::pow(kCostModel.nvls_fan_in, doublings);
+}
+
 }  // namespace
 
 TreeFactors tree_factors(const Cluster& cluster) {
   if (cluster.calibration) return {};
   TreeFactors factors;
-  if (cluster.gpu.compute_capability >= 100)
-    factors.channel_gbps =
-        kCostModel
-            .blackwell_tree_gbps[static_cast<std::size_t>(std::clamp(cluster.nodes, 1, 3)) - 1];
+  const bool blackwell = cluster.gpu.compute_capability >= 100;
+  if (blackwell && (cluster.nodes == 1 || cluster.tree_at_one_gpu)) {
+    const double touched = kCostModel.blackwell_block_gbps / tree_touches(cluster);
+    factors.ll128_gbps = kBroadcastsLl128 * touched;
+    factors.simple_gbps = kBroadcastsSimple * touched;
+  }
   if (cluster.nodes < 2) return factors;
   const Network& network = cluster.network;
+  const bool shared = network.nics_per_node < cluster.gpus_per_node;
   factors.start = kCostModel.tree_start;
   if (network.kind == NetworkKind::slingshot) factors.simple_hop = kCostModel.slingshot_tree_hop;
   if (cluster.nodes > 2)
-    factors.network = kCostModel.tree_branches;
-  else if (network.nics_per_node < cluster.gpus_per_node)
+    factors.network = blackwell && !shared ? 1 : kCostModel.tree_branches;
+  else if (shared)
     factors.network = kCostModel.tree_shared_nics;
   return factors;
 }
@@ -203,7 +226,7 @@ PathConstants constants_of(const Cluster& cluster) {
       .ll128_gbps = kCostModel.ll128_gbps[gpu],
       .nvls_start_us = kCostModel.nvls_start_us,
       .nvls_wave_us = kCostModel.nvls_wave_us,
-      .nvls_share = kCostModel.nvls_share[cluster.gpu.compute_capability >= 100 ? 1 : 0],
+      .nvls_share = nvls_share(cluster),
       .overlap = kCostModel.overlap,
   };
   if (cluster.network.latency) {

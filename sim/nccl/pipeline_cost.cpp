@@ -92,14 +92,15 @@ PipelineTerms ring_of_parts(CollectiveKind kind, const CollectiveChoice& choice,
   const PathConstants constants = constants_of(cluster);
   terms.transfer_us = std::max(move_us(hops / n * size, path.slowest()),
                                move_us((hops + constants.ring_ends) / n * size, path.local_rate));
-  if (simple) terms.loops = std::max(1.0, std::ceil(share / chunk_limit(choice, kSteps / 2)));
+  const double walks = simple ? std::max(1.0, share / chunk_limit(choice, kSteps / 2)) : 1;
+  terms.loops = std::ceil(walks);
   if (cluster.nodes <= 1) return terms;
 
   terms.network_hop_us = network_hop_us(choice, message, cluster);
   const double latency = network_hops * terms.network_hop_us;
   const double store = network_hops * move_us(message * choice.channels, path.network_rate);
   const double walk = latency + store;
-  const double busy = std::max(terms.transfer_us, (terms.loops - 1) * walk);
+  const double busy = terms.transfer_us;
   if (!(busy < kInfinite)) return terms;
   const double q = constants.overlap;
   // The longer one first: powers of many microseconds would overflow.
@@ -107,7 +108,7 @@ PipelineTerms ring_of_parts(CollectiveKind kind, const CollectiveChoice& choice,
   const double together =
       longer *
       elementary::pow(elementary::pow(walk / longer, q) + elementary::pow(busy / longer, q), 1 / q);
-  const double visible = std::max(0.0, together - terms.transfer_us) / walk;
+  const double visible = std::max(0.0, std::max(together, walks * walk) - busy) / walk;
   terms.latency_us += visible * latency;
   terms.fill_us = visible * store;
   return terms;

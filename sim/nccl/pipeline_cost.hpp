@@ -36,6 +36,8 @@ struct PipelineConstants {
   /// The same of NVLS, and us per wave of chunks through the switch. DGX H100 and an H200 node.
   double nvls_start_us = 31;
   double nvls_wave_us = 2.3;
+  /// What NVLS keeps of its rate for each doubling of the GPUs a switch adds up, beyond eight: one rack of 72.
+  double nvls_fan_in = 0.935;
   /// us per hop between two GPUs of a node by NVLink. V100 and A100 logs.
   ProtocolLatency nvlink_us{0.84, 2.2, 4.0};
   /// The same through PCIe (LL128 does not run there). RTX 4090 and A100 PCIe logs.
@@ -126,13 +128,15 @@ struct PipelineConstants {
   double slingshot_tree_hop = 0.3;
   /// Of a ring's rate through a NIC: two nodes whose NICs serve several GPUs each (p4d 0.57, ABCI V100 0.5, Polaris by
   /// sockets 0.7; with a NIC for every GPU Alps, Lambda and a3mega reach all of it), and any three nodes or more (Alps,
-  /// Polaris, Kestrel).
+  /// Polaris, Kestrel), but those of Blackwell with a NIC for every GPU (GB200: three domains of 8 and of 4 reach 95 %
+  /// of what their NICs carry).
   double tree_shared_nics = 0.55;
   double tree_branches = 0.7;
-  /// GB/s of data that one channel of a tree reduces with Simple on one, two and more nodes of Blackwell: 8 to 512
-  /// B200 by algorithm, taken to be on 16 channels, for which NCCL's own caps (graph/tuning.cc, 2.28) are the same
-  /// within 2 %.
-  std::array<double, 3> blackwell_tree_gbps{19.9, 11.3, 6.2};
+  /// GB/s that a whole thread block reads and writes in a tree on Blackwell (`tree_touches`). 8 to 512 B200 by algorithm,
+  /// on 32 channels in one node and 16 between nodes, with Simple: 74 (where links nearly bind), 85 with two nodes, 76
+  /// with more. NVLSTree moves the same bytes over the same NICs twice as fast, so no wire is what binds there. NCCL's own
+  /// caps of its LL128 trees (graph/tuning.cc, 2.28) are 84 with two nodes and with more.
+  double blackwell_block_gbps = 79;
 };
 
 /// What trees between nodes do unlike rings, for clusters that are not calibrated: a log that was taught had trees of
@@ -141,7 +145,9 @@ struct TreeFactors {
   double start = 1;       ///< on the protocol's start
   double simple_hop = 1;  ///< on a hop of Simple between nodes
   double network = 1;     ///< on the rate of the NICs
-  double channel_gbps = std::numeric_limits<double>::infinity();  ///< of Simple, data reduced
+  /// Of data that a channel reduces with LL128, with Simple.
+  double ll128_gbps = std::numeric_limits<double>::infinity();
+  double simple_gbps = std::numeric_limits<double>::infinity();
 };
 
 TreeFactors tree_factors(const Cluster& cluster);

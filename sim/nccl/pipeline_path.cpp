@@ -27,7 +27,9 @@ double network_rate(CollectiveKind kind, const Cluster& cluster, const PathConst
 double wire_share(LinkKind kind, const Cluster& cluster, const PathConstants& constants) {
   switch (kind) {
     case LinkKind::nvlink:
-      return cluster.intra.kind == IntraKind::pcie ? nvlink_share(cluster) : constants.local_share;
+      if (cluster.intra.kind == IntraKind::pcie) return nvlink_share(cluster);
+      return cluster.nvls_channels > 0 ? std::max(constants.local_share, constants.nvls_share)
+                                       : constants.local_share;
     case LinkKind::pcie:
       return kPciePackets;
     case LinkKind::socket:
@@ -51,11 +53,8 @@ double wires_rate(const SecondsPerByte& load, double slots, const Cluster& clust
   return busy > 0 ? 1 / busy : std::numeric_limits<double>::infinity();
 }
 
-SecondsPerByte trunks_of(const SecondsPerByte& load) {
-  constexpr auto kTrunk = static_cast<std::size_t>(LinkKind::network);
-  SecondsPerByte trunks{};
-  trunks[kTrunk] = load[kTrunk];
-  return trunks;
+bool in_switch(const CollectiveChoice& choice) {
+  return choice.algorithm == Algorithm::nvls || choice.algorithm == Algorithm::nvls_tree;
 }
 
 /// No rate exceeds what the cluster's wires carry. A tree's hops carry one byte each of what a GPU in the chain and a
@@ -72,6 +71,14 @@ void obey_wires(Path& path, CollectiveKind kind, const CollectiveChoice& choice,
     rate = std::min(rate, traffic * wires_rate(busy, slots, cluster, constants) * path.payload);
   };
   const bool chains = choice.algorithm == Algorithm::tree;
+  if (in_switch(choice)) {
+    // Each hop carries one byte of what a link carries for all heads, and a NIC of two trees for its head.
+    const LinkLoad& switched = cluster.loads->of(ChannelShape::in_switch, 1);
+    obey(path.local_rate, switched.local, 1);
+    obey(path.network_rate, switched.network, tree_traffic(cluster.nodes),
+         slot_share_to_nics(cluster));
+    return;
+  }
   if (cluster.gpus_per_node > 1)
     obey(path.local_rate, chains ? tree.local : ring.local,
          chains ? chain_traffic(cluster.gpus_per_node) : 1);
@@ -79,9 +86,6 @@ void obey_wires(Path& path, CollectiveKind kind, const CollectiveChoice& choice,
   const double forks = tree_traffic(cluster.nodes);
   obey(path.network_rate, chains ? tree.network : ring.network, chains ? forks : 1,
        slot_share_to_nics(cluster));
-  // NVLS goes from every GPU by its own NIC, and on from node to node along NCCL's trees.
-  if (choice.algorithm == Algorithm::nvls_tree)
-    obey(path.network_rate, trunks_of(tree.network), forks);
 }
 
 }  // namespace
@@ -100,7 +104,7 @@ Path path_of(CollectiveKind kind, const CollectiveChoice& choice, const Cluster&
   path.start_us = constants.launch_us + constants.start_us[p] * tree.start +
                   constants.per_channel_start_us * (choice.channels - 1);
   path.local_us = constants.local_us[p];
-  if (cluster.gpus_per_node > 1) {
+  if (cluster.gpus_per_node > 1 && !in_switch(choice)) {
     const double links = cluster.intra.per_gpu.bytes_per_second() * constants.local_share;
     path.local_rate = std::min(links * path.payload, blocks);
     if (choice.protocol == Protocol::simple)
@@ -117,8 +121,9 @@ Path path_of(CollectiveKind kind, const CollectiveChoice& choice, const Cluster&
             : blocks;
     path.network_rate = std::min(wire * path.payload, sent);
   }
-  if (chains && choice.protocol == Protocol::simple) {
-    const double reduced = tree.channel_gbps * 1e9 * choice.channels;
+  if (chains && choice.protocol != Protocol::ll) {
+    const bool simple = choice.protocol == Protocol::simple;
+    const double reduced = (simple ? tree.simple_gbps : tree.ll128_gbps) * 1e9 * choice.channels;
     if (cluster.gpus_per_node > 1)
       path.local_rate = std::min(path.local_rate, reduced * chain_traffic(cluster.gpus_per_node));
     if (cluster.nodes > 1)

@@ -133,7 +133,11 @@ float tree_bus(Protocol protocol, const Cluster& cluster, const NcclTuning& tabl
 
 float bandwidth(CollectiveKind kind, Algorithm algorithm, Protocol protocol, const Cluster& cluster,
                 const NcclTuning& table) {
-  if (algorithm == Algorithm::tree) return tree_bus(protocol, cluster, table) * 0.5f;
+  if (algorithm == Algorithm::tree) {
+    const bool dear = table.dear_trees_at_one_gpu && cluster.tree_at_one_gpu;
+    const float bus = tree_bus(protocol, cluster, table);
+    return (dear ? static_cast<float>(static_cast<double>(bus) * .85) : bus) * 0.5f;
+  }
   const float ratio =
       static_cast<float>((1.0 * cluster.ranks()) / ring_steps(kind, cluster.ranks()));
   return ring_bus(kind, protocol, cluster, table) * ratio;

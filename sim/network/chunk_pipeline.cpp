@@ -15,10 +15,11 @@ class ShapeBuilder {
   /// The hops added from now on are another channel's.
   void begin_channel() { channels_.push_back(static_cast<std::uint32_t>(shape_.hops.size())); }
   std::uint32_t hop(std::uint32_t from, std::uint32_t to, Route route) {
-    shape_.hops.push_back({.route = route,
-                           .between_nodes = from / gpus_per_node_ != to / gpus_per_node_,
-                           .waits_for = {},
-                           .feeds = {}});
+    return hop(route, from / gpus_per_node_ != to / gpus_per_node_);
+  }
+  std::uint32_t hop(Route route, bool between_nodes) {
+    shape_.hops.push_back(
+        {.route = route, .between_nodes = between_nodes, .waits_for = {}, .feeds = {}});
     waits_for_.emplace_back();
     return static_cast<std::uint32_t>(shape_.hops.size() - 1);
   }
@@ -192,6 +193,74 @@ PipelineShape tree_all_reduce_shape(const Fabric& fabric, int channels, int gpus
       }
     }
   }
+  return builder.build();
+}
+
+namespace {
+
+/// Nodes, every one behind its parent.
+std::vector<std::uint32_t> nodes_from_the_root(const SwitchChannel& channel) {
+  return from_the_root({channel.parent, {}, {}});
+}
+
+/// The hops of one channel in one node up to its head: from every GPU to the switch, and the sum to the head.
+std::uint32_t sum_in_node(ShapeBuilder& builder, const Fabric& fabric, std::uint32_t first_rank,
+                          std::uint32_t gpus, std::uint32_t head) {
+  std::vector<std::uint32_t> sent;
+  for (std::uint32_t rank = first_rank; rank < first_rank + gpus; ++rank)
+    sent.push_back(builder.hop(fabric.to_switch[rank], false));
+  const std::uint32_t sum = builder.hop(fabric.from_switch[head], false);
+  for (const std::uint32_t hop : sent) builder.wait(sum, hop);
+  return sum;
+}
+
+/// From the head, which waits for these, to all GPUs.
+void send_in_node(ShapeBuilder& builder, const Fabric& fabric, std::uint32_t first_rank,
+                  std::uint32_t gpus, std::uint32_t head,
+                  const std::vector<std::uint32_t>& waits_for) {
+  const std::uint32_t result = builder.hop(fabric.to_switch[head], false);
+  for (const std::uint32_t hop : waits_for) builder.wait(result, hop);
+  for (std::uint32_t rank = first_rank; rank < first_rank + gpus; ++rank)
+    builder.wait(builder.hop(fabric.from_switch[rank], false), result);
+}
+
+void add_switch_channel(ShapeBuilder& builder, const Fabric& fabric, const SwitchChannel& channel,
+                        std::uint32_t gpus) {
+  builder.begin_channel();
+  const std::vector<std::uint32_t> order = nodes_from_the_root(channel);
+  std::vector<std::vector<std::uint32_t>> arriving(order.size());  // sums at the head, by node
+  std::vector<std::uint32_t> down(order.size());
+  for (std::size_t i = order.size(); i-- > 0;) {
+    const std::uint32_t node = order[i];
+    arriving[node].push_back(sum_in_node(builder, fabric, node * gpus, gpus, channel.heads[node]));
+    if (i == 0) continue;
+    const std::uint32_t up = builder.hop(channel.up[node], true);
+    for (const std::uint32_t hop : arriving[node]) builder.wait(up, hop);
+    arriving[channel.parent[node]].push_back(up);
+  }
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const std::uint32_t node = order[i];
+    const std::uint32_t parent = channel.parent[node];
+    std::vector<std::uint32_t> here = arriving[node];
+    if (i > 0) {
+      down[node] = builder.hop(channel.down[node], true);
+      const bool from_root = parent == order[0];
+      const std::vector<std::uint32_t> above =
+          from_root ? arriving[parent] : std::vector{down[parent]};
+      for (const std::uint32_t hop : above) builder.wait(down[node], hop);
+      here = {down[node]};
+    }
+    send_in_node(builder, fabric, node * gpus, gpus, channel.heads[node], here);
+  }
+}
+
+}  // namespace
+
+PipelineShape in_switch_all_reduce_shape(const Fabric& fabric, int gpus_per_node) {
+  ShapeBuilder builder(ChunkDependency::same, gpus_per_node);
+  const auto gpus = static_cast<std::uint32_t>(std::max(1, gpus_per_node));
+  for (const SwitchChannel& channel : fabric.switched)
+    add_switch_channel(builder, fabric, channel, gpus);
   return builder.build();
 }
 

@@ -7,7 +7,7 @@
 //                    their own. In an all-reduce's first n - 1 chunks of a loop, the reduce-scatter, what arrives
 //                    is added to and sent on; in the other n - 1, the all-gather, it is sent on as it is. Each of
 //                    the two alone is half as many chunks
-//   tree, broadcast, reduce
+//   tree, broadcast, reduce, in the switch
 //                    the hops that lead here have delivered chunk k
 //   send-recv        nothing: every rank sends at once
 // A chunk occupies its route while it is sent and is delivered one latency later.
@@ -67,6 +67,9 @@ PipelineShape ring_reduce_shape(const Fabric& fabric, int channels, int gpus_per
 PipelineShape send_recv_shape(const Fabric& fabric, int channels, int gpus_per_node);
 /// Reduce up and broadcast down: two hops per edge and channel.
 PipelineShape tree_all_reduce_shape(const Fabric& fabric, int channels, int gpus_per_node);
+/// NVLS and NVLSTree. In each of Fabric::switched the GPUs of a node send to their switch, the switch sends the sum to the
+/// node's head; heads reduce and broadcast along the tree; a head sends to the switch, and the switch to every GPU.
+PipelineShape in_switch_all_reduce_shape(const Fabric& fabric, int gpus_per_node);
 
 struct ChunkPipeline {
   PipelineShape const* shape = nullptr;

@@ -119,10 +119,10 @@ ChunkPipeline cost_pipeline(const PipelineShape& shape, const PipelineTerms& ter
   return pipeline;
 }
 
-PipelineLoad load_of(CollectiveKind kind, const CollectiveChoice& choice, const Cluster& cluster,
-                     Bytes size, const PipelineTerms& terms) {
-  const double share = static_cast<double>(std::max<std::int64_t>(0, size.count())) /
-                       choice.channels / terms.payload;
+PipelineLoad load_of(CollectiveKind kind, const CollectiveChoice& choice, int channels,
+                     const Cluster& cluster, Bytes size, const PipelineTerms& terms) {
+  const double share =
+      static_cast<double>(std::max<std::int64_t>(0, size.count())) / channels / terms.payload;
   if (ring_phases(kind) == 0 || choice.algorithm != Algorithm::ring) return {share, 0};
   const double steps = ring_steps(kind, cluster.ranks());
   return {share / cluster.ranks() * steps, static_cast<std::uint32_t>(steps * terms.loops)};

@@ -17,8 +17,8 @@ struct PipelineLoad {
 ChunkPipeline cost_pipeline(const PipelineShape& shape, const PipelineTerms& terms,
                             const PipelineLoad& load);
 
-/// What one operation of `size` bytes sends over each hop.
-PipelineLoad load_of(CollectiveKind kind, const CollectiveChoice& choice, const Cluster& cluster,
-                     Bytes size, const PipelineTerms& terms);
+/// What one operation of `size` bytes sends over each hop of a shape with so many channels.
+PipelineLoad load_of(CollectiveKind kind, const CollectiveChoice& choice, int channels,
+                     const Cluster& cluster, Bytes size, const PipelineTerms& terms);
 
 }  // namespace ddpsim

@@ -60,14 +60,24 @@ FlowPlanner::FlowPlanner(std::shared_ptr<const Cluster> cluster,
 bool FlowPlanner::has_channels(CollectiveKind kind, const CollectiveChoice& choice) const {
   if (cluster_->ranks() <= 1) return false;
   if (ring_phases(kind) == 0 || choice.algorithm == Algorithm::ring) return !fabric_->rings.empty();
-  return choice.algorithm == Algorithm::tree && !fabric_->trees.empty();
+  const auto shape = channel_shape(choice.algorithm, cluster_->nodes);
+  if (shape == ChannelShape::in_switch)
+    return kind == CollectiveKind::all_reduce && !fabric_->switched.empty();
+  return shape == ChannelShape::tree && !fabric_->trees.empty();
 }
 
 FlowPlanner::ShapeKind FlowPlanner::shape_of(CollectiveKind kind, Algorithm algorithm) {
   if (kind == CollectiveKind::broadcast) return ShapeKind::broadcast;
   if (kind == CollectiveKind::reduce) return ShapeKind::reduce;
   if (kind == CollectiveKind::send_recv) return ShapeKind::send_recv;
-  return algorithm == Algorithm::ring ? ShapeKind::ring : ShapeKind::tree;
+  if (algorithm == Algorithm::ring) return ShapeKind::ring;
+  return algorithm == Algorithm::tree ? ShapeKind::tree : ShapeKind::in_switch;
+}
+
+/// The heads of NVLS are its channels, whatever number of thread blocks work for them.
+int FlowPlanner::channels_of(const CollectiveChoice& choice) const {
+  const bool switched = channel_shape(choice.algorithm, cluster_->nodes) == ChannelShape::in_switch;
+  return switched ? static_cast<int>(fabric_->switched.size()) : choice.channels;
 }
 
 PipelineShape FlowPlanner::build(ShapeKind kind, const Fabric& fabric, int channels, int gpus) {
@@ -82,6 +92,8 @@ PipelineShape FlowPlanner::build(ShapeKind kind, const Fabric& fabric, int chann
       return send_recv_shape(fabric, channels, gpus);
     case ShapeKind::tree:
       return tree_all_reduce_shape(fabric, channels, gpus);
+    case ShapeKind::in_switch:
+      return in_switch_all_reduce_shape(fabric, gpus);
   }
   return ring_all_reduce_shape(fabric, channels, gpus);
 }
@@ -89,8 +101,9 @@ PipelineShape FlowPlanner::build(ShapeKind kind, const Fabric& fabric, int chann
 ChunkPipeline FlowPlanner::pipeline(CollectiveKind kind, const CollectiveChoice& choice,
                                     Bytes size) {
   const PipelineTerms terms = pipeline_terms(kind, choice, size, *cluster_);
-  return cost_pipeline(shape(shape_of(kind, choice.algorithm), choice.channels), terms,
-                       load_of(kind, choice, *cluster_, size, terms));
+  const int channels = channels_of(choice);
+  return cost_pipeline(shape(shape_of(kind, choice.algorithm), channels), terms,
+                       load_of(kind, choice, channels, *cluster_, size, terms));
 }
 
 Duration FlowPlanner::alone(CollectiveKind kind, const CollectiveChoice& choice, Bytes size) {
@@ -152,7 +165,8 @@ void FlowPlanner::add_background(const Background& background) {
                                   .nccl_estimate = {}};
     const PipelineTerms terms =
         pipeline_terms(CollectiveKind::all_reduce, choice, job.size, cluster);
-    const PipelineLoad load = load_of(CollectiveKind::all_reduce, choice, cluster, job.size, terms);
+    const PipelineLoad load =
+        load_of(CollectiveKind::all_reduce, choice, channels, cluster, job.size, terms);
     background_.push_back(
         {.pipelines = {cost_pipeline(*shape, terms, load)}, .recurrence = recurrence_of(job.when)});
     background_shapes_.push_back(std::move(shape));

@@ -45,10 +45,11 @@ class FlowPlanner {
   const NetworkLinks& links() const { return links_; }
 
  private:
-  enum class ShapeKind { ring, broadcast, reduce, send_recv, tree };
+  enum class ShapeKind { ring, broadcast, reduce, send_recv, tree, in_switch };
   static ShapeKind shape_of(CollectiveKind kind, Algorithm algorithm);
   static PipelineShape build(ShapeKind kind, const Fabric& fabric, int channels, int gpus);
   const PipelineShape& shape(ShapeKind kind, int channels);
+  int channels_of(const CollectiveChoice& choice) const;
   void add_background(const Background& background);
 
   std::shared_ptr<const Cluster> cluster_;

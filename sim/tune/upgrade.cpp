@@ -33,11 +33,12 @@ bool is_wider(const Network& from, const Network& to) {
          from.collnet <= to.collnet;
 }
 
-/// No wire that a ring or a tree passes carries less: slots, uplinks, degraded links.
+/// No wire that a channel passes carries less: slots, uplinks, degraded links.
 bool carries_no_less(const Cluster& from, const Cluster& to) {
   if (!from.loads || !to.loads) return !from.loads && !to.loads;
   return std::ranges::all_of(
-      std::initializer_list<ChannelShape>{ChannelShape::ring, ChannelShape::tree},
+      std::initializer_list<ChannelShape>{ChannelShape::ring, ChannelShape::tree,
+                                          ChannelShape::in_switch},
       [&](ChannelShape shape) { return most_busbw(shape, from) <= most_busbw(shape, to); });
 }
 
@@ -49,7 +50,8 @@ bool is_upgrade(const Cluster& from, const Cluster& to) {
   };
   return nodes(from) == nodes(to) && is_calibrated_alike(from, to) &&
          is_wider(from.intra, to.intra) &&
-         (from.nodes == 1 || is_wider(from.network, to.network)) && carries_no_less(from, to);
+         (from.nodes == 1 || is_wider(from.network, to.network)) &&
+         to.tree_at_one_gpu <= from.tree_at_one_gpu && carries_no_less(from, to);
 }
 
 std::optional<OtherChoice> other_choice(const Job& from, const Job& to) {

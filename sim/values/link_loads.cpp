@@ -86,7 +86,41 @@ void add_tree(const TreeChannel& tree, std::uint32_t gpus, Crossings& crossings)
   }
 }
 
+void add_switched(const Fabric& fabric, Crossings& crossings) {
+  for (const SwitchChannel& channel : fabric.switched) {
+    for (std::size_t rank = 0; rank < fabric.to_switch.size(); ++rank) {
+      crossings.add(fabric.to_switch[rank], false);
+      crossings.add(fabric.from_switch[rank], false);
+    }
+    for (std::size_t node = 0; node < channel.heads.size(); ++node) {
+      crossings.add(fabric.to_switch[channel.heads[node]], false);
+      crossings.add(fabric.from_switch[channel.heads[node]], false);
+      if (channel.parent[node] == node) continue;
+      crossings.add(channel.up[node], true);
+      crossings.add(channel.down[node], true);
+    }
+  }
+}
+
 }  // namespace
+
+std::optional<ChannelShape> channel_shape(Algorithm algorithm, int nodes) {
+  switch (algorithm) {
+    case Algorithm::ring:
+      return ChannelShape::ring;
+    case Algorithm::tree:
+      return ChannelShape::tree;
+    case Algorithm::nvls:
+      if (nodes == 1) return ChannelShape::in_switch;
+      break;
+    case Algorithm::nvls_tree:
+      return ChannelShape::in_switch;
+    case Algorithm::collnet_direct:
+    case Algorithm::collnet_chain:
+      break;
+  }
+  return std::nullopt;
+}
 
 const LinkLoad& LinkLoads::of(ChannelShape shape, int channels) const {
   static constexpr LinkLoad kNothing;
@@ -133,6 +167,11 @@ LinkLoads link_loads(const Fabric& fabric, int gpus_per_node) {
       add_tree(fabric.trees[c % fabric.trees.size()], gpus, trees);
       loads.by_channels[1].push_back(trees.load(c + 1));
     }
+  }
+  if (!fabric.switched.empty()) {
+    Crossings switched(fabric);
+    add_switched(fabric, switched);
+    loads.by_channels[2].push_back(switched.load(fabric.switched.size()));
   }
   return loads;
 }

@@ -105,7 +105,7 @@ TEST_CASE(
   LinkLoads loads;
   LinkLoad one;
   one.network[static_cast<std::size_t>(LinkKind::nic)] = 1 / 10e9;
-  loads.by_channels = {std::vector{one, LinkLoad{}}, std::vector{LinkLoad{}, LinkLoad{}}};
+  loads.by_channels = {std::vector{one, LinkLoad{}}, std::vector{LinkLoad{}, LinkLoad{}}, {}};
   two.loads = std::make_shared<const LinkLoads>(loads);
   CHECK(terms(kSendRecv, Protocol::simple, Bytes(16'000'000), two).transfer_us ==
         doctest::Approx(2000));

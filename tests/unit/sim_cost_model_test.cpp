@@ -96,7 +96,7 @@ TEST_CASE("pipeline cost model: more bandwidth and less latency are never slower
     LinkLoads loads;
     LinkLoad trunk;
     trunk.network[static_cast<std::size_t>(LinkKind::network)] = 1 / 1e9;
-    loads.by_channels = {std::vector{trunk}, std::vector{trunk}};
+    loads.by_channels.fill({trunk});
     narrow.loads = std::make_shared<const LinkLoads>(loads);
     for (const CollectiveChoice& choice : every_choice()) {
       for (const Bytes size : {0_B, 1_B, 4_KiB, 1_MiB, 25_MiB, 1024_MiB}) {

@@ -153,7 +153,7 @@ TEST_CASE("flow shapes: what each hop carries") {
   const Cluster two = round_costs::cluster(2, 4);
   const Bytes size(16'000'000);
   const auto load = [&](CollectiveKind kind, Algorithm algorithm, PipelineTerms terms) {
-    return load_of(kind, {.algorithm = algorithm, .channels = 2}, two, size, terms);
+    return load_of(kind, {.algorithm = algorithm, .channels = 2}, 2, two, size, terms);
   };
   const auto all_reduce = CollectiveKind::all_reduce;
   const PipelineLoad ring = load(all_reduce, Algorithm::ring, {.loops = 3});

@@ -46,6 +46,14 @@ TEST_CASE("in-switch cost model: NVLS inside a node, wave by wave") {
   CHECK(eight.transfer_us == doctest::Approx(67'108'864 / (0.6 * 200e3 / 1.125)));
 }
 
+TEST_CASE("in-switch cost model: heads are fewer than GPUs in a rack, and share all streams") {
+  Cluster rack = round_costs::cluster(1, 64);
+  rack.nvls.channels = 32;
+  const PipelineTerms terms_of_rack = terms(Algorithm::nvls, 16, 256_MiB, rack);
+  CHECK(terms_of_rack.loops == doctest::Approx(16));
+  CHECK(terms_of_rack.transfer_us == doctest::Approx(268'435'456 / (0.6 * 200e3 * 32 / 33)));
+}
+
 TEST_CASE("in-switch cost model: NVLSTree adds the tree between nodes") {
   // Two nodes: up and down, 32 KiB a stream and wave. A hop of 30 us, 15 more channels and two thirds of
   // the rendezvous; half a wave through the NICs, which carry all 32 MiB.

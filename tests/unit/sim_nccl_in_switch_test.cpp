@@ -57,6 +57,12 @@ TEST_CASE("nccl in-switch: which in-switch algorithms there are") {
   CHECK(exists(nvls, few, kNewest));
   few.gpus_per_node = 2;
   CHECK_FALSE(exists(nvls, few, kNewest));
+  // Other collectives make every GPU a head, of which there are 32 at most.
+  few.gpus_per_node = 32;
+  CHECK(exists(nvls, few, kNewest, CollectiveKind::all_gather));
+  few.gpus_per_node = 33;
+  CHECK(exists(nvls, few, kNewest));
+  CHECK_FALSE(exists(nvls, few, kNewest, CollectiveKind::all_gather));
   few = one;
   few.nvls_channels = 0;
   CHECK_FALSE(exists(nvls, few, kNewest));

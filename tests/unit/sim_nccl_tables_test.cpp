@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "collective_words.hpp"
 #include "ddpsim/sim/collective.hpp"
@@ -460,4 +461,26 @@ TEST_CASE("nccl tables: how trees bend, by power of two from 64 bytes on") {
   CHECK(us({2, 30, 7}, Protocol::ll, 1 << 20, kRing) == doctest::Approx(1048.576));
   CHECK(static_cast<double>(estimate_us(CollectiveKind::broadcast, kTree, Protocol::ll, plain,
                                         1_MiB, node, kNewest)) == doctest::Approx(1048.576));
+}
+
+TEST_CASE("nccl table: a tree whose edges all end at one GPU counts 0.85 since 2.18") {
+  const Cluster shared = nvlink(4, 8, 90, graph(8, 48));
+  Cluster at_one = shared;
+  at_one.tree_at_one_gpu = true;
+  const auto bandwidths = [](const Cluster& cluster, Algorithm algorithm, NcclVersion nccl) {
+    const auto row = tuning_entries(CollectiveKind::all_reduce, cluster, {.nccl = nccl});
+    std::vector<double> gbps;
+    for (const TuningEntry& entry : row[at(algorithm)])
+      gbps.push_back(static_cast<double>(entry.bandwidth_gbps));
+    return gbps;
+  };
+  for (const NcclVersion nccl :
+       {NcclVersion{2, 14, 3}, NcclVersion{2, 18, 3}, NcclVersion{2, 30, 7}}) {
+    const double counted = nccl < NcclVersion{2, 18, 0} ? 1 : 0.85;
+    CAPTURE(to_string(nccl));
+    for (std::size_t p = 0; p < 3; ++p)
+      CHECK(bandwidths(at_one, Algorithm::tree, nccl)[p] ==
+            doctest::Approx(counted * bandwidths(shared, Algorithm::tree, nccl)[p]));
+    CHECK(bandwidths(at_one, Algorithm::ring, nccl) == bandwidths(shared, Algorithm::ring, nccl));
+  }
 }

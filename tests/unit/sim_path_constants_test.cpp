@@ -79,6 +79,9 @@ TEST_CASE("path constants: a generation of GPUs begins with sm_80, the next with
   CHECK(constants_of(cluster(90)).nvls_share == 0.707);
   CHECK(constants_of(cluster(99)).nvls_share == 0.707);
   CHECK(constants_of(cluster(100)).nvls_share == 0.615);
+  Cluster rack = cluster(100);
+  rack.gpus_per_node = 32;  // two doublings of eight
+  CHECK(constants_of(rack).nvls_share == doctest::Approx(0.615 * 0.935 * 0.935));
 }
 
 TEST_CASE("path constants: PCIe has its own hops and share, whatever the GPU") {

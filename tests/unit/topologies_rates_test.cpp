@@ -98,7 +98,7 @@ TEST_CASE("nccl rates: the speeds tried, from high to low") {
                                                   20, 17.5, 15, 12, 6,    3,  2.4, 1.2, .24, .12});
 }
 
-TEST_CASE("nvls heads: a share of each GPU's links, as fast between nodes as its NICs are") {
+TEST_CASE("nvls heads: a share of each GPU's links, as fast between nodes as its NIC is") {
   struct Heads {
     int channels;
     double intra, inter;
@@ -117,7 +117,16 @@ TEST_CASE("nvls heads: a share of each GPU's links, as fast between nodes as its
   heads("node:1 gpu:8xB200 nvswitch:900GBps", {8, 80, 80, 24});
   heads("node:1 gpu:3xH100 nvswitch:450GBps", {3, 60, 60, 16});
   heads("node:2 gpu:8xH100 nvswitch:450GBps nic:8x400Gbps", {8, 40, 40, 16});
-  heads("node:2 gpu:8xH100 nvswitch:450GBps nic:4x400Gbps", {8, 40, 24, 16});
+  // Between nodes each NIC has a head: four or one of eight GPUs; of sixteen NICs one beside every GPU.
+  heads("node:2 gpu:8xH100 nvswitch:450GBps nic:4x400Gbps", {4, 48, 48, 16});
+  heads("node:2 gpu:8xH100 nvswitch:450GBps nic:1x2Gbps", {1, 48, .24, 16});
+  heads("node:2 gpu:8xH100 nvswitch:450GBps nic:16x200Gbps", {8, 40, 24, 16});
+  // 32 at most, whose streams and a head's own share 721.8 GB/s, or Hopper's 370.8.
+  heads("node:1 gpu:32xB200 nvswitch:900GBps", {32, 20, 20, 24});
+  heads("node:1 gpu:33xB200 nvswitch:900GBps", {32, 20, 20, 24});
+  heads("node:1 gpu:72xB200 nvswitch:900GBps", {32, 20, 20, 24});
+  heads("node:2 gpu:72xB200 nvswitch:900GBps nic:64x400Gbps", {32, 20, 20, 32});
+  heads("node:1 gpu:72xH100 nvswitch:450GBps", {32, 11, 11, 16});
   heads("node:2 gpu:8xB200 nvswitch:900GBps nic:8x400Gbps", {8, 80, 48, 32});
   // A Hopper's slot carries 48 GB/s, whatever its NIC does; four heads have 74 GB/s inside, 48 is the
   // most tried between nodes.
@@ -127,7 +136,7 @@ TEST_CASE("nvls heads: a share of each GPU's links, as fast between nodes as its
   heads("node:1 gpu:8xA100 nvswitch:300GBps", {0, 0, 0, 0});
   heads("node:1 gpu:4xH100 pcie:63GBps", {0, 0, 0, 0});
   heads("node:1 gpu:8xH100 nvswitch:30GBps", {0, 0, 0, 0});
-  heads("node:2 gpu:8xH100 nvswitch:450GBps nic:1x2Gbps", {0, 0, 0, 0});
+  heads("node:2 gpu:8xH100 nvswitch:450GBps nic:1x0.5Gbps", {0, 0, 0, 0});
 }
 
 TEST_CASE("node drawn: two GPUs a PCIe switch, half of the switches a CPU, NICs spread evenly") {

@@ -104,6 +104,10 @@ class NodeSearch {
     return speed;
   }
 
+  /// Whether NCCL's search, which first spreads a tree's edges between nodes over two GPUs equally near a NIC, finds no
+  /// two. Since sm_90 it then takes one; before it goes on to farther paths.
+  bool tree_at_one_gpu() const;
+
   /// What a ring inside the node can use of one GPU's links, nominal.
   Interconnect interconnect() const;
 
@@ -147,6 +151,22 @@ Solution NodeSearch::in_order() const {
     speed = std::min(speed, graph.wires[arc / 2].nccl.gigabytes_per_second() / uses[arc]);
   }
   return {{order}, speed, farthest};
+}
+
+bool NodeSearch::tree_at_one_gpu() const {
+  if (type_.gpu.vendor != GpuVendor::nvidia) return false;
+  if (paths_.gpus() == 1) return true;
+  if (type_.gpu.compute_capability < 90) return false;
+  // HGX boards since Hopper have a NIC beside every GPU, whatever switches `wire_node` draws. Grace has two GPUs.
+  const bool board = type_.pcie_assumed && !type_.gpu.name.starts_with("GB");
+  if (board && paths_.nics() >= paths_.gpus()) return true;
+  for (std::uint32_t nic = 0; nic < paths_.nics(); ++nic) {
+    std::vector<PathClass> near;
+    for (std::uint32_t gpu = 0; gpu < paths_.gpus(); ++gpu)
+      if (const NodePath* path = paths_.from_nic(nic, gpu)) near.push_back(path->path);
+    if (near.empty() || std::ranges::count(near, *std::ranges::min_element(near)) < 2) return true;
+  }
+  return false;
 }
 
 Interconnect NodeSearch::interconnect() const {
@@ -292,7 +312,8 @@ void derive_channels(const ClusterDescription& description, std::span<const Node
     type.channels = std::move(ring.channels);
     type.path = ring.path;
   }
-  derive_nvls(cluster);
+  derive_nvls(cluster, common_heads(paths, several));
+  cluster.tree_at_one_gpu = several && std::ranges::any_of(searches, &NodeSearch::tree_at_one_gpu);
   // One GPU per node counts as PCIe in NCCL's tuning: its path class is not "NVLink".
   const bool nvlink = cluster.gpus_per_node > 1 && farthest == PathClass::nvl;
   const PathKind path = nvlink ? PathKind::nvlink : PathKind::pcie;

@@ -5,7 +5,8 @@
 //          leads back to the first
 //   tree   the channel's order is a chain inside each node whose first GPU sends up; chains are
 //          joined by the double binary tree over nodes: the parent's first GPU takes one child, its
-//          second GPU the other (NCCL's balanced tree)
+//          second GPU the other (NCCL's balanced tree), or the first takes both
+//   NVLS   a head in every node for each channel, joined by one of the two trees over nodes
 //
 // Where several switches are equally good for a route, the channel's number chooses among them.
 #include "fabric.hpp"
@@ -20,6 +21,7 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "double_tree.hpp"
 #include "network_graph.hpp"
+#include "nvls_heads.hpp"
 
 namespace ddpsim {
 namespace {
@@ -44,6 +46,7 @@ class FabricBuilder {
       }
       fabric_.trees.push_back(tree(c % found, c < found ? 0 : 1));
     }
+    add_switched();
     return std::move(fabric_);
   }
 
@@ -197,7 +200,7 @@ class FabricBuilder {
   /// Where a tree's edge to child 0 or 1 (or, as child 0, to the parent) touches the node.
   Port tree_port(std::size_t node, std::size_t c, std::size_t child) const {
     const ChannelOrder& order = nodes_[node].type->channels[c];
-    const bool second = child == 1 && order.gpus.size() > 1;
+    const bool second = child == 1 && order.gpus.size() > 1 && !topology_.cluster.tree_at_one_gpu;
     return {node, order.gpus[second ? 1 : 0], *order.nic_in};
   }
 
@@ -233,6 +236,56 @@ class FabricBuilder {
     return tree;
   }
 
+  void add_switched() {
+    const int heads = topology_.cluster.nvls.channels;
+    if (heads == 0) return;
+    for (const NodePaths& of_type : paths_)
+      heads_.push_back(switch_heads(of_type, topology_.cluster.nodes > 1, heads));
+    for (std::size_t place = 0; place < job_.size(); ++place) {
+      for (std::uint32_t gpu = 0; gpu < gpus_of(place); ++gpu) {
+        const std::uint32_t other = gpu == 0 ? 1 : 0;
+        fabric_.to_switch.push_back(one_link(job_[place], gpu, other, true));
+        fabric_.from_switch.push_back(one_link(job_[place], other, gpu, false));
+      }
+    }
+    const int trees = job_.size() > 1 ? 2 : 1;
+    for (std::size_t head = 0; head < static_cast<std::size_t>(heads); ++head)
+      for (int which = 0; which < trees; ++which) fabric_.switched.push_back(switched(head, which));
+  }
+
+  std::uint32_t gpus_of(std::size_t place) const { return nodes_[job_[place]].paths->gpus(); }
+
+  /// The first, or the last, link between two GPUs of a node: what joins one of them to the switch.
+  Route one_link(std::size_t node, std::uint32_t from, std::uint32_t to, bool first) {
+    Route route = begin_route();
+    const std::vector<ArcId>& arcs = nodes_[node].paths->between(from, to)->arcs;
+    add_path(route, nodes_[node], {first ? arcs.front() : arcs.back()});
+    return route;
+  }
+
+  /// The GPU and NIC of the node's head, by number.
+  Port head_port(std::size_t node, std::size_t head) const {
+    const auto type = static_cast<std::size_t>(nodes_[node].type - topology_.node_types.data());
+    const SwitchHead& found = heads_[type][head];
+    return {node, found.gpu, found.nic};
+  }
+
+  SwitchChannel switched(std::size_t head, int which) {
+    SwitchChannel channel;
+    const auto nodes = static_cast<int>(job_.size());
+    for (std::size_t at = 0; at < job_.size(); ++at) {
+      const Port here = head_port(job_[at], head);
+      channel.heads.push_back(rank_of(at, here.gpu));
+      const TreePlace place = double_tree_place(which, static_cast<int>(at), nodes);
+      const auto above = static_cast<std::size_t>(place.parent.value_or(static_cast<int>(at)));
+      const Port there = head_port(job_[above], head);
+      channel.parent.push_back(static_cast<std::uint32_t>(above));
+      channel.up.push_back(place.parent ? across(here, there, head) : begin_route());
+      channel.down.push_back(place.parent ? across(there, here, head) : begin_route());
+    }
+    return channel;
+  }
+
   const Topology& topology_;
   std::span<const std::uint32_t> job_;  ///< nodes, in the order of ranks
   std::span<const NodePaths> paths_;    ///< by type of node
@@ -240,6 +293,7 @@ class FabricBuilder {
   NetworkGraph network_;
   std::optional<SwitchRoutes> switch_routes_;
   LinkId first_trunk_ = 0;
+  std::vector<std::vector<SwitchHead>> heads_;  ///< by type of node
   Fabric fabric_;
 };
 

@@ -2,7 +2,8 @@
 // drawn as most servers are built, because channels to and from the network pass it:
 //
 //   nvswitch, nvlink   a PCIe switch for every two GPUs, NICs spread evenly over these switches,
-//                      half of the switches on each of two CPUs; Grace: a CPU for every GPU
+//                      half of the switches on each of two CPUs; GH200: a CPU for every GPU;
+//                      GB200: GPUs have NVLink-C2C for a slot
 //   pcie               all GPUs and NICs on one switch: the rate written holds between any two;
 //                      where peers do not reach each other, or roots are stated, each root port on
 //                      one CPU, a switch below it where GPUs share it
@@ -117,6 +118,9 @@ class Wiring {
     const double nominal = one_switch ? node_.interconnect.per_gpu.gigabytes_per_second()
                                       : pcie_nominal_of_generation(generation);
     const double nccl = one_switch ? pcie_rate(nominal) : pcie_rate_of_generation(generation);
+    // Two Blackwells on one Grace, which NVLink-C2C joins; the NICs have slots of PCIe.
+    const bool c2c = !one_switch && node_.gpu.name.starts_with("GB");
+    constexpr double kNvlinkC2c = 450;
     const bool stated = node_.interconnect.gpus_per_root > 0;
     const bool roots = one_switch && (stated || peers_of(node_) == PeerAccess::host);
     const int below = roots ? gpus_per_root(node_) : one_switch ? gpus : 2;
@@ -141,7 +145,7 @@ class Wiring {
     for (int i = 0; i < gpus; ++i) {
       const int at = bare ? 0 : grace ? i : i / below;
       join(static_cast<std::uint32_t>(i), bridges[static_cast<std::size_t>(at)], LinkKind::pcie,
-           nominal, nccl);
+           c2c ? kNvlinkC2c : nominal, c2c ? kNvlinkC2c : nccl);
     }
     for (int i = 0; i < node_.nics; ++i) {
       const auto nic = add(VertexKind::nic, "nic", i);

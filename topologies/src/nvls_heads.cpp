@@ -1,11 +1,12 @@
-// Each of the g GPUs of a node is head of one channel: it has the switch reduce its share of the data
-// and sends the result to all. A GPU's link so carries every head's stream once and its own twice:
+// A head has the switch reduce its share of the data and sends the result to all GPUs of its node. With h heads a GPU's
+// link carries every head's stream once, and that of a head its own twice:
 //
-//   inside   the largest searched speed s with (g + 1) * s <= B, B = NCCL's bandwidth of one GPU
-//   between  the largest searched speed that each head's part of the node's NICs can carry
+//   heads    in one node every GPU, between nodes the GPU beside each NIC; at most 32 (NCCL_MAX_NVLS_ARITY)
+//   inside   the largest searched speed s with (h + 1) * s <= B, B = NCCL's bandwidth of one GPU
+//   between  the largest searched speed that a NIC and its slot can carry
 //
-// Two GPUs gain nothing, so NCCL asks for three. Source: graph/search.cc (ncclTopoSearchTryNvls) and
-// transport/nvls.cc, 2.21 to 2.30.
+// Two GPUs gain nothing, so NCCL asks for three. Source: graph/search.cc (ncclTopoSearchTryNvls, ncclTopoSearchRecNet)
+// and transport/nvls.cc, 2.21 to 2.30.
 #include "nvls_heads.hpp"
 
 #include <algorithm>
@@ -17,6 +18,7 @@ namespace ddpsim {
 namespace {
 
 constexpr double kGb = 1e9;
+constexpr int kMostHeads = 32;  // NCCL_MAX_NVLS_ARITY
 
 /// The largest speed of NCCL's list not above `limit` (GB/s); 0 when even its slowest is.
 double searched(std::span<const double> speeds, double limit) {
@@ -26,14 +28,48 @@ double searched(std::span<const double> speeds, double limit) {
   return 0;
 }
 
+/// The nearest GPU to the NIC that is no head yet; none where only farther ones are left.
+std::optional<std::uint32_t> head_of(std::uint32_t nic, const NodePaths& paths,
+                                     const std::vector<SwitchHead>& heads) {
+  std::optional<std::uint32_t> nearest;
+  std::optional<PathClass> least;
+  for (std::uint32_t gpu = 0; gpu < paths.gpus(); ++gpu) {
+    const NodePath* path = paths.from_nic(nic, gpu);
+    if (path == nullptr || (least && path->path > *least)) continue;
+    if (least && path->path == *least && nearest) continue;
+    least = path->path;
+    const bool taken =
+        std::ranges::any_of(heads, [&](const SwitchHead& head) { return head.gpu == gpu; });
+    nearest = taken ? std::nullopt : std::optional(gpu);
+  }
+  return nearest;
+}
+
 }  // namespace
 
-void derive_nvls(Cluster& cluster) {
+std::vector<SwitchHead> switch_heads(const NodePaths& paths, bool several_nodes, int most) {
+  std::vector<SwitchHead> heads;
+  const std::uint32_t found = several_nodes ? paths.nics() : paths.gpus();
+  for (std::uint32_t i = 0; i < found && static_cast<int>(heads.size()) < most; ++i) {
+    const auto gpu = several_nodes ? head_of(i, paths, heads) : std::optional(i);
+    if (gpu) heads.push_back({*gpu, i});
+  }
+  return heads;
+}
+
+int common_heads(std::span<const NodePaths> paths, bool several_nodes) {
+  int heads = kMostHeads;
+  for (const NodePaths& of_type : paths)
+    heads = static_cast<int>(switch_heads(of_type, several_nodes, heads).size());
+  return heads;
+}
+
+void derive_nvls(Cluster& cluster, int heads) {
   cluster.nvls = {.channels = 0};
   cluster.nvls_channels = 0;
   const int capability = cluster.gpu.compute_capability;
-  const int heads = cluster.gpus_per_node;
-  if (cluster.intra.kind != IntraKind::nvswitch || capability < 90 || heads < 3) return;
+  const bool switched = cluster.intra.kind == IntraKind::nvswitch && capability >= 90;
+  if (!switched || cluster.gpus_per_node < 3 || heads == 0) return;
   const NvlinkRate rate = nvlink_rate(cluster.gpu);
   const double gpu = cluster.intra.per_gpu.bytes_per_second() / kGb * rate.nccl / rate.nominal;
   const bool several = cluster.nodes > 1;
@@ -42,10 +78,8 @@ void derive_nvls(Cluster& cluster) {
   if (inside == 0) return;
   double between = inside;
   if (several) {
-    const Network& network = cluster.network;
-    const double nic =
-        std::min(network.per_nic.bytes_per_second() / kGb * network.nics_per_node / heads,
-                 pcie_rate_of_generation(capability));
+    const double nic = std::min(cluster.network.per_nic.bytes_per_second() / kGb,
+                                pcie_rate_of_generation(capability));
     between = std::min(inside, searched(speeds, nic));
     if (between == 0) return;
   }

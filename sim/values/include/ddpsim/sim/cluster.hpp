@@ -118,7 +118,10 @@ struct Cluster {
   CpuVendor cpu = CpuVendor::unknown;
   SearchGraph ring;
   SearchGraph tree;
-  SearchGraph nvls{.channels = 0};  ///< one channel per GPU of a node, its head; 0: no NVLink SHARP
+  /// All edges of a tree between nodes end at one GPU of each node (NCCL_TOPO_PATTERN_TREE): no two GPUs are equally
+  /// near a NIC, or a node has no second one. Otherwise two GPUs share them (BALANCED_TREE).
+  bool tree_at_one_gpu = false;
+  SearchGraph nvls{.channels = 0};  ///< one channel for each head in a node; 0: no NVLink SHARP
   int nvls_channels = 0;            ///< thread blocks of an NVLS operation; 0: no NVLink SHARP
   int degraded_links = 0;           ///< links below their rate
   /// What the channels ask of the wires, which the cost model obeys; absent: of one rank, or of a cluster that is no

@@ -45,11 +45,24 @@ struct TreeChannel {
   std::vector<Route> down;
 };
 
+/// One head in every node, which has its NVSwitch add up a share of the data, and the tree that joins the heads. All by
+/// node; the root is its own parent.
+struct SwitchChannel {
+  std::vector<std::uint32_t> heads;  ///< their ranks
+  std::vector<std::uint32_t> parent;
+  std::vector<Route> up;
+  std::vector<Route> down;
+};
+
 struct Fabric {
   std::vector<Link> links;
   std::vector<LinkId> route_links;
   std::vector<RingChannel> rings;
   std::vector<TreeChannel> trees;
+  std::vector<SwitchChannel> switched;  ///< of NVLS and NVLSTree
+  std::vector<Route>
+      to_switch;  ///< from each rank to the NVSwitch of its node, where there are `switched`
+  std::vector<Route> from_switch;
 
   std::span<const LinkId> links_of(Route route) const {
     return std::span(route_links).subspan(route.first, route.count);

@@ -7,13 +7,17 @@
 #include <optional>
 #include <vector>
 
+#include "ddpsim/sim/collective.hpp"
 #include "ddpsim/sim/fabric.hpp"
 
 namespace ddpsim {
 
 inline constexpr int kMostChannels = 64;  ///< NCCL's since 2.25 (MAXCHANNELS)
 
-enum class ChannelShape : std::uint8_t { ring, tree };
+enum class ChannelShape : std::uint8_t { ring, tree, in_switch };
+
+/// The channels an algorithm's data takes; absent where no channel is laid out for it: CollNet, and NVLS between nodes.
+std::optional<ChannelShape> channel_shape(Algorithm algorithm, int nodes);
 
 /// By LinkKind: how many seconds the busiest link of the kind is busy, at its nominal rate, for each byte that
 /// every hop sends over all channels together. 0 where no link of the kind is passed.
@@ -25,8 +29,9 @@ struct LinkLoad {
 };
 
 struct LinkLoads {
-  /// By shape, then by channels less one; a tree's hops are those up and those down.
-  std::array<std::vector<LinkLoad>, 2> by_channels;
+  /// By shape, then by channels less one; a tree's hops are those up and those down. Of in_switch one entry alone: NVLS
+  /// uses all its heads, whatever the number of thread blocks.
+  std::array<std::vector<LinkLoad>, 3> by_channels;
   int laid_out = 1;  ///< channels of the fabric; more begin anew with its first
 
   /// More channels than are known load links as those known do.
