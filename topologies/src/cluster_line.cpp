@@ -1,5 +1,6 @@
-// The one-line form: node:COUNT gpu:PER_NODExMODEL INTERCONNECT [nic:…] [oversubscription:R]
-// [leaf:NODES] [latency:T] [connection:BW] [switches:FILE], in any order.
+// The one-line form: node:COUNT gpu:PER_NODExMODEL INTERCONNECT [domain:NODES] [nic:…]
+// [oversubscription:R[,R]] [leaf:NODES [pod:NODES]] [rail:NODES] [placement:ORDER] [latency:T]
+// [connection:BW] [switches:FILE], in any order.
 #include <fmt/format.h>
 
 #include <cstddef>
@@ -16,9 +17,10 @@ namespace ddpsim {
 namespace {
 
 const std::vector<std::string>& keys_of_a_line() {
-  static const std::vector<std::string> keys = {"node", "gpu",     "nvswitch",   "nvlink",
-                                                "xgmi", "pcie",    "nic",        "oversubscription",
-                                                "leaf", "latency", "connection", "switches"};
+  static const std::vector<std::string> keys = {
+      "node",      "gpu",     "nvswitch",         "nvlink",  "xgmi", "pcie",
+      "domain",    "nic",     "oversubscription", "leaf",    "pod",  "rail",
+      "placement", "latency", "connection",       "switches"};
   return keys;
 }
 
@@ -57,6 +59,7 @@ ClusterDescription describe_line(std::string_view line) {
     state_gpudirect(written, out);
   }
   read_network_words(words, nic != nullptr, out);
+  read_domain(words, out);
   if (find_word(words, "node") == nullptr) missing("the number of nodes", "Add \"node:COUNT\"");
   if (find_word(words, "gpu") == nullptr) {
     missing("the GPUs", "Add \"gpu:PER_NODExMODEL\", such as \"gpu:8xA100\"");
