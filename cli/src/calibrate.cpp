@@ -337,6 +337,7 @@ int run(const CalibrateArguments& arguments, const TypedLine& typed) {
                            .warnings = std::move(read.warnings),
                            .fit = {},
                            .shapes_left_out = {}};
+  if (cluster.hosts_per_node > 1) report.gpus_per_host = cluster.gpus_per_host();
   const NcclVersion fallback = version_of(arguments);
   if (cluster.calibration && !is_published(*cluster.calibration))
     report.warnings.push_back(replaced_logs(cluster.calibration->shapes, report.cluster));

@@ -227,7 +227,9 @@ std::string channels(const Topology& topology, const TerminalStyle& style) {
     for (const int which : {0, 1}) {
       const NodeTree tree = node_tree(which, cluster.nodes);
       const auto root = std::find(tree.begin(), tree.end(), std::nullopt) - tree.begin();
-      text += labelled(which == 0 ? fmt::format("{}s, one", unit) : "the other",
+      text += labelled(which == 1                   ? "the other"
+                       : cluster.hosts_per_node > 1 ? "one tree"
+                                                    : "nodes, one",
                        subtree(tree, static_cast<int>(root)), style);
     }
   }
@@ -272,11 +274,11 @@ std::string topo_text(const TopoReport& report, const TerminalStyle& style) {
     text += "  " + wrapped(printable(topology.summary), style.width - 2, 2);
   text += '\n' + summary(topology, style);
   for (const NodeType& type : topology.node_types) {
-    const std::string who = topology.node_types.size() > 1 ? " of " + printable(type.name)
-                            : type.hosts > 1               ? " 0, like the others"
-                                                           : "";
-    text += heading("matrix" + who, style) + matrix(type, style);
-    text += heading("node" + who, style);
+    const std::string who = topology.node_types.size() > 1 ? " of " + printable(type.name) : "";
+    const bool alike = type.hosts > 1;
+    text += heading(alike ? "matrix of node 0, as of all" : "matrix" + who, style) +
+            matrix(type, style);
+    text += heading(alike ? "node 0, like all" : "node" + who, style);
     if (type.pcie_assumed)
       text += dim("  PCIe as most such servers have it; a topology file would say\n", style);
     text += draw_node(type.graph, style, type.gpu.vendor, type.hosts);

@@ -128,7 +128,7 @@ std::optional<std::string> cannot_form_groups(const Job& job) {
         return problem;
     return std::nullopt;
   }
-  if (std::holds_alternative<SlowMo>(scheme))
+  if (std::holds_alternative<SlowMo>(scheme) && job.cluster().hosts_per_node == 1)
     return cannot_group(job, job.cluster().gpus_per_node, "--scheme slowmo: a node's group");
   if (const Zero* zero = std::get_if<Zero>(&scheme); zero && zero->zero_hpz_partition_size)
     return cannot_group(job, *zero->zero_hpz_partition_size,

@@ -8,6 +8,7 @@
 
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/sim/allreduce_table.hpp"
+#include "ddpsim/sim/link_loads.hpp"
 #include "ddpsim/sim/money.hpp"
 #include "ddpsim/topologies/topology.hpp"
 #include "description.hpp"
@@ -174,6 +175,20 @@ TEST_CASE("placement: unstated, the interval holds ranks in order and scattered"
   // A node a leaf: nothing to order.
   CHECK(domains_of("node:4 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps oversubscription:4 leaf:1")
             .cluster.loads_scattered == nullptr);
+}
+
+TEST_CASE("placement: NVLink domains move as a whole") {
+  const std::string line = "node:8 domain:2" + kTray + " oversubscription:4 ";
+  const auto bound = [](const std::string& text) {
+    return most_busbw(ChannelShape::ring, domains_of(text).cluster).gigabytes_per_second();
+  };
+  CHECK(domains_of(line + "leaf:4").cluster.loads_scattered != nullptr);
+  CHECK(bound(line + "leaf:4 placement:scattered") <= bound(line + "leaf:4 placement:ordered"));
+  // A leaf holds one domain, or part of one: one order.
+  CHECK(domains_of(line + "leaf:2").cluster.loads_scattered == nullptr);
+  CHECK(domains_of(line + "leaf:1").cluster.loads_scattered == nullptr);
+  CHECK(complaint_about(line + "leaf:3 placement:scattered")
+            .starts_with("scattered moves whole NVLink domains"));
 }
 
 TEST_CASE("NICs of several bonded ports carry what their ports carry together") {

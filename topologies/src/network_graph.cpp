@@ -71,12 +71,13 @@ class Leaves {
  public:
   Leaves(const SwitchPlan& plan, std::size_t nodes)
       : full_(static_cast<std::size_t>(plan.nodes_per_leaf)), count_((nodes + full_ - 1) / full_) {
+    const auto together = static_cast<std::size_t>(plan.nodes_together);
     const std::vector<std::size_t> turns = plan.placement == SwitchPlan::Placement::scattered
                                                ? in_turn(plan)
                                                : std::vector<std::size_t>();
     std::vector<std::size_t> under(count_, 0);
     for (std::size_t node = 0; node < nodes; ++node) {
-      leaf_of_.push_back(turns.empty() ? node / full_ : turns[node % count_]);
+      leaf_of_.push_back(turns.empty() ? node / full_ : turns[node / together % count_]);
       ++under[leaf_of_.back()];
     }
     places_.assign(nodes, 1);

@@ -166,16 +166,31 @@ bool narrows(const SwitchPlan& plan) {
   return plan.oversubscription > 1 || (plan.nodes_per_pod > 0 && plan.pod_oversubscription > 1);
 }
 
-/// Whether some hosts that follow one another are nearer to each other than others.
+/// Whether ranks can lie on the leaves in several orders: some nodes that follow one another are nearer to each other than
+/// others. NVLink domains move as a whole, from leaf to leaf.
 bool order_matters(const SwitchPlan& plan, int hosts) {
+  const int together = plan.nodes_together;
   if (plan.kind == SwitchPlan::Kind::stated) {
     const auto& leaves = plan.leaf_of_host;
     const auto end = leaves.begin() + hosts;
-    return std::adjacent_find(leaves.begin(), end) != end &&
+    return together == 1 && std::adjacent_find(leaves.begin(), end) != end &&
            std::any_of(leaves.begin(), end,
                        [&](std::uint32_t leaf) { return leaf != leaves.front(); });
   }
-  return hosts > plan.nodes_per_leaf && std::max(plan.nodes_per_leaf, plan.nodes_per_pod) > 1;
+  return plan.nodes_per_leaf % together == 0 && hosts > plan.nodes_per_leaf &&
+         std::max(plan.nodes_per_leaf, plan.nodes_per_pod) > together;
+}
+
+void require_domains_on_leaves(const ClusterDescription& description, const SwitchPlan& plan) {
+  if (plan.placement != SwitchPlan::Placement::scattered || plan.nodes_together == 1) return;
+  const bool whole =
+      plan.kind != SwitchPlan::Kind::stated && plan.nodes_per_leaf % plan.nodes_together == 0;
+  if (!whole)
+    throw InputError({description.file, "placement",
+                      fmt::format("scattered moves whole NVLink domains from leaf to leaf, and "
+                                  "leaves do not hold whole ones of {} nodes",
+                                  plan.nodes_together),
+                      "Leave the word out, or give leaves a multiple of that"});
 }
 
 /// Published logs of several nodes say nothing of one, nor the reverse: the specification is the
@@ -222,6 +237,8 @@ Topology resolve(ClusterDescription description) {
   if (!description.gpudirect_stated) assume_gpudirect(cluster);
   if (description.switches) topology.switches = *description.switches;
   topology.switches.oversubscription = cluster.network.oversubscription;
+  topology.switches.nodes_together = cluster.hosts_per_node;
+  require_domains_on_leaves(description, topology.switches);
   // Without a word on leaves all that leaves a node crosses the narrow part.
   if (!description.switches && cluster.network.oversubscription > 1) {
     topology.switches.kind = SwitchPlan::Kind::leaf_spine;

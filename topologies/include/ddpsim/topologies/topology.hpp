@@ -97,6 +97,7 @@ struct SwitchPlan {
     scattered,  ///< each node's neighbours in rank order are under other leaves
   };
   std::optional<Placement> placement;  ///< where nobody says: in order, and intervals hold both
+  int nodes_together = 1;  ///< that stay side by side however ranks lie: those of an NVLink domain
 
   struct Switch {
     std::string name;
