@@ -119,10 +119,10 @@ void require_sane_rates(const GlooLinks& links, const Cluster& cluster, const Wo
     bytes += static_cast<double>(gradient_bytes(parameter).value_or(Bytes()).count());
   for (const BufferGroup& group : workload.buffers)
     bytes += static_cast<double>(group.bytes.count());
-  const double gpus = std::max(1, cluster.gpus_per_node);
+  const double gpus = std::max(1, cluster.gpus_per_host());
   double slowest = std::min({links.process.bytes_per_second(), links.host.bytes_per_second() / gpus,
                              links.copy.bytes_per_second(), links.fresh.bytes_per_second()});
-  if (cluster.nodes > 1)
+  if (cluster.hosts() > 1)
     slowest = std::min(
         slowest, std::min(cluster.network.per_nic, trunk_rate(cluster)).bytes_per_second() / 2);
   constexpr double kPasses = 64;  // of a broadcast's rounds and an all-reduce's two volumes

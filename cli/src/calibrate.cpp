@@ -57,6 +57,16 @@ NcclVersion version_of(const CalibrateArguments& arguments) {
   return stated_nccl(arguments.nccl).value_or(bundled_nccl(kAssumedTorch));
 }
 
+/// A log of machines as NCCL counts nodes: where they share an NVLink domain, it is the node.
+void count_domains(MeasuredLog& log, const Cluster& cluster) {
+  const auto shape = log.shape();
+  if (cluster.hosts_per_node == 1 || !shape) return;
+  const int domains = (shape->nodes + cluster.hosts_per_node - 1) / cluster.hosts_per_node;
+  if (shape->nodes % domains != 0) return;
+  log.gpus_per_node = shape->gpus_per_node * shape->nodes / domains;
+  log.nodes = domains;
+}
+
 /// A node can be used in part, never beyond its GPUs: such a log was taken elsewhere.
 void require_nodes_as_large(const MeasuredLog& log, const Cluster& cluster) {
   if (!log.gpus_per_node || *log.gpus_per_node <= cluster.gpus_per_node) return;
@@ -242,7 +252,10 @@ ReadLogs read_logs(const CalibrateArguments& arguments, const Cluster& cluster) 
       all.logs.push_back(std::move(log));
     }
   }
-  for (const MeasuredLog& log : all.logs) require_nodes_as_large(log, cluster);
+  for (MeasuredLog& log : all.logs) {
+    count_domains(log, cluster);
+    require_nodes_as_large(log, cluster);
+  }
   return all;
 }
 
@@ -324,6 +337,7 @@ int run(const CalibrateArguments& arguments, const TypedLine& typed) {
                            .warnings = std::move(read.warnings),
                            .fit = {},
                            .shapes_left_out = {}};
+  if (cluster.hosts_per_node > 1) report.gpus_per_host = cluster.gpus_per_host();
   const NcclVersion fallback = version_of(arguments);
   if (cluster.calibration && !is_published(*cluster.calibration))
     report.warnings.push_back(replaced_logs(cluster.calibration->shapes, report.cluster));

@@ -140,7 +140,7 @@ void CompareOutcome::simulate_runs(const CompareArguments& arguments, const Type
   WorkloadComparison& only = workloads_.front();
   for (std::size_t i = 0; i < only.jobs.size(); ++i) {
     const LoadedCandidate& job = only.jobs[i];
-    const int nodes = job.loaded.job.cluster().nodes;
+    const int nodes = job.loaded.job.cluster().hosts();
     ElasticQuestion question = *asked;
     if (question.options.max_nodes < nodes || question.options.min_nodes > nodes)
       throw UsageError(fmt::format(

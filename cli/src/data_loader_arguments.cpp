@@ -109,7 +109,7 @@ DataLoader data_loader_of(const std::string& text, const std::string& workload_s
   const Topology topology = load_topology(cluster);
   const double seconds =
       seconds_of_a_batch(loader, static_cast<double>(workload.batch_per_gpu.value_or(1)),
-                         topology.cluster.gpus_per_node);
+                         topology.cluster.gpus_per_host());
   if (seconds > kLongestBatchSeconds)
     throw UsageError(
         fmt::format("{}: a batch of {} samples takes {:.3g} s, and {:g} s at most are simulated",

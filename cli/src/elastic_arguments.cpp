@@ -227,7 +227,7 @@ std::optional<ElasticQuestion> elastic_question(const ElasticArguments& argument
 ElasticAnswer elastic_answer(ElasticQuestion question, const LoadedJob& loaded, Duration predicted,
                              const JobArguments& arguments, const TypedLine& typed,
                              const LoadedWorkload& workload) {
-  const int own_nodes = loaded.job.cluster().nodes;
+  const int own_nodes = loaded.job.cluster().hosts();
   ElasticOptions& options = question.options;
   if (options.max_nodes > own_nodes)
     throw UsageError(

@@ -119,7 +119,7 @@ Cluster with_group(Cluster cluster, ClusterRequest request, int ranks,
 Cluster with_groups(Cluster cluster, ClusterRequest& request, const Scheme& scheme,
                     const ClusterReaders& readers) {
   const int of_node = cluster.gpus_per_node;
-  const std::vector<int> groups = groups_of(scheme, of_node);
+  const std::vector<int> groups = groups_of(scheme, cluster.gpus_per_host());
   if (groups.empty()) return cluster;
   for (const int ranks : groups) {
     if (ranks < of_node) {
@@ -182,7 +182,7 @@ void know_host(const ClusterRequest& request, const Cluster& cluster, Scheme& sc
   if (offload == nullptr) return;
   if (!offload->pcie) offload->pcie = host_copy_rate(load_topology(request)).value_or(kHostCopy);
   // A single rank keeps its threads: torchrun's config_from_args limits OpenMP where it starts several.
-  if (offload->cpu_rate_assumed && cluster.gpus_per_node == 1) offload->cpu_rate = kShareOfHost;
+  if (offload->cpu_rate_assumed && cluster.gpus_per_host() == 1) offload->cpu_rate = kShareOfHost;
 }
 
 CollectiveModel collective_model(const JobArguments& arguments, const ReadOptions& asked,

@@ -55,7 +55,7 @@ std::optional<RowCost> cost_of(const PointSettings& settings, std::size_t candid
   }
   if (!price) return std::nullopt;
   RowCost cost{.usd_per_hour = usd_per_hour(*price, cluster, settings.owned)};
-  if (settings.failing) cost.goodput = goodput(*settings.failing, cluster.nodes).share;
+  if (settings.failing) cost.goodput = goodput(*settings.failing, cluster.hosts()).share;
   return cost;
 }
 

@@ -1855,6 +1855,7 @@ class TopoCluster(Record):
     verified: bool
     sources: tuple[str, ...]
     prices: tuple[Price, ...]
+    nodes_per_domain: int | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "intra": Intra.from_document,

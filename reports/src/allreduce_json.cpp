@@ -13,6 +13,7 @@ std::string allreduce_json(const AllReduceTable& table, const ReportContext& con
   json.key("cluster").string(context.cluster);
   json.key("ranks").integer(table.ranks);
   json.key("nodes").integer(table.nodes);
+  if (table.nodes_per_domain > 1) json.key("nodes_per_domain").integer(table.nodes_per_domain);
   json.key("gpus_per_node").integer(table.gpus_per_node);
   json.key("gpu").string(table.gpu);
   json.key("torch").string(to_string(context.torch));

@@ -95,8 +95,10 @@ std::string next_cluster(const CalibrationReport& report) {
   int one = 0;
   int several = 0;
   for (const FitResidual& row : report.fit.residuals) {
-    int& fewest = row.shape.nodes == 1 ? one : several;
-    if (fewest == 0 || row.shape.nodes < fewest) fewest = row.shape.nodes;
+    const int nodes = report.gpus_per_host ? std::max(1, row.shape.ranks() / *report.gpus_per_host)
+                                           : row.shape.nodes;
+    int& fewest = nodes == 1 ? one : several;
+    if (fewest == 0 || nodes < fewest) fewest = nodes;
   }
   const std::string file = printable(report.output);
   return several > 0 ? fmt::format("{}@{}", file, several) : one > 0 ? file + "@1" : file;

@@ -15,12 +15,17 @@ namespace {
 
 class Drawing {
  public:
-  Drawing(const NodeGraph& graph, const TerminalStyle& style, GpuVendor vendor)
-      : graph_(graph), style_(style), vendor_(vendor), drawn_(graph.vertices.size(), false) {}
+  Drawing(const NodeGraph& graph, const TerminalStyle& style, GpuVendor vendor, int hosts)
+      : graph_(graph),
+        style_(style),
+        vendor_(vendor),
+        hosts_(static_cast<std::size_t>(hosts)),
+        drawn_(graph.vertices.size(), false) {}
 
   std::string text() {
-    for (const std::uint32_t cpu : graph_.all(VertexKind::cpu)) drawn_[cpu] = true;
     std::vector<std::uint32_t> roots = graph_.all(VertexKind::cpu);
+    for (const std::uint32_t cpu : roots) drawn_[cpu] = true;
+    roots.resize(roots.size() / hosts_);
     for (std::uint32_t v = 0; v < graph_.vertices.size(); ++v) {
       if (has_host_wire(v) || graph_.vertices[v].kind == VertexKind::nvswitch) continue;
       if (!drawn_[v]) roots.push_back(v);  // on no CPU: a node described by its NVLinks alone
@@ -93,6 +98,7 @@ class Drawing {
   const NodeGraph& graph_;
   const TerminalStyle& style_;
   GpuVendor vendor_;
+  std::size_t hosts_;
   std::vector<bool> drawn_;
   std::string out_;
 };
@@ -103,8 +109,9 @@ std::string rate_text(Bandwidth rate) {
   return fmt::format("{:.4g} GB/s", rate.gigabytes_per_second());
 }
 
-std::string draw_node(const NodeGraph& graph, const TerminalStyle& style, GpuVendor vendor) {
-  return Drawing(graph, style, vendor).text();
+std::string draw_node(const NodeGraph& graph, const TerminalStyle& style, GpuVendor vendor,
+                      int hosts) {
+  return Drawing(graph, style, vendor, hosts).text();
 }
 
 }  // namespace ddpsim

@@ -8,8 +8,9 @@
 
 namespace ddpsim {
 
+/// The first of its `hosts`, which are alike.
 std::string draw_node(const NodeGraph& graph, const TerminalStyle& style,
-                      GpuVendor vendor = GpuVendor::nvidia);
+                      GpuVendor vendor = GpuVendor::nvidia, int hosts = 1);
 
 /// "12.5 GB/s"
 std::string rate_text(Bandwidth rate);

@@ -6,18 +6,17 @@ namespace ddpsim {
 namespace {
 
 void write_cluster(JsonWriter& json, const std::optional<Cluster>& cluster) {
-  const auto integer = [&](const char* key, int Cluster::*member) {
+  const auto integer = [&](const char* key, int (Cluster::*count)() const) {
     json.key(key);
-    cluster ? json.integer((*cluster).*member) : json.null();
+    cluster ? json.integer(((*cluster).*count)()) : json.null();
   };
-  integer("nodes", &Cluster::nodes);
-  integer("gpus_per_node", &Cluster::gpus_per_node);
-  json.key("ranks");
-  cluster ? json.integer(cluster->ranks()) : json.null();
+  integer("nodes", &Cluster::hosts);
+  integer("gpus_per_node", &Cluster::gpus_per_host);
+  integer("ranks", &Cluster::ranks);
   json.key("gpu").string_or_null(cluster ? cluster->gpu.name : "");
   const bool network = cluster && cluster->network.kind != NetworkKind::none;
   json.key("nics_per_node");
-  network ? json.integer(cluster->network.nics_per_node) : json.null();
+  network ? json.integer(cluster->network.nics_per_node / cluster->hosts_per_node) : json.null();
   json.key("per_nic_gbps");
   constexpr double kBitsInAGbit = 1e9 / 8;
   network ? json.ratio(cluster->network.per_nic.bytes_per_second() / kBitsInAGbit) : json.null();

@@ -31,8 +31,9 @@ void write_cluster(JsonWriter& json, const Topology& topology) {
   json.key("cluster").begin_object();
   json.key("name").string(cluster.name);
   json.key("summary").string(topology.summary);
-  json.key("nodes").integer(cluster.nodes);
-  json.key("gpus_per_node").integer(cluster.gpus_per_node);
+  json.key("nodes").integer(cluster.hosts());
+  if (cluster.hosts_per_node > 1) json.key("nodes_per_domain").integer(cluster.hosts_per_node);
+  json.key("gpus_per_node").integer(cluster.gpus_per_host());
   json.key("ranks").integer(cluster.ranks());
   json.key("gpu").string(cluster.gpu.name);
   json.key("intra").begin_object(Layout::line);
@@ -44,7 +45,7 @@ void write_cluster(JsonWriter& json, const Topology& topology) {
   json.end_object();
   json.key("network").begin_object(Layout::line);
   json.key("kind").string(kind_word(cluster.network));
-  json.key("nics_per_node").integer(cluster.network.nics_per_node);
+  json.key("nics_per_node").integer(cluster.network.nics_per_node / cluster.hosts_per_node);
   write_rate(json, "per_nic_gbps", cluster.network.per_nic);
   json.key("switches").string(kind_word(topology.switches.kind));
   json.key("oversubscription").number(cluster.network.oversubscription);

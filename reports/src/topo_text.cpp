@@ -32,7 +32,10 @@ std::string verdict(const TopoReport& report) {
   const Cluster& cluster = report.topology.cluster;
   std::string text = fmt::format("{}: {}", printable(cluster.name),
                                  counted(static_cast<std::uint64_t>(cluster.ranks()), "GPU"));
-  if (cluster.nodes > 1) text += fmt::format(" in {} nodes", cluster.nodes);
+  if (cluster.hosts() > 1) text += fmt::format(" in {} nodes", cluster.hosts());
+  if (cluster.hosts_per_node > 1)
+    text += cluster.nodes == 1 ? std::string(" of one NVLink domain")
+                               : fmt::format(" of {} NVLink domains", cluster.nodes);
   if (report.bottleneck) {
     text += fmt::format(", bound by {} at {} of bus bandwidth",
                         kind_words(report.bottleneck->kind, cluster),
@@ -65,8 +68,8 @@ std::string summary(const Topology& topology, const TerminalStyle& style) {
             : "";
     text += labelled(
         "GPUs",
-        fmt::format("{}{} × {} per node, {}, memory {}", who, cluster.gpus_per_node, type.gpu.name,
-                    units_of(type.gpu), rate_text(type.gpu.memory_bandwidth)),
+        fmt::format("{}{} × {} per node, {}, memory {}", who, cluster.gpus_per_host(),
+                    type.gpu.name, units_of(type.gpu), rate_text(type.gpu.memory_bandwidth)),
         style);
   }
   if (cluster.gpus_per_node > 1) text += labelled("joined by", joined_words(cluster), style);
@@ -96,8 +99,28 @@ std::string summary(const Topology& topology, const TerminalStyle& style) {
   return text;
 }
 
+/// Its GPUs, then its NICs, out of the domain's.
+ConnectionMatrix of_first_host(const ConnectionMatrix& domain, const NodeType& type) {
+  const std::size_t gpus = type.graph.all(VertexKind::gpu).size();
+  const auto hosts = static_cast<std::size_t>(type.hosts);
+  std::vector<std::size_t> kept;
+  for (std::size_t device = 0; device < domain.devices.size(); ++device) {
+    const bool is_gpu = device < gpus;
+    const std::size_t all = is_gpu ? gpus : domain.devices.size() - gpus;
+    if ((is_gpu ? device : device - gpus) < all / hosts) kept.push_back(device);
+  }
+  ConnectionMatrix out;
+  for (const std::size_t row : kept) {
+    out.devices.push_back(domain.devices[row]);
+    auto& cells = out.cells.emplace_back();
+    for (const std::size_t column : kept) cells.push_back(domain.cells[row][column]);
+  }
+  return out;
+}
+
 std::string matrix(const NodeType& type, const TerminalStyle& style) {
-  const ConnectionMatrix matrix = connection_matrix(type.graph, type.gpu.vendor);
+  const ConnectionMatrix matrix =
+      of_first_host(connection_matrix(type.graph, type.gpu.vendor), type);
   if (matrix.devices.size() > kWidestMatrix) {
     return fmt::format("  {} devices are too many for a page; --json has them all\n",
                        matrix.devices.size());
@@ -113,12 +136,28 @@ std::string matrix(const NodeType& type, const TerminalStyle& style) {
   return table.text({.width = std::max(style.width, 400), .colour = style.colour});
 }
 
+/// "0 2 1 "; of many GPUs those that follow one another as "4..71 ".
+std::string gpus_text(const std::vector<std::uint32_t>& gpus) {
+  constexpr std::size_t kFew = 16;
+  constexpr std::size_t kRun = 4;
+  std::string text;
+  for (std::size_t i = 0; i < gpus.size();) {
+    std::size_t next = i + 1;
+    while (next < gpus.size() && gpus[next] == gpus[next - 1] + 1) ++next;
+    if (gpus.size() <= kFew || next - i < kRun) next = i + 1;
+    text += next == i + 1 ? fmt::format("{} ", gpus[i])
+                          : fmt::format("{}..{} ", gpus[i], gpus[next - 1]);
+    i = next;
+  }
+  return text;
+}
+
 std::string order_text(const ChannelOrder& order, const NodeGraph& graph) {
   const auto nics = graph.all(VertexKind::nic);
   const auto nic = [&](std::uint32_t index) { return printable(graph.vertices[nics[index]].name); };
   std::string text;
   if (order.nic_in) text += nic(*order.nic_in) + " > ";
-  for (const std::uint32_t gpu : order.gpus) text += fmt::format("{} ", gpu);
+  text += gpus_text(order.gpus);
   if (order.nic_out) return text + "> " + nic(*order.nic_out);
   return order.gpus.size() > 1 ? fmt::format("{}{}", text, order.gpus.front()) : text;
 }
@@ -165,11 +204,12 @@ std::string channels(const Topology& topology, const TerminalStyle& style) {
                            cluster.ring.channels, rate_text(cluster.ring.inter),
                            rate_text(cluster.ring.inter * cluster.ring.channels)),
                style);
+  const std::string_view unit = cluster.hosts_per_node > 1 ? "domain" : "node";
   const std::string tree_rate =
       cluster.tree.intra == cluster.tree.inter
           ? rate_text(cluster.tree.intra)
-          : fmt::format("{} inside a node, {} between nodes", rate_text(cluster.tree.intra),
-                        rate_text(cluster.tree.inter));
+          : fmt::format("{} inside a {}, {} between {}s", rate_text(cluster.tree.intra), unit,
+                        rate_text(cluster.tree.inter), unit);
   text += labelled("trees",
                    fmt::format("{} of {}; the same orders, each a chain below its first GPU",
                                cluster.tree.channels, tree_rate),
@@ -188,7 +228,9 @@ std::string channels(const Topology& topology, const TerminalStyle& style) {
     for (const int which : {0, 1}) {
       const NodeTree tree = node_tree(which, cluster.nodes);
       const auto root = std::find(tree.begin(), tree.end(), std::nullopt) - tree.begin();
-      text += labelled(which == 0 ? "nodes, one" : "the other",
+      text += labelled(which == 1                   ? "the other"
+                       : cluster.hosts_per_node > 1 ? "one tree"
+                                                    : "nodes, one",
                        subtree(tree, static_cast<int>(root)), style);
     }
   }
@@ -234,11 +276,13 @@ std::string topo_text(const TopoReport& report, const TerminalStyle& style) {
   text += '\n' + summary(topology, style);
   for (const NodeType& type : topology.node_types) {
     const std::string who = topology.node_types.size() > 1 ? " of " + printable(type.name) : "";
-    text += heading("matrix" + who, style) + matrix(type, style);
-    text += heading("node" + who, style);
+    const bool alike = type.hosts > 1;
+    text += heading(alike ? "matrix of node 0, as of all" : "matrix" + who, style) +
+            matrix(type, style);
+    text += heading(alike ? "node 0, like all" : "node" + who, style);
     if (type.pcie_assumed)
       text += dim("  PCIe as most such servers have it; a topology file would say\n", style);
-    text += draw_node(type.graph, style, type.gpu.vendor);
+    text += draw_node(type.graph, style, type.gpu.vendor, type.hosts);
   }
   text += heading("channels", style) + channels(topology, style);
   text += bottleneck_text(report, style);

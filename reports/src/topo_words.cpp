@@ -60,7 +60,12 @@ std::string joined_words(const Cluster& cluster) {
     case IntraKind::none:
       return "nothing";
     case IntraKind::nvswitch:
-      return fmt::format("NVSwitch, {} per GPU ({})", rate, counted(links, "NVLink"));
+      return fmt::format(
+          "NVSwitch{}, {} per GPU ({})",
+          cluster.hosts_per_node > 1
+              ? fmt::format("es of one NVLink domain of {} nodes", cluster.hosts_per_node)
+              : "",
+          rate, counted(links, "NVLink"));
     case IntraKind::nvlink:
       return fmt::format("{}, {} per GPU that rings can use ({})", direct_links(cluster.gpu.vendor),
                          rate, counted(links, "link"));
@@ -78,7 +83,8 @@ std::string joined_words(const Cluster& cluster) {
 
 std::string network_words(const Topology& topology) {
   const Network& network = topology.cluster.network;
-  std::string text = fmt::format("{} × {} {} per node", network.nics_per_node,
+  const int hosts = topology.cluster.hosts_per_node;
+  std::string text = fmt::format("{} × {} {} per node", network.nics_per_node / hosts,
                                  rate_text(network.per_nic), kind_word(network));
   if (network.kind == NetworkKind::roce) text += " (costs as InfiniBand's)";
   const SwitchPlan& plan = topology.switches;
@@ -90,6 +96,9 @@ std::string network_words(const Topology& topology) {
       text += fmt::format(", {} per leaf, {}",
                           counted(static_cast<std::uint64_t>(plan.nodes_per_leaf), "node"),
                           counted(static_cast<std::uint64_t>(plan.spines), "spine"));
+      if (plan.nodes_per_pod > 0)
+        text += fmt::format(" per pod of {}",
+                            counted(static_cast<std::uint64_t>(plan.nodes_per_pod), "node"));
       break;
     case SwitchPlan::Kind::rail:
       text += fmt::format(", a switch per rail and pod of {}, {}",
@@ -103,6 +112,10 @@ std::string network_words(const Topology& topology) {
   if (plan.oversubscription > 1) {
     text += fmt::format(", oversubscribed {:.4g}:1", plan.oversubscription);
   }
+  if (plan.nodes_per_pod > 0 && plan.pod_oversubscription > 1)
+    text += fmt::format(", pods {:.4g}:1", plan.pod_oversubscription);
+  if (plan.placement == SwitchPlan::Placement::scattered)
+    text += ", ranks scattered over the leaves";
   if (!network.gpudirect) text += ", no GPUDirect";
   return text;
 }

@@ -81,12 +81,12 @@ std::optional<std::string> cannot_flatten(const Job& job, const Fsdp1& scheme) {
 
 std::optional<std::string> cannot_drive(const Job& job) {
   const Cluster& cluster = job.cluster();
-  if (cluster.nodes > 1)
+  if (cluster.hosts() > 1)
     return fmt::format(
         "--scheme data_parallel: one process drives the GPUs of one node, and {} has {} nodes; "
         "take "
         "one of them, or ddp",
-        cluster.name, cluster.nodes);
+        cluster.name, cluster.hosts());
   if (std::holds_alternative<GlooModel>(job.model()))
     return "--scheme data_parallel sends by NCCL, with no process group: leave out --backend gloo";
   return std::nullopt;
@@ -96,6 +96,11 @@ std::optional<std::string> cannot_serve(const Job& job, const ParameterServer& s
   using Pull = ParameterServer::Pull;
   const Cluster& cluster = job.cluster();
   const auto problem = [](const std::string& text) { return "--scheme parameter_server: " + text; };
+  if (cluster.hosts_per_node > 1)
+    return problem(
+        "nodes that share an NVLink domain are not simulated: leave the word domain out, so that "
+        "nodes "
+        "reach each other by their NICs");
   if (job.network() != nullptr)
     return problem(
         "what workers send to servers is not simulated over the flow network: leave out --network "

@@ -19,7 +19,7 @@ bool bound_by_workers(const Recorded& recorded) {
 SupplySetting setting_of(const Job& job, const DataLoader& loader,
                          std::optional<Duration> host_step) {
   const Cluster& cluster = job.cluster();
-  const std::int64_t ranks = cluster.gpus_per_node;
+  const std::int64_t ranks = cluster.gpus_per_host();
   const std::int64_t samples = job.workload().batch_per_gpu.value_or(1);
   SupplySetting setting{.workers = loader.num_workers, .prefetch = loader.prefetch_factor};
   if (loader.storage) setting.read = loader.sample_bytes * (samples * ranks) / *loader.storage;

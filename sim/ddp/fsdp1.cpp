@@ -79,7 +79,8 @@ Fsdp1Plan plan_fsdp1(const Job& job, Fsdp1 scheme) {
   scheme.strategy = strategy_in_force(scheme, job.cluster().ranks());
   const bool hybrid = is_hybrid(scheme.strategy);
   const int all = job.cluster().ranks();
-  const ProcessGroups group(job, hybrid ? scheme.group.value_or(job.cluster().gpus_per_node) : all);
+  const ProcessGroups group(job,
+                            hybrid ? scheme.group.value_or(job.cluster().gpus_per_host()) : all);
   Fsdp1Plan plan{.scheme = scheme,
                  .units = units_called(job.workload(), scheme.wrap),
                  .planned = {},

@@ -209,6 +209,13 @@ std::optional<std::string> cannot_average(const Job& job) {
   const bool apart = job.cluster().nodes > 1 && job.cluster().gpus_per_node == 1;
   if (std::holds_alternative<SlowMo>(options.scheme) && apart && differ)
     return "--scheme slowmo: " + std::string(kNotFollowed);
+  const bool slowmo = std::holds_alternative<SlowMo>(options.scheme);
+  const bool within_nodes = slowmo || options.ddp.comm_hook == CommHook::post_local_sgd;
+  if (within_nodes && job.cluster().hosts_per_node > 1)
+    return fmt::format(
+        "{} reduces within nodes first, which is not simulated where nodes share an "
+        "NVLink domain: leave out the domain, or take another scheme",
+        slowmo ? "--scheme slowmo" : "post_localSGD_hook");
   if (options.ddp.comm_hook != CommHook::post_local_sgd) return std::nullopt;
   if (std::holds_alternative<FlowModel>(job.model()))
     return "post_localSGD_hook reduces within nodes, and the flow network knows collectives of all "

@@ -103,7 +103,7 @@ std::optional<std::string> cannot_form_groups(const Job& job) {
   const Scheme& scheme = job.options().scheme;
   const int all = job.cluster().ranks();
   if (std::holds_alternative<Fsdp1>(scheme)) {
-    for (const int ranks : groups_of(scheme, job.cluster().gpus_per_node))
+    for (const int ranks : groups_of(scheme, job.cluster().gpus_per_host()))
       if (auto problem = cannot_group(job, ranks, "--scheme fsdp1: group")) return problem;
     return std::nullopt;
   }
@@ -123,12 +123,12 @@ std::optional<std::string> cannot_form_groups(const Job& job) {
                         "--scheme parameter_server: GPUs of a worker");
   }
   if (std::holds_alternative<PeriodicAveraging>(scheme)) {
-    for (const int ranks : groups_of(scheme, job.cluster().gpus_per_node))
+    for (const int ranks : groups_of(scheme, job.cluster().gpus_per_host()))
       if (auto problem = cannot_group(job, ranks, "--scheme local_sgd: hierarchy, a group"))
         return problem;
     return std::nullopt;
   }
-  if (std::holds_alternative<SlowMo>(scheme))
+  if (std::holds_alternative<SlowMo>(scheme) && job.cluster().hosts_per_node == 1)
     return cannot_group(job, job.cluster().gpus_per_node, "--scheme slowmo: a node's group");
   if (const Zero* zero = std::get_if<Zero>(&scheme); zero && zero->zero_hpz_partition_size)
     return cannot_group(job, *zero->zero_hpz_partition_size,

@@ -37,7 +37,7 @@ ShardedStep sharded_step(const Job& job, Fsdp1 scheme) {
                      scheme.strategy == ShardingStrategy::hybrid_shard;
   const bool shards = scheme.strategy != ShardingStrategy::no_shard;
   const int group =
-      hybrid ? scheme.group.value_or(job.cluster().gpus_per_node) : job.cluster().ranks();
+      hybrid ? scheme.group.value_or(job.cluster().gpus_per_host()) : job.cluster().ranks();
   ShardedStep step{.units = units_of(job.workload(), scheme.wrap),
                    .sizes = {},
                    .freed_after_forward = {},
@@ -516,7 +516,7 @@ PeakMemory scheme_memory(const Job& job) {
   peak.optimizer = job.options().optimizer;
   // No communicator of all ranks where servers are between them.
   if (!std::holds_alternative<ParameterServer>(job.options().scheme)) peak.nccl = nccl_buffers(job);
-  for (const int ranks : groups_of(job.options().scheme, job.cluster().gpus_per_node))
+  for (const int ranks : groups_of(job.options().scheme, job.cluster().gpus_per_host()))
     if (ranks < job.cluster().ranks() || peak.nccl == Bytes())
       peak.nccl += nccl_buffers(group_of(job, ranks));
   return peak;

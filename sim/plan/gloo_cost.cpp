@@ -42,7 +42,7 @@ constexpr double kHides = 1.5;
 
 /// Share of the traffic that comes from memory.
 double miss(const GlooModel& model, const Cluster& cluster, double bytes) {
-  const double touched = 2 * bytes * std::max(1, cluster.gpus_per_node);
+  const double touched = 2 * bytes * std::max(1, cluster.gpus_per_host());
   const double cache = static_cast<double>(model.links.cache.count());
   return touched > cache ? 1 - cache / touched : 0;
 }
@@ -50,10 +50,11 @@ double miss(const GlooModel& model, const Cluster& cluster, double bytes) {
 /// Of so many collectives together.
 double bytes_per_second(const GlooModel& model, const Cluster& cluster, double bytes,
                         double collectives = 1) {
-  double rate = std::min(model.links.process.bytes_per_second() * collectives,
-                         model.links.host.bytes_per_second() / std::max(1, cluster.gpus_per_node));
+  double rate =
+      std::min(model.links.process.bytes_per_second() * collectives,
+               model.links.host.bytes_per_second() / std::max(1, cluster.gpus_per_host()));
   rate /= 1 + (kMemoryCost - 1) * miss(model, cluster, bytes);
-  if (cluster.nodes > 1)
+  if (cluster.hosts() > 1)
     rate = std::min(
         rate,
         kFramePayload * std::min(cluster.network.per_nic, trunk_rate(cluster)).bytes_per_second());
@@ -99,7 +100,8 @@ GlooTime gloo_time(CollectiveKind kind, double n, double bytes, double rate, dou
 /// Of a step that passes the network.
 double step_us(const GlooModel& model, const Cluster& cluster) {
   double step = model.links.step.microseconds();
-  if (cluster.nodes > 1 && cluster.network.latency) step += cluster.network.latency->microseconds();
+  if (cluster.hosts() > 1 && cluster.network.latency)
+    step += cluster.network.latency->microseconds();
   return step;
 }
 

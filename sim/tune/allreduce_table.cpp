@@ -28,10 +28,11 @@ Spread spread_of(CollectiveKind kind, const AllReduceRow& row, const Cluster& cl
                                                row.time.scaled(band.faster) - row.time,
                                                row.time.scaled(band.slower) - row.time)};
   if (!logged) sources.push_back(sources.front());
-  if (cluster.loads_under_one_leaf) {
-    Cluster together = cluster;
-    together.loads = cluster.loads_under_one_leaf;
-    const Duration time = cost(kind, row.choice, row.size, together);
+  for (const auto& loads : {cluster.loads_under_one_leaf, cluster.loads_scattered}) {
+    if (loads == nullptr) continue;
+    Cluster placed = cluster;
+    placed.loads = loads;
+    const Duration time = cost(kind, row.choice, row.size, placed);
     sources.push_back(sensitivity(ErrorSource::leaf_placement, time - row.time, Duration()));
   }
   return combine(sources);
@@ -95,8 +96,9 @@ AllReduceTable all_reduce_table(const Cluster& cluster, const CollectiveTuning& 
   AllReduceTable table;
   table.collective = collective;
   table.ranks = cluster.ranks();
-  table.nodes = cluster.nodes;
-  table.gpus_per_node = cluster.gpus_per_node;
+  table.nodes = cluster.hosts();
+  table.gpus_per_node = cluster.gpus_per_host();
+  table.nodes_per_domain = cluster.hosts_per_node;
   table.gpu = cluster.gpu.name;
   for (const Bytes size : sizes) {
     AllReduceRow row;

@@ -19,9 +19,10 @@ namespace {
 
 /// The slowdown depends on the nodes as well.
 std::string ranks_of(const Cluster& cluster) {
-  return cluster.nodes == 1 ? fmt::format("{} ranks", cluster.ranks())
-                            : fmt::format("{} rank{} on each of {} nodes", cluster.gpus_per_node,
-                                          cluster.gpus_per_node == 1 ? "" : "s", cluster.nodes);
+  const int each = cluster.gpus_per_host();
+  return cluster.hosts() == 1 ? fmt::format("{} ranks", cluster.ranks())
+                              : fmt::format("{} rank{} on each of {} nodes", each,
+                                            each == 1 ? "" : "s", cluster.hosts());
 }
 
 /// Of a step that nobody measured, and of one whose measurement contradicts the replay.

@@ -67,10 +67,10 @@ NextMeasurement measure_gloo(ErrorSource source, const std::vector<Bytes>& sizes
   const std::string job = fmt::format(
       "ddpsim-real WORKLOAD --backend cpu-gloo --all-reduce {} -o FOLDER", fmt::join(words, ","));
   return {.source = source,
-          .command = cluster.nodes == 1
+          .command = cluster.hosts() == 1
                          ? fmt::format("{} --ranks {}", job, ranks)
                          : fmt::format("mpirun -np {} --map-by ppr:{}:node -x MASTER_ADDR=HOST0 {}",
-                                       ranks, cluster.gpus_per_node, job),
+                                       ranks, cluster.gpus_per_host(), job),
           .then = "ddpsim calibrate FOLDER/measurement.json --cluster CLUSTER -o CALIBRATED"};
 }
 
@@ -163,10 +163,10 @@ std::optional<NextMeasurement> measure_all_reduces(ErrorSource source,
       fmt::format("-b {} -e {} -f 2", size_argument(least), size_argument(most));
   return NextMeasurement{
       .source = source,
-      .command = cluster.nodes == 1
+      .command = cluster.hosts() == 1
                      ? fmt::format("all_reduce_perf {} -g {}", range, cluster.gpus_per_node)
                      : fmt::format("mpirun -np {} -N {} all_reduce_perf {} -g 1", cluster.ranks(),
-                                   cluster.gpus_per_node, range),
+                                   cluster.gpus_per_host(), range),
       .then = fmt::format("ddpsim calibrate LOG{} --cluster CLUSTER -o CALIBRATED",
                           logs_again(cluster))};
 }

@@ -34,7 +34,7 @@ void mark_frontier(Costs& costs, const std::vector<double>& seconds) {
 double usd_per_hour(const Price& price, const Cluster& cluster, const Ownership& ownership) {
   switch (price.per) {
     case Price::Per::node_hour:
-      return price.usd * cluster.nodes;
+      return price.usd * cluster.hosts();
     case Price::Per::gpu_hour:
       return price.usd * cluster.ranks();
     case Price::Per::node:
@@ -44,7 +44,7 @@ double usd_per_hour(const Price& price, const Cluster& cluster, const Ownership&
   DDPSIM_ASSERT(ownership.life_hours > 0 && utilisation > 0, "what is bought has a life");
   const double node =
       price.usd / (ownership.life_hours * utilisation) + ownership.node_kw * ownership.usd_per_kwh;
-  return node * cluster.nodes;
+  return node * cluster.hosts();
 }
 
 Goodput goodput(const Failures& failures, int nodes) {
@@ -98,7 +98,7 @@ Costs compare_costs(const std::vector<TimedWork>& works,
   std::vector<double> seconds;
   for (std::size_t i = 0; i < works.size(); ++i) {
     const Cluster& cluster = works[i].work->cluster();
-    Goodput good = failures ? goodput(*failures, cluster.nodes) : Goodput{};
+    Goodput good = failures ? goodput(*failures, cluster.hosts()) : Goodput{};
     if (i < simulated.size() && simulated[i]) good = *simulated[i];
     const FigureRange time = works[i].seconds.times(1 / good.share);
     seconds.push_back(time.value);

@@ -411,6 +411,8 @@ std::vector<Scenario> scenarios(const Job& job) {
   const bool alone = flow == nullptr || flow->background->empty();
   if (const auto& loads = job.cluster().loads_under_one_leaf; loads != nullptr && alone)
     all.push_back({ErrorSource::leaf_placement, job.with(loads), job});
+  if (const auto& loads = job.cluster().loads_scattered; loads != nullptr && alone)
+    all.push_back({ErrorSource::leaf_placement, job, job.with(loads)});
   if (const double longer = recorded_over_predicted(job); longer > 1)
     all.push_back({ErrorSource::recorded_waits, job, with_collectives(job, longer, longer)});
   if (launch_bound(job.workload()))

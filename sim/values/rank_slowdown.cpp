@@ -32,7 +32,7 @@ SlowdownShares recorded_shares(const RankSlowdown& terms, const Workload& worklo
   const int ranks = std::max(least, static_cast<int>(workload.ranks.size()));
   if (ranks <= 1 && !with.ddp_hooks) return {};
   // Nobody recorded how many nodes they were on.
-  const int nodes = std::max(1, ranks / std::max(kUsualNode, cluster.gpus_per_node));
+  const int nodes = std::max(1, ranks / std::max(kUsualNode, cluster.gpus_per_host()));
   return shares_of(terms, nodes, ranks, with.accumulate);
 }
 
@@ -68,7 +68,7 @@ double expected_maximum(int count) {
 }
 
 SlowdownShares slowdown_shares(const RankSlowdown& terms, const Cluster& cluster, int accumulate) {
-  return shares_of(terms, cluster.nodes, cluster.ranks(), accumulate);
+  return shares_of(terms, cluster.hosts(), cluster.ranks(), accumulate);
 }
 
 SlowdownShares shares_beyond_recording(const RankSlowdown& terms, const Workload& workload,

@@ -40,7 +40,9 @@ TEST_CASE("one-line cluster: each mistake gets one message that names the word")
        "cluster:nvswich:300GBps: unknown key \"nvswich\". Did you mean \"nvswitch\"?"},
       {"node:8 gpu:8xA100 colour:red",
        "cluster:colour:red: unknown key \"colour\". Known keys: node, gpu, nvswitch, nvlink, xgmi, "
-       "pcie, root, nic, oversubscription, leaf, latency, connection, switches"},
+       "pcie, root, domain, nic, oversubscription, leaf, pod, rail, placement, latency, "
+       "connection, "
+       "switches"},
       {"node:8 gpu:8xA100 gpu:8xA100", "cluster:gpu:8xA100: \"gpu\" is given twice"},
       {"node:0 gpu:8xA100", "cluster:node:0: \"0\" is out of range; expected 1 to 1000000 nodes"},
       {"node:two gpu:8xA100", "cluster:node:two: \"two\" is not a number of nodes"},

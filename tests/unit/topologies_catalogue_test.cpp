@@ -43,7 +43,8 @@ TEST_CASE("gpu: the catalogue has what the data sheets say") {
       {"H200", 90, 132, 4800, 67, 494.5, 989, 141, 18},
       {"GH200", 90, 132, 4000, 67, 494.5, 989, 96, 18},
       {"B200", 100, 148, 8000, 80, 1125, 2250, 180, 18},
-      {"GB200", 100, 148, 8000, 80, 1250, 2500, 186, 18},
+      {"GB200", 100, 152, 8000, 80, 1250, 2500, 186, 18},
+      {"GB300", 103, 152, 8000, 80, 1250, 2500, 279, 18},
       {"RTX5090", 120, 170, 1792, 104.8, 104.8, 209.5, 32, 0},
       {"MI250X", 80, 110, 1638, 47.9, 0, 191.5, 64, 8},  // a GCD, half of the card
       {"MI210", 80, 104, 1638, 45.3, 0, 181, 64, 3},
@@ -100,6 +101,7 @@ TEST_CASE("gpu: the names that PyTorch and profilers print, and chips that are o
       {"NVIDIA GH200 480GB", "GH200"},
       {"NVIDIA B200", "B200"},
       {"NVIDIA GB200", "GB200"},
+      {"NVIDIA GB300", "GB300"},
       {"NVIDIA GeForce RTX 5090", "RTX5090"},
       {"AMD Instinct MI210", "MI210"},
       {"AMD Instinct MI250X", "MI250X"},
@@ -134,7 +136,7 @@ TEST_CASE("gpu: the names that PyTorch and profilers print, and chips that are o
                             "GRID A100-10C",
                             "AMD Instinct MI250",
                             "AMD Instinct MI325X",
-                            "NVIDIA GB300",
+                            "NVIDIA B300",
                             "NVIDIA B100"}) {
     CAPTURE(other);
     CHECK_FALSE(find_gpu(other));
@@ -143,9 +145,9 @@ TEST_CASE("gpu: the names that PyTorch and profilers print, and chips that are o
 
 TEST_CASE("gpu: a name that is not known is answered with its neighbours by spelling and speed") {
   const std::string hint = gpus_instead_of("A4500");
-  CHECK(
-      hint.starts_with("Spelt alike: A6000, A5000, A100; for a GPU that is missing take the known "
-                       "one nearest in half-precision speed (dense TFLOPS): servers GB200 2500, "));
+  CHECK(hint.starts_with(
+      "Spelt alike: A6000, A5000, A100; for a GPU that is missing take the known "
+      "one nearest in half-precision speed (dense TFLOPS): servers GB300 2500, GB200 2500, "));
   CHECK(hint.find("; PCIe cards L40S 362, L40 181, ") != std::string::npos);
   CHECK(hint.ends_with("; AMD MI300X 1307, MI300A 981, MI250X 192, MI210 181"));
   CHECK(gpus_instead_of("NVIDIA RTX A4500") == hint);

@@ -133,7 +133,7 @@ TEST_CASE("fabric: every bundled cluster has whole rings and trees, alone and ov
 TEST_CASE("fabric: no channel asks a link for more than NCCL counts on") {
   for (const BundledCluster& bundled : bundled_clusters()) {
     CAPTURE(bundled.name);
-    for (int gpus = 2; gpus <= load_cluster({bundled.name, {}, {}}).gpus_per_node; ++gpus) {
+    for (int gpus = 2; gpus <= load_cluster({bundled.name, {}, {}}).gpus_per_host(); ++gpus) {
       CAPTURE(gpus);
       const Topology topology = load_topology({bundled.name, 1, gpus});
       const Fabric fabric = build_fabric(topology);

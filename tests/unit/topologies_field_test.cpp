@@ -107,9 +107,9 @@ TEST_CASE(
                  "taken for A100 by sm=\"80\""));
   const std::string none = system_xml(2, "", kDumpedGpu);
   CHECK(mentions(joined_lines(parse_nccl_xml(none, "t.xml", {}).doubts), "A800, A30"));
-  const std::string missing = system_xml(2, R"(vendor="0x10de" device="0x31c2")", kDumpedGpu);
+  const std::string missing = system_xml(2, R"(vendor="0x10de" device="0x3182")", kDumpedGpu);
   CHECK(mentions(complaint_of([&] { parse_nccl_xml(missing, "t.xml", {}); }),
-                 "the GPUs are GB300 (PCI device 0x31c2), whose figures are not known here"));
+                 "the GPUs are B300 (PCI device 0x3182), whose figures are not known here"));
 }
 
 TEST_CASE("NCCL_TOPO_FILE: never read as a PCIe machine without a word") {

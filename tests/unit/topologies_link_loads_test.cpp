@@ -229,6 +229,22 @@ std::string random_cluster(std::mt19937_64& random) {
   return text;
 }
 
+/// NVLink domains of one to three nodes, and networks of several tiers.
+std::string random_racks(std::mt19937_64& random) {
+  const auto pick = [&](std::initializer_list<const char*> words) {
+    return std::string(words.begin()[random() % words.size()]);
+  };
+  const auto each = 1 + random() % 2;
+  const std::string gpu = pick({"1xGH200 nvswitch:450GBps", "2xGB200 nvswitch:900GBps",
+                                "4xGB200 nvswitch:900GBps", "3xH100 nvswitch:450GBps"});
+  return fmt::format(
+      "node:{} domain:{} gpu:{} nic:{}x{}Gbps {} oversubscription:{}", each * (1 + random() % 4),
+      each, gpu, 1 + random() % 4, pick({"25", "2x200", "400", "800"}),
+      pick({"leaf:1", "leaf:2", "rail:4 placement:scattered", "rail:3",
+            "leaf:4 placement:scattered", "leaf:2 pod:4", "leaf:2 pod:6 placement:scattered"}),
+      1 + random() % 4);
+}
+
 /// One link at a part of its rate.
 void degrade(Topology& topology, std::mt19937_64& random) {
   const Fabric fabric = build_fabric(topology);
@@ -253,7 +269,7 @@ TEST_CASE("link loads: random clusters obey their wires, alike in cost model and
   double apart = 0;
   std::string farthest;
   for (int i = 0; i < clusters; ++i) {
-    const std::string text = random_cluster(random);
+    const std::string text = i % 4 == 3 ? random_racks(random) : random_cluster(random);
     CAPTURE(text);
     Topology topology = topology_of(text);
     Cluster& cluster = topology.cluster;

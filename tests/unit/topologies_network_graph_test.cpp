@@ -71,6 +71,51 @@ TEST_CASE("network graph: rails join the NICs of one place in their nodes") {
   check_trunk(network.trunks[3], 3, 4, 0);
 }
 
+TEST_CASE("network graph: spines of a pod hang on a core by a ratio of their own") {
+  const std::vector<std::vector<Bandwidth>> six(6, {10_GBps});
+  SwitchPlan plan{.kind = SwitchPlan::Kind::leaf_spine,
+                  .nodes_per_leaf = 2,
+                  .spines = 1,
+                  .oversubscription = 2,
+                  .nodes_per_pod = 4,
+                  .pod_oversubscription = 4};
+  const NetworkGraph network = draw_network(plan, six);
+  CHECK(network.switches == Names{"leaf0", "leaf1", "leaf2", "pod0-spine0", "pod1-spine0", "core"});
+  REQUIRE(network.trunks.size() == 5);
+  check_trunk(network.trunks[0], 0, 3, 10);
+  check_trunk(network.trunks[1], 1, 3, 10);
+  check_trunk(network.trunks[2], 2, 4, 10);
+  check_trunk(network.trunks[3], 3, 5, 20 / 4.0);
+  check_trunk(network.trunks[4], 4, 5, 20 / 4.0);  // its missing leaf counts
+  CHECK(SwitchRoutes(network).route(0, 2, 0).size() == 4);
+  // One pod needs no core.
+  plan.nodes_per_pod = 6;
+  CHECK(draw_network(plan, six).switches == Names{"leaf0", "leaf1", "leaf2", "pod0-spine0"});
+}
+
+TEST_CASE("network graph: scattered ranks have their neighbours under other leaves") {
+  const std::vector<std::vector<Bandwidth>> five(5, {10_GBps});
+  SwitchPlan plan{.kind = SwitchPlan::Kind::leaf_spine,
+                  .nodes_per_leaf = 2,
+                  .placement = SwitchPlan::Placement::scattered};
+  const NetworkGraph leaves = draw_network(plan, five);
+  CHECK(leaves.ports == Ports{{0}, {1}, {2}, {0}, {1}});
+  for (const Trunk& trunk : leaves.trunks)
+    CHECK(trunk.bandwidth.gigabytes_per_second() == doctest::Approx(20));
+  // Pods first, then leaves of a pod.
+  plan.nodes_per_leaf = 1;
+  plan.nodes_per_pod = 3;
+  CHECK(draw_network(plan, five).ports == Ports{{0}, {3}, {1}, {4}, {2}});
+  plan = {.kind = SwitchPlan::Kind::rail,
+          .nodes_per_leaf = 3,
+          .placement = SwitchPlan::Placement::scattered};
+  CHECK(draw_network(plan, five).ports == Ports{{0}, {1}, {0}, {1}, {0}});
+  plan = {.kind = SwitchPlan::Kind::stated, .placement = SwitchPlan::Placement::scattered};
+  plan.switches = {{"a", 2}, {"b", 2}, {"spine", {}}};
+  plan.leaf_of_host = {0, 0, 0, 1, 1};
+  CHECK(draw_network(plan, five).ports == Ports{{0}, {1}, {0}, {1}, {0}});
+}
+
 TEST_CASE("network graph: a stated trunk carries all ports below it; what has none is left out") {
   // 0 and 1 under leaf a, 2 under b, all under the spine; c is empty.
   SwitchPlan plan{.kind = SwitchPlan::Kind::stated, .oversubscription = 2};

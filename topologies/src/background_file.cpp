@@ -183,11 +183,17 @@ SharedFabric parse_background(std::string_view text, const std::string& file,
     for (const Cursor& entry : list->array()) transfers.push_back(read_transfer(entry));
   require_few(fields, jobs, transfers);
 
-  const int own_nodes = load_cluster(request).nodes;
+  const Cluster cluster = load_cluster(request);
+  const int own_nodes = cluster.nodes;
   int nodes = own_nodes;
   for (const JobEntry& job : jobs)
     nodes = std::max(nodes, static_cast<int>(std::ranges::max(job.nodes)) + 1);
-  const Topology topology = load_topology(nodes > own_nodes ? grown(request, nodes) : request);
+  const Topology topology =
+      load_topology(nodes > own_nodes ? grown(request, nodes * cluster.hosts_per_node) : request);
+  if (topology.cluster.nodes < nodes)
+    root.fail("names other NVLink domains than the job's, which fills a part of one",
+              fmt::format("Make the domains as large as that part: \"domain:{}\"",
+                          cluster.hosts_per_node));
   std::vector<std::uint32_t> own(static_cast<std::size_t>(own_nodes));
   std::iota(own.begin(), own.end(), 0U);
   SharedFabric shared{.fabric = build_fabric(topology, own), .background = {}};

@@ -141,9 +141,10 @@ Solution NodeSearch::in_order() const {
   }
   double speed = std::numeric_limits<double>::infinity();
   if (several_) {
-    order.nic_in = order.nic_out = 0;
+    order.nic_in = 0;
+    order.nic_out = paths_.to_nic(gpus - 1, 0) != nullptr ? 0 : paths_.nics() - 1;
     use(*paths_.from_nic(0, 0));
-    use(*paths_.to_nic(gpus - 1, 0));
+    use(*paths_.to_nic(gpus - 1, *order.nic_out));
     speed = graph.vertices[graph.all(VertexKind::nic).front()].port.gigabytes_per_second();
   }
   for (std::size_t arc = 0; arc < uses.size(); ++arc) {
@@ -300,7 +301,7 @@ void derive_channels(const ClusterDescription& description, std::span<const Node
   for (NodeType& type : topology.node_types) {
     const NodePaths& of_type = paths[searches.size()];
     const NodeSearch& search = searches.emplace_back(type, of_type, several);
-    require_connected(description, type, of_type, several);
+    require_connected(description, type, of_type, several && type.hosts == 1);
     const Interconnect links = search.interconnect();
     if (first || links.per_gpu < cluster.intra.per_gpu) cluster.intra = links;
     first = false;

@@ -7,6 +7,8 @@
 //            so that the channel can leave by it
 //   direct   where NVLinks join GPUs directly, a ring is followed by its reverse, which takes the
 //            other direction of the same links
+//   hosts    in an NVLink domain of several hosts, where a NIC serves its own host's GPUs alone: the NIC's host comes first
+//            and the last of its GPUs at the end, so that the channel can leave by that host
 //   give up  after so many attempted hops, as NCCL does; the best so far stands
 //
 // NCCL restricts itself first to channels that are all alike; the number found is the same, as these
@@ -52,6 +54,7 @@ class Search {
     // Behind switches the first channels tried are as good as any.
     constexpr std::int64_t kNoPuzzle = 1 << 11;
     steps_left_ = std::max(direct_ ? kSteps : kNoPuzzle, 64 * std::int64_t{paths.gpus()});
+    several_hosts_ = paths.nics() > 0 && paths.to_nic(paths.gpus() - 1, 0) == nullptr;
   }
 
   std::vector<ChannelOrder> run() {
@@ -131,7 +134,7 @@ class Search {
   }
 
   bool visit(std::uint32_t gpu) {
-    if (paths_.gpus() > kMostGpusCompared) return walk_in_order(gpu);
+    if (paths_.gpus() > kMostGpusCompared || several_hosts_) return walk_in_order(gpu);
     if (--steps_left_ <= 0) return true;
     visited_[gpu] = true;
     open_.gpus.push_back(gpu);
@@ -152,12 +155,22 @@ class Search {
                 open_.gpus.end());
     std::stable_partition(open_.gpus.begin() + 1, open_.gpus.end(),
                           [&](std::uint32_t gpu) { return !shares_switch_with_entry(gpu); });
+    if (several_hosts_ && open_.nic_in) keep_entry_for_last();
     const ChannelOrder whole = open_;
     std::size_t hops = 0;
     while (hops + 1 < gpus && take_hop(whole.gpus[hops], whole.gpus[hops + 1])) ++hops;
     if (hops + 1 == gpus && finish()) return true;
     for (std::size_t i = 0; i < hops; ++i) give_hop(whole.gpus[i], whole.gpus[i + 1]);
     return false;
+  }
+
+  /// GPUs of the host that the channel came in by go first, but for the last of them.
+  void keep_entry_for_last() {
+    const auto on_host = [&](std::uint32_t gpu) {
+      return paths_.to_nic(gpu, *open_.nic_in) != nullptr;
+    };
+    const auto rest = std::stable_partition(open_.gpus.begin() + 1, open_.gpus.end(), on_host);
+    if (rest - open_.gpus.begin() > 1) std::rotate(rest - 1, rest, open_.gpus.end());
   }
 
   bool go_on(std::uint32_t gpu) {
@@ -291,6 +304,7 @@ class Search {
   int bound_;
   std::int64_t steps_left_ = 0;
   bool direct_ = false;
+  bool several_hosts_ = false;
   std::vector<double> left_;                      ///< by arc, GB/s
   std::vector<std::array<double, 2>> port_left_;  ///< by NIC, in and out
   std::vector<bool> visited_;

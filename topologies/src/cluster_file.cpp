@@ -287,9 +287,10 @@ ClusterDescription describe_file(std::string_view text, const std::string& file)
   const Document document = Document::parse(text, file);
   const Cursor cursor = document.root();
   check_schema(cursor);
-  const Object root = cursor.object({"schema", "name", "summary", "nodes", "node", "network",
-                                     "nccl", "sources", "verified", "prices", "node_types",
-                                     "switches", "degraded", "calibration", "gloo", "gpu_costs"});
+  const Object root =
+      cursor.object({"schema", "name", "summary", "nodes", "node", "network", "nodes_per_domain",
+                     "nccl", "sources", "verified", "prices", "node_types", "switches", "degraded",
+                     "calibration", "gloo", "gpu_costs"});
   ClusterDescription out;
   out.file = file;
   if (const auto name = root.optional("name")) out.name = name->string();
@@ -297,6 +298,8 @@ ClusterDescription describe_file(std::string_view text, const std::string& file)
   if (const auto nodes = root.optional("nodes")) {
     out.types.front().count = static_cast<int>(nodes->integer(1, kMostNodes));
   }
+  if (const auto nodes = root.optional("nodes_per_domain"))
+    out.nodes_per_domain = static_cast<int>(nodes->integer(1, kMostGpusPerNode));
   if (const auto node = root.optional("node")) read_node(*node, out.types.front());
   if (const auto types = root.optional("node_types")) read_node_types(root, *types, out);
   if (const auto network = root.optional("network")) {

@@ -1,5 +1,6 @@
-// The one-line form: node:COUNT gpu:PER_NODExMODEL INTERCONNECT [root:GPUS] [nic:…] [oversubscription:R]
-// [leaf:NODES] [latency:T] [connection:BW] [switches:FILE], in any order.
+// The one-line form: node:COUNT gpu:PER_NODExMODEL INTERCONNECT [root:GPUS] [domain:NODES] [nic:…]
+// [oversubscription:R[,R]] [leaf:NODES [pod:NODES]] [rail:NODES] [placement:ORDER] [latency:T]
+// [connection:BW] [switches:FILE], in any order.
 #include <fmt/format.h>
 
 #include <cstddef>
@@ -17,8 +18,9 @@ namespace {
 
 const std::vector<std::string>& keys_of_a_line() {
   static const std::vector<std::string> keys = {
-      "node", "gpu",     "nvswitch",   "nvlink",  "xgmi", "pcie", "root", "nic", "oversubscription",
-      "leaf", "latency", "connection", "switches"};
+      "node", "gpu",       "nvswitch", "nvlink",           "xgmi",    "pcie",
+      "root", "domain",    "nic",      "oversubscription", "leaf",    "pod",
+      "rail", "placement", "latency",  "connection",       "switches"};
   return keys;
 }
 
@@ -59,6 +61,7 @@ ClusterDescription describe_line(std::string_view line) {
     state_gpudirect(written, out);
   }
   read_network_words(words, nic != nullptr, out);
+  read_domain(words, out);
   if (find_word(words, "node") == nullptr) missing("the number of nodes", "Add \"node:COUNT\"");
   if (find_word(words, "gpu") == nullptr) {
     missing("the GPUs", "Add \"gpu:PER_NODExMODEL\", such as \"gpu:8xA100\"");

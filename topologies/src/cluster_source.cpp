@@ -200,7 +200,7 @@ Topology load_topology(const ClusterRequest& request) {
 Cluster load_cluster_at(const std::string& text, int nodes, int gpus_per_node) {
   ClusterDescription description =
       describe_request({.text = text, .nodes = {}, .gpus_per_node = {}});
-  resize(description, nodes, gpus_per_node);
+  resize_as_nccl_counts(description, nodes, gpus_per_node);
   return resolve(description).cluster;
 }
 
@@ -215,7 +215,8 @@ Cluster load_cluster(const ClusterRequest& request) {
         std::min(size.gpus_per_node.value_or(cluster.gpus_per_node), cluster.gpus_per_node);
     if (nodes == cluster.nodes && gpus == cluster.gpus_per_node) continue;
     ClusterDescription group = description;
-    resize(group, nodes, gpus == cluster.gpus_per_node ? std::nullopt : std::optional(gpus));
+    resize_as_nccl_counts(group, nodes,
+                          gpus == cluster.gpus_per_node ? std::nullopt : std::optional(gpus));
     cluster.groups.push_back(std::make_shared<const Cluster>(resolve(std::move(group)).cluster));
   }
   return cluster;

@@ -79,6 +79,73 @@ std::optional<bool> take_gpudirect(std::string_view& value) {
   return std::nullopt;
 }
 
+double read_ratio(const ClusterWord& word, std::string_view written) {
+  const auto ratio = parse_number<double>(written);
+  if (!ratio || !(*ratio >= 1 && *ratio <= kMostOversubscription))
+    word.fail(in_quotes(written) + " is not a ratio from 1 (none) to 1000");
+  return *ratio;
+}
+
+/// The plan of switches, of this kind.
+SwitchPlan& plan_of(const ClusterWord& word, SwitchPlan::Kind kind, ClusterDescription& out) {
+  if (out.switches && out.switches->kind != kind)
+    word.fail("is given as well as switches of another kind", "They say who hangs where: keep one");
+  if (!out.switches) out.switches = SwitchPlan{.kind = kind};
+  return *out.switches;
+}
+
+int nodes_below(const ClusterWord& word, const char* what) {
+  return static_cast<int>(word.integer(word.value, what, kMostNodesPerLeaf));
+}
+
+void read_pod(const ClusterWord& word, ClusterDescription& out) {
+  if (!out.switches || out.switches->kind != SwitchPlan::Kind::leaf_spine)
+    word.fail("says how many nodes share spines, and nothing says how many share a leaf",
+              "Add \"leaf:NODES\"");
+  out.switches->nodes_per_pod = nodes_below(word, "nodes per pod");
+  if (const std::string problem = pod_problem(*out.switches); !problem.empty()) word.fail(problem);
+}
+
+/// "R", or "R,R" of leaves and of pods.
+void read_oversubscription(const ClusterWord& word, ClusterDescription& out) {
+  const std::string_view value = word.value;
+  const std::size_t comma = value.find(',');
+  out.network.oversubscription = read_ratio(word, value.substr(0, comma));
+  if (comma == value.npos) return;
+  if (!out.switches || out.switches->nodes_per_pod == 0)
+    word.fail("states a second tier, and nothing says how many nodes share a pod",
+              "Add \"leaf:NODES pod:NODES\", or state one ratio");
+  out.switches->pod_oversubscription = read_ratio(word, value.substr(comma + 1));
+}
+
+void read_placement(const ClusterWord& word, ClusterDescription& out) {
+  if (!out.switches || out.switches->kind == SwitchPlan::Kind::one_switch)
+    word.fail("says how ranks lie on leaves, and nothing says which nodes share one",
+              "Add \"leaf:NODES\", \"rail:NODES\" or \"switches:FILE\"");
+  const auto placement = placement_of(word.value);
+  if (!placement)
+    word.fail(fmt::format("{} is no order of ranks; expected ordered or scattered",
+                          in_quotes(word.value)),
+              did_you_mean(word.value, std::vector<std::string>{"ordered", "scattered"}));
+  out.switches->placement = placement;
+}
+
+/// Who hangs where, and what each tier lets through.
+void read_tiers(const ClusterWords& words, ClusterDescription& out) {
+  if (const ClusterWord* word = find_word(words, "switches"))
+    out.switches = parse_switch_list(read_file(word->value, kLargestSwitchList), word->value);
+  if (const ClusterWord* word = find_word(words, "leaf"))
+    plan_of(*word, SwitchPlan::Kind::leaf_spine, out).nodes_per_leaf =
+        nodes_below(*word, "nodes per leaf");
+  if (const ClusterWord* word = find_word(words, "rail"))
+    plan_of(*word, SwitchPlan::Kind::rail, out).nodes_per_leaf =
+        nodes_below(*word, "nodes on a rail's leaf");
+  if (const ClusterWord* word = find_word(words, "pod")) read_pod(*word, out);
+  if (const ClusterWord* word = find_word(words, "oversubscription"))
+    read_oversubscription(*word, out);
+  if (const ClusterWord* word = find_word(words, "placement")) read_placement(*word, out);
+}
+
 }  // namespace
 
 void read_root(const ClusterWord& word, int gpus, InterconnectDescription& out) {
@@ -199,6 +266,7 @@ void read_interconnect(const ClusterWords& words, bool sized, NodeDescription& o
 
 NicWord read_nics(const ClusterWord& word, bool count_needed) {
   constexpr const char* kForm = "PER_NODExBANDWIDTH, such as \"8x200Gbps\"";
+  constexpr std::int64_t kMostBondedPorts = 8;
   NicWord out;
   std::string_view written = word.value;
   out.gpudirect = take_gpudirect(written);
@@ -214,7 +282,13 @@ NicWord read_nics(const ClusterWord& word, bool count_needed) {
     out.count = static_cast<int>(word.integer(count, "NICs per node", kMostNicsPerNode));
     written = rate;
   }
-  out.rate = word.bandwidth(written);
+  const std::size_t cross = written.find('x');
+  const std::int64_t ports =
+      cross == written.npos
+          ? 1
+          : word.integer(written.substr(0, cross), "bonded ports of a NIC", kMostBondedPorts);
+  out.rate = word.bandwidth(written.substr(cross == written.npos ? 0 : cross + 1)) *
+             static_cast<double>(ports);
   Network named;
   if (!name_network(kind, named))
     word.fail(
@@ -235,14 +309,14 @@ void state_gpudirect(const NicWord& word, ClusterDescription& out) {
   out.gpudirect_stated = true;
 }
 
+void read_domain(const ClusterWords& words, ClusterDescription& out) {
+  if (const ClusterWord* word = find_word(words, "domain"))
+    out.nodes_per_domain =
+        static_cast<int>(word->integer(word->value, "nodes per NVLink domain", kMostGpusPerNode));
+}
+
 void read_network_words(const ClusterWords& words, bool has_network, ClusterDescription& out) {
-  if (const ClusterWord* word = find_word(words, "oversubscription")) {
-    const auto ratio = parse_number<double>(word->value);
-    if (!ratio || !(*ratio >= 1 && *ratio <= kMostOversubscription)) {
-      word->fail(in_quotes(word->value) + " is not a ratio from 1 (none) to 1000");
-    }
-    out.network.oversubscription = *ratio;
-  }
+  read_tiers(words, out);
   if (const ClusterWord* word = find_word(words, "latency")) {
     const auto parsed = parse_duration(word->value);
     if (!parsed.value) word->fail(parsed.problem);
@@ -255,18 +329,8 @@ void read_network_words(const ClusterWords& words, bool has_network, ClusterDesc
     out.network.connection = word->bandwidth(word->value);
     if (has_network && !through_sockets(out.network)) word->fail(kNoConnections);
   }
-  if (const ClusterWord* word = find_word(words, "switches")) {
-    out.switches = parse_switch_list(read_file(word->value, kLargestSwitchList), word->value);
-  }
-  if (const ClusterWord* word = find_word(words, "leaf")) {
-    if (out.switches && out.switches->kind != SwitchPlan::Kind::leaf_spine)
-      word->fail("is given as well as switches of another kind",
-                 "They say who hangs where: keep one");
-    if (!out.switches) out.switches = SwitchPlan{.kind = SwitchPlan::Kind::leaf_spine};
-    out.switches->nodes_per_leaf =
-        static_cast<int>(word->integer(word->value, "nodes per leaf", kMostNodesPerLeaf));
-  }
-  for (const char* key : {"oversubscription", "leaf", "latency", "connection", "switches"}) {
+  for (const char* key : {"oversubscription", "leaf", "pod", "rail", "placement", "latency",
+                          "connection", "switches"}) {
     const ClusterWord* word = find_word(words, key);
     if (word != nullptr && !has_network) {
       word->fail("describes the network, and there is none",

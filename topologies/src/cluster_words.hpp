@@ -45,7 +45,7 @@ void read_interconnect(const ClusterWords& words, bool sized, NodeDescription& o
 /// root:GPUS, how many of the node's GPUs share a root port.
 void read_root(const ClusterWord& word, int gpus, InterconnectDescription& out);
 
-/// "COUNTxRATE[:KIND]"; without "COUNTx" the count is 0: as many as the node has.
+/// "COUNTx[PORTSx]RATE[:KIND]", where the ports of a NIC are bonded into one; without "COUNTx" the count is 0: as many as the node has.
 struct NicWord {
   int count = 0;
   Bandwidth rate;
@@ -58,7 +58,10 @@ NicWord read_nics(const ClusterWord& word, bool count_needed);
 /// Takes over whether NICs reach GPU memory, where the word says it.
 void state_gpudirect(const NicWord& word, ClusterDescription& out);
 
-/// oversubscription, leaf, latency, connection and switches; `has_network`: they describe something.
+/// domain: nodes whose GPUs one NVLink domain joins.
+void read_domain(const ClusterWords& words, ClusterDescription& out);
+
+/// oversubscription, leaf, pod, rail, placement, latency, connection and switches; `has_network`: they describe something.
 void read_network_words(const ClusterWords& words, bool has_network, ClusterDescription& out);
 
 }  // namespace ddpsim

@@ -130,17 +130,30 @@ Json network_of(const ClusterDescription& cluster) {
   return out;
 }
 
+/// Leaves, or rails: what a line can state without a file beside it.
+Json switches_of(const SwitchPlan& plan) {
+  Json out = {{"kind", plan.kind == SwitchPlan::Kind::rail ? "rail" : "leaf-spine"},
+              {"nodes_per_leaf", plan.nodes_per_leaf},
+              {"spines", plan.spines}};
+  if (plan.nodes_per_pod > 0) {
+    out["nodes_per_pod"] = plan.nodes_per_pod;
+    out["pod_oversubscription"] = plan.pod_oversubscription;
+  }
+  if (plan.placement)
+    out["placement"] = *plan.placement == SwitchPlan::Placement::ordered ? "ordered" : "scattered";
+  return out;
+}
+
 /// Lines and single nodes: neither has types of nodes, degraded links or prices.
 Json json_of(const ClusterDescription& cluster) {
   Json out = {{"schema", "ddpsim.cluster/1"}, {"name", cluster.name}};
   if (!cluster.summary.empty()) out["summary"] = cluster.summary;
   out["nodes"] = cluster.nodes();
+  if (cluster.nodes_per_domain > 1) out["nodes_per_domain"] = cluster.nodes_per_domain;
   out["node"] = node_of(cluster.types.front());
   if (cluster.network.kind != NetworkKind::none) out["network"] = network_of(cluster);
-  if (cluster.switches && cluster.switches->kind == SwitchPlan::Kind::leaf_spine)
-    out["switches"] = {{"kind", "leaf-spine"},
-                       {"nodes_per_leaf", cluster.switches->nodes_per_leaf},
-                       {"spines", cluster.switches->spines}};
+  if (cluster.switches && cluster.switches->kind != SwitchPlan::Kind::one_switch)
+    out["switches"] = switches_of(*cluster.switches);
   if (cluster.stated)
     out["nccl"] = {{"search_channels", cluster.stated->channels},
                    {"per_channel", rate_text(cluster.stated->per_channel)}};
@@ -164,7 +177,7 @@ Json described(const std::string& text, const char* without) {
     if (!cluster.gloo) json.erase("gloo");
     return json;
   }
-  const bool listed = cluster.switches && cluster.switches->kind != SwitchPlan::Kind::leaf_spine;
+  const bool listed = cluster.switches && cluster.switches->kind == SwitchPlan::Kind::stated;
   const bool plain = cluster.types.size() == 1 && cluster.degraded.empty() && !listed;
   if (!plain)
     throw InputError({"command line", "--cluster",

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <initializer_list>
 #include <set>
 
 #include "cluster_words.hpp"
@@ -27,9 +29,10 @@ namespace {
 constexpr int kFewestOnASwitch = 6;
 
 const std::vector<std::string>& keys_beside_a_file() {
-  static const std::vector<std::string> keys = {"node", "gpu",     "nvswitch",   "nvlink",
-                                                "xgmi", "pcie",    "nic",        "oversubscription",
-                                                "leaf", "latency", "connection", "switches"};
+  static const std::vector<std::string> keys = {
+      "node",      "gpu",     "nvswitch",         "nvlink",  "xgmi", "pcie",
+      "domain",    "nic",     "oversubscription", "leaf",    "pod",  "rail",
+      "placement", "latency", "connection",       "switches"};
   return keys;
 }
 
@@ -311,6 +314,7 @@ ClusterDescription describe_source(std::string_view text, const std::string& fil
   }
   if (const ClusterWord* word = find_word(words, "nic")) apply_nics(*word, out);
   read_network_words(words, out.network.kind != NetworkKind::none, out);
+  read_domain(words, out);
   if (const ClusterWord* word = find_word(words, "node")) {
     resize(out, static_cast<int>(word->integer(word->value, "nodes", kMostNodes)), std::nullopt);
   }
@@ -319,8 +323,10 @@ ClusterDescription describe_source(std::string_view text, const std::string& fil
     resize(out, static_cast<int>(out.switches->hosts.size()), std::nullopt);  // all it names
   }
   // Other words make another cluster than the one a log was taken on.
-  if (find_word(words, "nic") != nullptr || find_word(words, "oversubscription") != nullptr ||
-      find_word(words, "latency") != nullptr || find_word(words, "connection") != nullptr) {
+  const auto is_given = [&](const char* key) { return find_word(words, key) != nullptr; };
+  if (std::ranges::any_of(std::initializer_list<const char*>{"domain", "nic", "oversubscription",
+                                                             "latency", "connection"},
+                          is_given)) {
     out.verified_nodes.clear();
     out.calibration.reset();
     out.gloo.reset();

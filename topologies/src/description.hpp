@@ -17,7 +17,7 @@ inline constexpr std::int64_t kMostNodes = 1'000'000;
 inline constexpr std::int64_t kMostGpusPerNode = 576;  // the largest NVLink domain announced
 inline constexpr std::int64_t kMostRanks = 10'000'000;
 inline constexpr std::int64_t kMostLinksPerGpu = 64;
-inline constexpr std::int64_t kMostNicsPerNode = 64;
+inline constexpr std::int64_t kMostNicsPerNode = kMostGpusPerNode;  // a NIC for every GPU
 inline constexpr double kMostOversubscription = 1'000;
 inline constexpr std::int64_t kMostNodesPerLeaf = 65'536;
 
@@ -64,7 +64,9 @@ struct NodeDescription {
   CpuVendor cpu = CpuVendor::unknown;
   InterconnectDescription interconnect;
   int nics = 0;
-  Bandwidth per_nic;                ///< nominal, one direction
+  Bandwidth per_nic;  ///< nominal, one direction
+  int hosts =
+      1;  ///< machines among which its GPUs and NICs are divided: nodes_per_domain, once resolved
   std::optional<NodeGraph> wiring;  ///< stated link by link; `interconnect` and NICs unused then
 };
 
@@ -74,8 +76,9 @@ struct ClusterDescription {
   std::string name;
   std::string summary;
   std::vector<NodeDescription> types = std::vector<NodeDescription>(1);
-  Network network;  ///< NICs stand in the node descriptions
   bool gpudirect_stated = false;
+  int nodes_per_domain = 1;  ///< nodes whose GPUs one NVLink domain joins
+  Network network;           ///< NICs stand in the node descriptions
   std::optional<SwitchPlan> switches;
   std::vector<DegradedLink> degraded;
   std::optional<StatedChannels> stated;
@@ -104,14 +107,20 @@ struct ForeignLink {
 };
 std::optional<ForeignLink> foreign_link(std::string_view word, const GpuModel& gpu);
 
+/// Why pods cannot be so large; empty when they can.
+std::string pod_problem(const SwitchPlan& plan);
+
+/// "ordered" or "scattered"; absent for other words.
+std::optional<SwitchPlan::Placement> placement_of(std::string_view word);
+
 inline constexpr const char* kNoConnections =
     "is of one TCP connection; only tcp and tcp-vm have them";
 
 /// ddpsim.cluster/1.
 ClusterDescription describe_file(std::string_view text, const std::string& file);
 /// A file of any kind read here, recognised by its content and completed by the words beside it:
-/// node:COUNT gpu:MODEL nic:[COUNTx]BW[:KIND] oversubscription:R leaf:NODES latency:T connection:BW
-/// switches:FILE, and nvswitch, nvlink, xgmi or pcie where a file does not say how GPUs are joined.
+/// node:COUNT domain:NODES gpu:MODEL nic:[COUNTx]BW[:KIND] oversubscription:R[,R] leaf:NODES pod:NODES
+/// rail:NODES placement:ORDER latency:T connection:BW switches:FILE, and nvswitch, nvlink, xgmi or pcie where a file does not say how GPUs are joined.
 ClusterDescription describe_source(std::string_view text, const std::string& file,
                                    std::string_view words);
 ClusterDescription describe_line(std::string_view line);
@@ -121,6 +130,12 @@ bool looks_like_cluster(std::string_view text);
 /// Applies --nodes and --gpus-per-node. Throws InputError.
 void resize(ClusterDescription& description, std::optional<int> nodes,
             std::optional<int> gpus_per_node);
+/// The same by NCCL's count, whose nodes are NVLink domains where nodes share one. Throws InputError.
+void resize_as_nccl_counts(ClusterDescription& description, int nodes,
+                           std::optional<int> gpus_per_node);
+
+/// Nodes that share an NVLink domain become one, as NCCL sees them (mnnvl.cc). Throws InputError.
+void join_domains(ClusterDescription& description);
 
 /// What the CLUSTER argument of the command line describes, at the size it asks for. `json` receives
 /// the text where that is a cluster file, bundled or not, without words beside it. Throws InputError.

@@ -54,8 +54,9 @@ class FabricBuilder {
   struct Node {
     const NodeType* type = nullptr;
     const NodePaths* paths = nullptr;
-    LinkId first_link = 0;  ///< of its wires, in the order of arcs
-    LinkId first_port = 0;  ///< of its NICs: out, in
+    LinkId first_link = 0;                  ///< of its wires, in the order of arcs
+    LinkId first_port = 0;                  ///< of its NICs: out, in
+    std::vector<std::uint32_t> ports = {};  ///< by NIC: the switch it is on
   };
 
   void add_cable(LinkKind kind, Bandwidth bandwidth, const std::string& a, const std::string& b) {
@@ -69,7 +70,7 @@ class FabricBuilder {
     for (std::size_t t = 0; t < topology_.node_types.size(); ++t) {
       const NodeType& type = topology_.node_types[t];
       for (int i = 0; i < type.count; ++i) {
-        const std::string prefix = fmt::format("node{}/", nodes_.size());
+        const std::string prefix = prefix_of(type, nodes_.size());
         nodes_.push_back({&type, &paths_[t], next_link(), 0});
         for (const Wire& wire : type.graph.wires) {
           add_cable(wire.kind, wire.nominal, prefix + type.graph.vertices[wire.a].name,
@@ -79,23 +80,38 @@ class FabricBuilder {
     }
   }
 
-  void lay_network() {
-    if (nodes_.size() < 2) return;
+  static std::string prefix_of(const NodeType& type, std::size_t node) {
+    return fmt::format("{}{}/", type.hosts > 1 ? "domain" : "node", node);
+  }
+
+  /// By host, the rates of its NICs: what hangs on switches are machines.
+  std::vector<std::vector<Bandwidth>> rates_by_host() const {
     std::vector<std::vector<Bandwidth>> rates;
     for (const Node& node : nodes_) {
-      auto& of_node = rates.emplace_back();
-      for (const std::uint32_t nic : node.type->graph.all(VertexKind::nic)) {
-        of_node.push_back(node.type->graph.vertices[nic].port);
+      const auto nics = node.type->graph.all(VertexKind::nic);
+      const std::size_t of_host = nics.size() / static_cast<std::size_t>(node.type->hosts);
+      for (std::size_t i = 0; i < nics.size(); ++i) {
+        if (i % of_host == 0) rates.emplace_back();
+        rates.back().push_back(node.type->graph.vertices[nics[i]].port);
       }
     }
-    network_ = draw_network(topology_.switches, rates);
+    return rates;
+  }
+
+  void lay_network() {
+    if (nodes_.size() < 2) return;
+    network_ = draw_network(topology_.switches, rates_by_host());
+    auto ports = network_.ports.begin();
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      const NodeType& type = *nodes_[n].type;
       nodes_[n].first_port = next_link();
-      const auto nics = nodes_[n].type->graph.all(VertexKind::nic);
+      for (int host = 0; host < type.hosts; ++host, ++ports)
+        nodes_[n].ports.insert(nodes_[n].ports.end(), ports->begin(), ports->end());
+      const auto nics = type.graph.all(VertexKind::nic);
       for (std::size_t i = 0; i < nics.size(); ++i) {
-        add_cable(LinkKind::nic, rates[n][i],
-                  fmt::format("node{}/{}", n, nodes_[n].type->graph.vertices[nics[i]].name),
-                  network_.switches[network_.ports[n][i]]);
+        const Vertex& nic = type.graph.vertices[nics[i]];
+        add_cable(LinkKind::nic, nic.port, prefix_of(type, n) + nic.name,
+                  network_.switches[nodes_[n].ports[i]]);
       }
     }
     first_trunk_ = next_link();
@@ -164,8 +180,8 @@ class FabricBuilder {
     };
     add_path(route, nodes_[from.node], nodes_[from.node].paths->arcs_to_nic(from.gpu, from.nic));
     add(nodes_[from.node].first_port + 2 * from.nic);
-    const std::uint32_t leave = network_.ports[from.node][from.nic];
-    const std::uint32_t arrive = network_.ports[to.node][to.nic];
+    const std::uint32_t leave = nodes_[from.node].ports[from.nic];
+    const std::uint32_t arrive = nodes_[to.node].ports[to.nic];
     for (const std::uint32_t arc :
          switch_routes_->route(leave, arrive, static_cast<std::uint32_t>(channel))) {
       add(first_trunk_ + arc);
@@ -200,7 +216,8 @@ class FabricBuilder {
   /// Where a tree's edge to child 0 or 1 (or, as child 0, to the parent) touches the node.
   Port tree_port(std::size_t node, std::size_t c, std::size_t child) const {
     const ChannelOrder& order = nodes_[node].type->channels[c];
-    const bool second = child == 1 && order.gpus.size() > 1 && !topology_.cluster.tree_at_one_gpu;
+    const bool second = child == 1 && order.gpus.size() > 1 && !topology_.cluster.tree_at_one_gpu &&
+                        nodes_[node].paths->to_nic(order.gpus[1], *order.nic_in) != nullptr;
     return {node, order.gpus[second ? 1 : 0], *order.nic_in};
   }
 

@@ -33,8 +33,10 @@ struct Row {
 
 // Within a family by half-precision speed.
 constexpr std::array kCatalogue = {
-    // GB200 NVL72 data sheet, a 72nd
-    Row{"GB200", Family::server, 100, 148, 8000, 80, 1250, 2500, 186, 18},
+    // GB300 NVL72 data sheet, a 72nd (20 TB of memory); SMs as its device properties print them
+    Row{"GB300", Family::server, 103, 152, 8000, 80, 1250, 2500, 279, 18},
+    // GB200 NVL72 data sheet, a 72nd; SMs as its device properties print them
+    Row{"GB200", Family::server, 100, 152, 8000, 80, 1250, 2500, 186, 18},
     // HGX B200 data sheet
     Row{"B200", Family::server, 100, 148, 8000, 80, 1125, 2250, 180, 18},
     // H200 data sheet, SXM

@@ -49,6 +49,10 @@ std::string_view assumed_of_connections(const Cluster& cluster) {
 }
 
 std::string_view assumed_of_leaves(const Cluster& cluster) {
+  if (cluster.loads_scattered != nullptr)
+    return "in which order ranks lie on the leaves is not said: they are taken to follow it, so "
+           "that neighbours share a leaf (placement:ordered says so; the interval reaches to "
+           "placement:scattered, where each node's neighbours are under other leaves)";
   if (cluster.loads_under_one_leaf == nullptr) return "";
   return "which nodes share a leaf is not said: each is taken to have its own, so that all it "
          "sends is oversubscribed (leaf:NODES says how many share one; the interval reaches to all "

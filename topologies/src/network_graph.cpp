@@ -1,12 +1,14 @@
 // Trunks are as wide as their plan says: what all ports below a full leaf can send, over the
 // oversubscription, shared evenly by the spines; of a leaf that is not full, nodes like its last one
-// are missing. A switch of a stated list hangs on at most one other, and its trunk carries all ports
+// are missing. Spines of a pod hang on a core, by what its leaves send them over the pod's own
+// oversubscription. Where ranks do not follow the leaves, each node's neighbours are under other ones. A switch of a stated list hangs on at most one other, and its trunk carries all ports
 // anywhere below it over the oversubscription.
 #include "network_graph.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "ddpsim/sim/assert.hpp"
 
@@ -14,6 +16,10 @@ namespace ddpsim {
 namespace {
 
 using Rates = std::vector<std::vector<Bandwidth>>;
+
+std::uint32_t last_switch(const NetworkGraph& network) {
+  return static_cast<std::uint32_t>(network.switches.size() - 1);
+}
 
 /// Joins every leaf to every spine; `below` is what the ports of each leaf can send.
 void add_spines(NetworkGraph& network, const SwitchPlan& plan,
@@ -29,11 +35,80 @@ void add_spines(NetworkGraph& network, const SwitchPlan& plan,
   }
 }
 
-/// For how many nodes of its leaf this one stands: the last of all for those that are missing, too.
-double places(const SwitchPlan& plan, std::size_t node, std::size_t nodes) {
-  const auto full = static_cast<std::size_t>(plan.nodes_per_leaf);
-  return static_cast<double>(node + 1 == nodes ? full - node % full : 1);
+/// The same pod by pod, whose spines hang on a core.
+void add_pods(NetworkGraph& network, const SwitchPlan& plan, const std::vector<Bandwidth>& below) {
+  if (below.size() < 2) return;
+  const std::size_t of_pod =
+      static_cast<std::size_t>(plan.nodes_per_pod) / static_cast<std::size_t>(plan.nodes_per_leaf);
+  std::vector<std::uint32_t> spines;
+  std::vector<Bandwidth> below_spine;
+  for (std::uint32_t leaf = 0; leaf < below.size(); ++leaf) {
+    const Bandwidth trunk = below[leaf] / (plan.oversubscription * plan.spines);
+    for (int i = 0; i < plan.spines; ++i) {
+      if (leaf % of_pod == 0) {
+        network.switches.push_back(fmt::format("pod{}-spine{}", leaf / of_pod, i));
+        spines.push_back(last_switch(network));
+        below_spine.emplace_back();
+      }
+      const std::size_t spine =
+          leaf / of_pod * static_cast<std::size_t>(plan.spines) + static_cast<std::size_t>(i);
+      network.trunks.push_back({leaf, spines[spine], trunk});
+      // The last leaf stands for those of its pod that are missing.
+      const bool last = leaf + 1 == below.size();
+      below_spine[spine] =
+          below_spine[spine] + trunk * static_cast<double>(last ? of_pod - leaf % of_pod : 1);
+    }
+  }
+  if (spines.size() == static_cast<std::size_t>(plan.spines)) return;  // one pod
+  network.switches.emplace_back("core");
+  for (std::size_t i = 0; i < spines.size(); ++i)
+    network.trunks.push_back(
+        {spines[i], last_switch(network), below_spine[i] / plan.pod_oversubscription});
 }
+
+/// Which leaf (of rails: which pod) every node is under.
+class Leaves {
+ public:
+  Leaves(const SwitchPlan& plan, std::size_t nodes)
+      : full_(static_cast<std::size_t>(plan.nodes_per_leaf)), count_((nodes + full_ - 1) / full_) {
+    const auto together = static_cast<std::size_t>(plan.nodes_together);
+    const std::vector<std::size_t> turns = plan.placement == SwitchPlan::Placement::scattered
+                                               ? in_turn(plan)
+                                               : std::vector<std::size_t>();
+    std::vector<std::size_t> under(count_, 0);
+    for (std::size_t node = 0; node < nodes; ++node) {
+      leaf_of_.push_back(turns.empty() ? node / full_ : turns[node / together % count_]);
+      ++under[leaf_of_.back()];
+    }
+    places_.assign(nodes, 1);
+    for (std::size_t node = nodes; node-- > 0;) {
+      std::size_t& left = under[leaf_of_[node]];
+      if (left > 0) places_[node] = static_cast<double>(full_ - left + 1);
+      left = 0;
+    }
+  }
+
+  std::size_t count() const { return count_; }
+  std::size_t of(std::size_t node) const { return leaf_of_[node]; }
+  /// For how many nodes of its leaf this one stands: the last for those that are missing, too.
+  double places(std::size_t node) const { return places_[node]; }
+
+ private:
+  /// Leaves so that one and the next are in different pods.
+  std::vector<std::size_t> in_turn(const SwitchPlan& plan) const {
+    const std::size_t pod =
+        plan.nodes_per_pod > 0 ? static_cast<std::size_t>(plan.nodes_per_pod) / full_ : count_;
+    std::vector<std::size_t> turns;
+    for (std::size_t place = 0; place < pod; ++place)
+      for (std::size_t leaf = place; leaf < count_; leaf += pod) turns.push_back(leaf);
+    return turns;
+  }
+
+  std::size_t full_;
+  std::size_t count_;
+  std::vector<std::size_t> leaf_of_;
+  std::vector<double> places_;
+};
 
 NetworkGraph one_switch(const Rates& rates) {
   NetworkGraph network;
@@ -44,18 +119,16 @@ NetworkGraph one_switch(const Rates& rates) {
 
 NetworkGraph leaf_spine(const SwitchPlan& plan, const Rates& rates) {
   NetworkGraph network;
-  std::vector<Bandwidth> below;
+  const Leaves leaves(plan, rates.size());
+  std::vector<Bandwidth> below(leaves.count());
+  for (std::size_t leaf = 0; leaf < leaves.count(); ++leaf)
+    network.switches.push_back(fmt::format("leaf{}", leaf));
   for (std::size_t node = 0; node < rates.size(); ++node) {
-    const std::size_t leaf = node / static_cast<std::size_t>(plan.nodes_per_leaf);
-    if (leaf == below.size()) {
-      network.switches.push_back(fmt::format("leaf{}", leaf));
-      below.emplace_back();
-    }
+    const std::size_t leaf = leaves.of(node);
     network.ports.emplace_back(rates[node].size(), static_cast<std::uint32_t>(leaf));
-    for (const Bandwidth rate : rates[node])
-      below[leaf] = below[leaf] + rate * places(plan, node, rates.size());
+    for (const Bandwidth rate : rates[node]) below[leaf] = below[leaf] + rate * leaves.places(node);
   }
-  add_spines(network, plan, below);
+  plan.nodes_per_pod > 0 ? add_pods(network, plan, below) : add_spines(network, plan, below);
   return network;
 }
 
@@ -63,36 +136,45 @@ NetworkGraph rail(const SwitchPlan& plan, const Rates& rates) {
   NetworkGraph network;
   std::size_t rails = 0;
   for (const auto& nics : rates) rails = std::max(rails, nics.size());
-  std::vector<Bandwidth> below;
+  const Leaves pods(plan, rates.size());
+  std::vector<Bandwidth> below(pods.count() * rails);
+  for (std::size_t leaf = 0; leaf < below.size(); ++leaf)
+    network.switches.push_back(fmt::format("pod{}-rail{}", leaf / rails, leaf % rails));
   for (std::size_t node = 0; node < rates.size(); ++node) {
-    const std::size_t pod = node / static_cast<std::size_t>(plan.nodes_per_leaf);
-    if (pod * rails == below.size()) {
-      for (std::size_t r = 0; r < rails; ++r) {
-        network.switches.push_back(fmt::format("pod{}-rail{}", pod, r));
-        below.emplace_back();
-      }
-    }
     auto& ports = network.ports.emplace_back();
     for (std::size_t nic = 0; nic < rates[node].size(); ++nic) {
-      ports.push_back(static_cast<std::uint32_t>(pod * rails + nic));
-      below[ports.back()] =
-          below[ports.back()] + rates[node][nic] * places(plan, node, rates.size());
+      ports.push_back(static_cast<std::uint32_t>(pods.of(node) * rails + nic));
+      below[ports.back()] = below[ports.back()] + rates[node][nic] * pods.places(node);
     }
   }
   add_spines(network, plan, below);
   return network;
 }
 
+/// The leaf of each of the first `nodes` hosts of the list; scattered: one of every leaf in turn.
+std::vector<std::uint32_t> listed_leaves(const SwitchPlan& plan, std::size_t nodes) {
+  std::vector<std::uint32_t> leaves(plan.leaf_of_host.begin(),
+                                    plan.leaf_of_host.begin() + static_cast<std::ptrdiff_t>(nodes));
+  if (plan.placement != SwitchPlan::Placement::scattered) return leaves;
+  std::vector<std::size_t> seen(plan.switches.size(), 0);
+  std::vector<std::pair<std::size_t, std::uint32_t>> turns;
+  turns.reserve(nodes);
+  for (const std::uint32_t leaf : leaves) turns.emplace_back(seen[leaf]++, leaf);
+  std::sort(turns.begin(), turns.end());
+  for (std::size_t node = 0; node < nodes; ++node) leaves[node] = turns[node].second;
+  return leaves;
+}
+
 NetworkGraph stated(const SwitchPlan& plan, const Rates& rates) {
   NetworkGraph network;
+  const std::vector<std::uint32_t> leaves = listed_leaves(plan, rates.size());
   std::vector<Bandwidth> below(plan.switches.size());
   for (const auto& written : plan.switches) network.switches.push_back(written.name);
   for (std::size_t node = 0; node < rates.size(); ++node) {
-    network.ports.emplace_back(rates[node].size(), plan.leaf_of_host[node]);
+    network.ports.emplace_back(rates[node].size(), leaves[node]);
     Bandwidth sum;
     for (const Bandwidth rate : rates[node]) sum = sum + rate;
-    for (std::optional<std::uint32_t> at = plan.leaf_of_host[node]; at;
-         at = plan.switches[*at].above)
+    for (std::optional<std::uint32_t> at = leaves[node]; at; at = plan.switches[*at].above)
       below[*at] = below[*at] + sum;
   }
   for (std::uint32_t i = 0; i < plan.switches.size(); ++i) {

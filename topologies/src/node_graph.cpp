@@ -8,6 +8,8 @@
 //                      where peers do not reach each other, or roots are stated, each root port on
 //                      one CPU, a switch below it where GPUs share it
 //
+// Hosts of an NVLink domain are drawn so each, all GPUs on one NVSwitch; nothing else joins two hosts.
+//
 // PCIe slots have the generation of the GPU unless a rate is written. NVSwitches are drawn as one:
 // their planes are used evenly.
 #include "node_graph.hpp"
@@ -68,15 +70,23 @@ class Wiring {
 
   NodeGraph draw() {
     const int gpus = node_.gpus_in_layout;
-    for (int i = 0; i < gpus; ++i) add(VertexKind::gpu, "gpu", i);
+    const int of_host = gpus / node_.hosts;
+    for (int i = 0; i < gpus; ++i) {
+      host_ = i / of_host;
+      add(VertexKind::gpu, "gpu", i % of_host);
+    }
     join_by_nvlink();
-    hang_on_pcie();
+    for (host_ = 0; host_ < node_.hosts; ++host_) hang_on_pcie();
     return std::move(graph_);
   }
 
  private:
   std::uint32_t add(VertexKind kind, const char* word, int index) {
-    graph_.vertices.push_back({kind, fmt::format("{}{}", word, index), {}});
+    const bool of_domain = node_.hosts == 1 || kind == VertexKind::nvswitch;
+    graph_.vertices.push_back({kind,
+                               of_domain ? fmt::format("{}{}", word, index)
+                                         : fmt::format("node{}-{}{}", host_, word, index),
+                               {}});
     return static_cast<std::uint32_t>(graph_.vertices.size() - 1);
   }
 
@@ -110,8 +120,10 @@ class Wiring {
     }
   }
 
+  /// GPUs and NICs of `host_`.
   void hang_on_pcie() {
-    const int gpus = node_.gpus_in_layout;
+    const int gpus = node_.gpus_in_layout / node_.hosts;
+    const int nics = node_.nics / node_.hosts;
     const bool one_switch = node_.interconnect.kind == IntraKind::pcie;
     const bool grace = node_.gpu.name == "GH200";
     const int generation = node_.gpu.compute_capability;
@@ -144,13 +156,13 @@ class Wiring {
     }
     for (int i = 0; i < gpus; ++i) {
       const int at = bare ? 0 : grace ? i : i / below;
-      join(static_cast<std::uint32_t>(i), bridges[static_cast<std::size_t>(at)], LinkKind::pcie,
-           c2c ? kNvlinkC2c : nominal, c2c ? kNvlinkC2c : nccl);
+      join(static_cast<std::uint32_t>(host_ * gpus + i), bridges[static_cast<std::size_t>(at)],
+           LinkKind::pcie, c2c ? kNvlinkC2c : nominal, c2c ? kNvlinkC2c : nccl);
     }
-    for (int i = 0; i < node_.nics; ++i) {
+    for (int i = 0; i < nics; ++i) {
       const auto nic = add(VertexKind::nic, "nic", i);
       graph_.vertices[nic].port = node_.per_nic;
-      const int at = bare ? 0 : i * switches / node_.nics;
+      const int at = bare ? 0 : i * switches / nics;
       join(nic, bridges[static_cast<std::size_t>(at)], LinkKind::pcie, nominal, nccl);
     }
   }
@@ -158,6 +170,7 @@ class Wiring {
   static constexpr int kMostCpusJoined = 64;
   const NodeDescription& node_;
   NodeGraph graph_;
+  int host_ = 0;  ///< whose vertices are added
 };
 
 }  // namespace
@@ -212,12 +225,13 @@ bool set_nics(NodeGraph& graph, int count, Bandwidth rate) {
   return true;
 }
 
-NodeGraph keep_gpus(const NodeGraph& graph, int kept) {
+NodeGraph keep_gpus(const NodeGraph& graph, int kept, int hosts) {
+  const int of_host = static_cast<int>(graph.all(VertexKind::gpu).size()) / hosts;
   NodeGraph out;
   std::vector<std::optional<std::uint32_t>> renumbered;
   int gpus = 0;
   for (const Vertex& vertex : graph.vertices) {
-    const bool drop = vertex.kind == VertexKind::gpu && gpus++ >= kept;
+    const bool drop = vertex.kind == VertexKind::gpu && gpus++ % of_host >= kept / hosts;
     renumbered.push_back(drop ? std::nullopt
                               : std::optional(static_cast<std::uint32_t>(out.vertices.size())));
     if (!drop) out.vertices.push_back(vertex);

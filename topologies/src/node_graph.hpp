@@ -12,8 +12,8 @@ inline constexpr std::size_t kMostVertices = 1024;
 /// The whole node as described, all GPUs of the layout.
 NodeGraph wire_node(const NodeDescription& node);
 
-/// The node with GPUs 0..kept-1 only; what hung on the others stays, unconnected to them.
-NodeGraph keep_gpus(const NodeGraph& graph, int kept);
+/// The node with `kept` GPUs only, the first of each of its hosts; what hung on the others stays, unconnected to them.
+NodeGraph keep_gpus(const NodeGraph& graph, int kept, int hosts = 1);
 
 /// A wired node whose GPUs, the first vertices, are joined by the NVLinks (xGMI) that `node` states.
 NodeGraph with_nvlinks(NodeGraph graph, const NodeDescription& node);

@@ -85,12 +85,12 @@ const NodePath* NodePaths::from_nic(std::uint32_t nic, std::uint32_t gpu) const 
 std::vector<ArcId> NodePaths::arcs_to_nic(std::uint32_t gpu, std::uint32_t nic) const {
   const NodePath& straight = *to_nic(gpu, nic);
   for (std::uint32_t relay = 0; relay < gpus() && straight.path > PathClass::pxb; ++relay) {
-    if (relay == gpu || to_nic(relay, nic)->path > PathClass::pxb) continue;
+    const NodePath* near = to_nic(relay, nic);
+    if (relay == gpu || near == nullptr || near->path > PathClass::pxb) continue;
     const NodePath* hop = between(gpu, relay);
     if (hop == nullptr || hop->path != PathClass::nvl) continue;
     std::vector<ArcId> arcs = hop->arcs;
-    const std::vector<ArcId>& rest = to_nic(relay, nic)->arcs;
-    arcs.insert(arcs.end(), rest.begin(), rest.end());
+    arcs.insert(arcs.end(), near->arcs.begin(), near->arcs.end());
     return arcs;
   }
   return straight.arcs;

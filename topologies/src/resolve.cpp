@@ -106,8 +106,9 @@ NodeType node_type(const NodeDescription& node, const ClusterDescription& descri
   type.pcie_assumed = !node.wiring;
   type.peers = peers_of(node);
   type.peers_assumed = !node.interconnect.peers;
+  type.hosts = node.hosts;
   type.roots_assumed = !node.wiring && node.interconnect.gpus_per_root == 0;
-  type.graph = keep_gpus(wire_node(node), node.gpus_per_node);
+  type.graph = keep_gpus(wire_node(node), node.gpus_per_node, node.hosts);
   type.to_host = way_to_host(type.graph).value_or(Bandwidth());
   // What nobody states is drawn on one switch.
   if (type.roots_assumed && type.peers != PeerAccess::host)
@@ -166,6 +167,38 @@ std::shared_ptr<const LinkLoads> loads_of(Topology topology, std::span<const Nod
       link_loads(build_fabric(topology, paths), topology.cluster.gpus_per_node));
 }
 
+/// Whether less leaves some switch upwards than may enter it from below.
+bool narrows(const SwitchPlan& plan) {
+  return plan.oversubscription > 1 || (plan.nodes_per_pod > 0 && plan.pod_oversubscription > 1);
+}
+
+/// Whether ranks can lie on the leaves in several orders: some nodes that follow one another are nearer to each other than
+/// others. NVLink domains move as a whole, from leaf to leaf.
+bool order_matters(const SwitchPlan& plan, int hosts) {
+  const int together = plan.nodes_together;
+  if (plan.kind == SwitchPlan::Kind::stated) {
+    const auto& leaves = plan.leaf_of_host;
+    const auto end = leaves.begin() + hosts;
+    return together == 1 && std::adjacent_find(leaves.begin(), end) != end &&
+           std::any_of(leaves.begin(), end,
+                       [&](std::uint32_t leaf) { return leaf != leaves.front(); });
+  }
+  return plan.nodes_per_leaf % together == 0 && hosts > plan.nodes_per_leaf &&
+         std::max(plan.nodes_per_leaf, plan.nodes_per_pod) > together;
+}
+
+void require_domains_on_leaves(const ClusterDescription& description, const SwitchPlan& plan) {
+  if (plan.placement != SwitchPlan::Placement::scattered || plan.nodes_together == 1) return;
+  const bool whole =
+      plan.kind != SwitchPlan::Kind::stated && plan.nodes_per_leaf % plan.nodes_together == 0;
+  if (!whole)
+    throw InputError({description.file, "placement",
+                      fmt::format("scattered moves whole NVLink domains from leaf to leaf, and "
+                                  "leaves do not hold whole ones of {} nodes",
+                                  plan.nodes_together),
+                      "Leave the word out, or give leaves a multiple of that"});
+}
+
 /// Published logs of several nodes say nothing of one, nor the reverse: the specification is the
 /// better guess there. Whoever calibrates a cluster of their own is told so instead.
 bool speaks_of(const Calibration& calibration, int nodes) {
@@ -181,15 +214,18 @@ Topology resolve(ClusterDescription description) {
   check_size(description);
   for (NodeDescription& node : description.types)
     node = with_joined_adapters(std::move(node), description);
+  const int hosts = description.nodes();
+  join_domains(description);
   Topology topology;
   Cluster& cluster = topology.cluster;
   cluster.name = description.name;
   topology.summary = description.summary;
   cluster.nodes = description.nodes();
   cluster.gpus_per_node = description.types.front().gpus_per_node;
+  cluster.hosts_per_node = description.types.front().hosts;
   cluster.network = description.network;
-  cluster.verified = std::count(description.verified_nodes.begin(),
-                                description.verified_nodes.end(), cluster.nodes) > 0;
+  cluster.verified =
+      std::count(description.verified_nodes.begin(), description.verified_nodes.end(), hosts) > 0;
   if (description.calibration && speaks_of(*description.calibration, cluster.nodes)) {
     cluster.calibration = std::make_shared<const Calibration>(*description.calibration);
     cluster.verified = cluster.verified ||
@@ -207,6 +243,8 @@ Topology resolve(ClusterDescription description) {
   if (!description.gpudirect_stated) assume_gpudirect(cluster);
   if (description.switches) topology.switches = *description.switches;
   topology.switches.oversubscription = cluster.network.oversubscription;
+  topology.switches.nodes_together = cluster.hosts_per_node;
+  require_domains_on_leaves(description, topology.switches);
   // Without a word on leaves all that leaves a node crosses the narrow part.
   if (!description.switches && cluster.network.oversubscription > 1) {
     topology.switches.kind = SwitchPlan::Kind::leaf_spine;
@@ -218,11 +256,15 @@ Topology resolve(ClusterDescription description) {
   // A calibration at this very shape knows how its nodes lay.
   const bool measured = cluster.calibration && is_calibrated_at(*cluster.calibration, cluster.nodes,
                                                                 cluster.gpus_per_node);
-  if (!description.switches && cluster.nodes > 1 && cluster.network.oversubscription > 1 &&
-      !measured) {
+  if (cluster.nodes == 1 || measured || !narrows(topology.switches)) return topology;
+  if (!description.switches) {
     Topology one_leaf = topology;
     one_leaf.switches.kind = SwitchPlan::Kind::one_switch;
     cluster.loads_under_one_leaf = loads_of(std::move(one_leaf), paths);
+  } else if (!topology.switches.placement && order_matters(topology.switches, hosts)) {
+    Topology scattered = topology;
+    scattered.switches.placement = SwitchPlan::Placement::scattered;
+    cluster.loads_scattered = loads_of(std::move(scattered), paths);
   }
   return topology;
 }

@@ -92,6 +92,18 @@ Wire read_link(const Cursor& cursor, const Places& places, const GpuModel& gpu) 
   return out;
 }
 
+void read_pods(const Object& fields, SwitchPlan& out) {
+  const auto ratio = fields.optional("pod_oversubscription");
+  if (ratio) out.pod_oversubscription = ratio->number(1, kMostOversubscription);
+  const auto nodes = fields.optional("nodes_per_pod");
+  if (!nodes) {
+    if (ratio) fields.required("nodes_per_pod");
+    return;
+  }
+  out.nodes_per_pod = static_cast<int>(nodes->integer(1, kMostNodesPerLeaf));
+  if (const std::string problem = pod_problem(out); !problem.empty()) nodes->fail(problem);
+}
+
 }  // namespace
 
 NodeGraph read_wiring(const Cursor& cursor, const GpuModel& gpu) {
@@ -126,9 +138,13 @@ NodeGraph read_wiring(const Cursor& cursor, const GpuModel& gpu) {
 SwitchPlan read_switches(const Cursor& cursor, const std::string& file) {
   constexpr std::int64_t kMostSpines = 1'024;
   if (cursor.free_object().has("list")) {
-    const std::string name = cursor.object({"list"}).required("list").string();
+    const Object fields = cursor.object({"list", "placement"});
+    const std::string name = fields.required("list").string();
     const auto path = std::filesystem::path(file).parent_path() / name;
-    return parse_switch_list(read_file(path, kLargestSwitchList), path.string());
+    SwitchPlan listed = parse_switch_list(read_file(path, kLargestSwitchList), path.string());
+    if (const auto placement = fields.optional("placement"))
+      listed.placement = placement_of(placement->choice({"ordered", "scattered"}));
+    return listed;
   }
   SwitchPlan out;
   const std::string kind =
@@ -138,12 +154,18 @@ SwitchPlan read_switches(const Cursor& cursor, const std::string& file) {
     return out;
   }
   out.kind = kind == "rail" ? SwitchPlan::Kind::rail : SwitchPlan::Kind::leaf_spine;
-  const Object fields = cursor.object({"kind", "nodes_per_leaf", "spines"});
+  const bool leaves = out.kind == SwitchPlan::Kind::leaf_spine;
+  const Object fields = leaves ? cursor.object({"kind", "nodes_per_leaf", "spines", "placement",
+                                                "nodes_per_pod", "pod_oversubscription"})
+                               : cursor.object({"kind", "nodes_per_leaf", "spines", "placement"});
+  if (const auto placement = fields.optional("placement"))
+    out.placement = placement_of(placement->choice({"ordered", "scattered"}));
   if (const auto spines = fields.optional("spines")) {
     out.spines = static_cast<int>(spines->integer(1, kMostSpines));
   }
   out.nodes_per_leaf =
       static_cast<int>(fields.required("nodes_per_leaf").integer(1, kMostNodesPerLeaf));
+  if (leaves) read_pods(fields, out);
   return out;
 }
 

@@ -7,6 +7,7 @@ import {choiceField, ratioField, textField} from './controls.js';
 /**
  * @typedef {object} Understood `cluster` of ddpsim.topo/1
  * @property {number} nodes
+ * @property {number} [nodes_per_domain] only where nodes share an NVLink domain
  * @property {number} gpus_per_node
  * @property {string} gpu
  * @property {{kind: string, per_gpu_gbps: number, links_per_gpu: number | null} | null} intra

@@ -7,7 +7,7 @@
  * @property {Map<string, string>} words `nic` → "4x100Gbps:ib"
  */
 
-const kWords = ['gpu', 'nvswitch', 'nvlink', 'xgmi', 'pcie', 'root', 'nic', 'oversubscription', 'leaf', 'latency', 'connection', 'switches'];
+const kWords = ['gpu', 'nvswitch', 'nvlink', 'xgmi', 'pcie', 'root', 'domain', 'nic', 'oversubscription', 'leaf', 'pod', 'rail', 'placement', 'latency', 'connection', 'switches'];
 export const kLinks = ['nvswitch', 'nvlink', 'xgmi', 'pcie'];
 
 /** @param {string} text @returns {ClusterLine} */
@@ -37,13 +37,14 @@ export function written({base, nodes, words}) {
  * @param {import('./cluster_form.js').Understood} of
  * @returns {ClusterLine}
  */
-export function described({nodes, gpus_per_node, gpu, intra, network}) {
+export function described({nodes, nodes_per_domain: domain, gpus_per_node, gpu, intra, network}) {
   /** @type {ClusterLine} */
   const line = {base: '', nodes, words: new Map([['gpu', `${gpus_per_node}x${gpu}`]])};
-  if (intra && gpus_per_node > 1) {
+  if (intra && (gpus_per_node > 1 || domain)) {
     const {kind, per_gpu_gbps: rate, links_per_gpu: links} = intra;
     line.words.set(kind, kind === 'nvlink' || kind === 'xgmi' ? `${links ?? 1}x${tidy(rate / (links || 1))}GBps` : `${tidy(rate)}GBps`);
   }
+  if (domain) line.words.set('domain', String(domain));
   if (network) line.words.set('nic', nicWord(network.nics_per_node, 8 * network.per_nic_gbps, network.kind));
   else if (nodes > 1) line.words.set('nic', nicWord(1, 100, 'ib'));
   if (network && network.oversubscription > 1) line.words.set('oversubscription', tidy(network.oversubscription));

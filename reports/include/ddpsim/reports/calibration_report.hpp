@@ -1,6 +1,7 @@
 // What a calibration found: the fit by log and size, constants with intervals, where the cost model breaks.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "ddpsim/calibrate/fit.hpp"
@@ -16,6 +17,8 @@ struct CalibrationReport {
   std::vector<std::string> warnings;
   Fit fit;
   std::vector<ShapeLeftOut> shapes_left_out;  ///< each predicted without its logs
+  /// Only where nodes share an NVLink domain, which job shapes count as one: GPUs of a node.
+  std::optional<int> gpus_per_host = {};
 };
 
 std::string calibration_report_text(const CalibrationReport& report, const TerminalStyle& style);

@@ -12,7 +12,7 @@
 
 namespace ddpsim {
 
-/// Of a process group: the GPUs 0..G-1 of so many nodes.
+/// Of a process group: so many GPUs of so many nodes, as NCCL counts nodes (Cluster::nodes).
 struct GroupSize {
   int nodes = 1;
   std::optional<int> gpus_per_node = {};  ///< absent: all of them
@@ -40,7 +40,7 @@ bool is_cluster(const std::string& text);
 /// Path of the archive or folder of scripts/collect.sh that a CLUSTER argument names, with its all-reduces: not "…:spec".
 std::optional<std::string> archive_named(const std::string& text);
 
-/// The same at another size, whatever number of nodes the text itself names.
+/// The same at another size, by NCCL's count of nodes, whatever number of nodes the text itself names.
 Cluster load_cluster_at(const std::string& text, int nodes, int gpus_per_node);
 
 /// What others measured of a machine of its kind: as its file says, or that of the bundled cluster it was made
@@ -58,8 +58,9 @@ std::string gloo_calibrated_cluster_file(const std::string& text,
 Cluster parse_cluster(std::string_view text, const std::string& file);
 
 /// `node:COUNT gpu:PER_NODExMODEL` then one of `nvswitch:BW | nvlink:LINKSxBW[:pair|mesh|cube] |
-/// xgmi:LINKSxBW[:pair|mesh] | pcie:BW`, `nic:PER_NODExBW[:ib|roce|tcp|tcp-vm|tcpx|efa|slingshot]`,
-/// optional `oversubscription:R`, `leaf:NODES`, `latency:T`, `connection:BW` (one TCP connection).
+/// xgmi:LINKSxBW[:pair|mesh] | pcie:BW`, `nic:PER_NODEx[PORTSx]BW[:ib|roce|tcp|tcp-vm|tcpx|efa|slingshot]`,
+/// optional `domain:NODES` (they share an NVLink domain), `oversubscription:R[,R]`, `leaf:NODES [pod:NODES]` or
+/// `rail:NODES`, `placement:ordered|scattered`, `latency:T`, `connection:BW` (one TCP connection).
 /// Bandwidth per direction, any order.
 Cluster parse_cluster_line(std::string_view line);
 

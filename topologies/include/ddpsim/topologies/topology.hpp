@@ -75,6 +75,7 @@ struct NodeType {
   bool roots_assumed = false;          ///< nobody said how many GPUs share a root port
   std::vector<ChannelOrder> channels;  ///< NCCL's search channels, before doubling
   PathClass path = PathClass::nvl;     ///< the farthest hop inside the node that a channel takes
+  int hosts = 1;  ///< machines among which GPUs and NICs are divided evenly, in order
 };
 
 /// How nodes reach each other.
@@ -88,8 +89,17 @@ struct SwitchPlan {
   Kind kind = Kind::one_switch;
   int nodes_per_leaf =
       1;  ///< leaf_spine; rail: nodes per pod; a leaf's trunks are as wide as if it were full
-  int spines = 1;               ///< leaf_spine, rail
+  int spines = 1;               ///< leaf_spine, rail; of a pod where there are pods
   double oversubscription = 1;  ///< what enters a switch from below over what may leave it upwards
+  int nodes_per_pod =
+      0;  ///< leaf_spine: nodes whose leaves share spines, which hang on a core; 0: all
+  double pod_oversubscription = 1;  ///< the same of spines and the core
+  enum class Placement {
+    ordered,    ///< ranks follow the leaves: neighbours share one
+    scattered,  ///< each node's neighbours in rank order are under other leaves
+  };
+  std::optional<Placement> placement;  ///< where nobody says: in order, and intervals hold both
+  int nodes_together = 1;  ///< that stay side by side however ranks lie: those of an NVLink domain
 
   struct Switch {
     std::string name;

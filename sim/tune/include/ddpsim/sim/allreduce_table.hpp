@@ -38,6 +38,7 @@ struct AllReduceTable {
   int ranks = 1;
   int nodes = 1;
   int gpus_per_node = 1;
+  int nodes_per_domain = 1;        ///< nodes whose GPUs one NVLink domain joins
   std::string gpu;                 ///< model
   std::vector<AllReduceRow> rows;  ///< in the order of the sizes asked for
   Confidence confidence;           ///< interval of the largest size

@@ -107,10 +107,14 @@ constexpr bool through_sockets(const Network& network) {
   return network.kind == NetworkKind::tcp && network.sockets != Sockets::gpudirect;
 }
 
+/// Where NVLink joins the GPUs of several machines (a rack), NCCL takes the whole NVLink domain for one node (mnnvl.cc):
+/// `nodes` then counts domains, `gpus_per_node` the GPUs of one, and `hosts_per_node` its machines. What users launch
+/// and pay for, and whatever is one machine's (its processes, CPUs, memory), goes by hosts.
 struct Cluster {
   std::string name;
   int nodes = 1;
   int gpus_per_node = 1;
+  int hosts_per_node = 1;  ///< divides gpus_per_node
   GpuModel gpu;
   StatedCosts gpu_costs;  ///< what DDP's kernels take on it, as measured
   Interconnect intra;
@@ -130,6 +134,9 @@ struct Cluster {
   /// The same with all nodes under one leaf, where nobody said which share leaves and the network
   /// above is narrow: `loads` then has a leaf for every node.
   std::shared_ptr<const LinkLoads> loads_under_one_leaf;
+  /// The same with each node's neighbours in rank order under other leaves, where the leaves are known, the network above
+  /// them is narrow, and nobody said in which order ranks lie on them: `loads` then has them in order.
+  std::shared_ptr<const LinkLoads> loads_scattered;
   bool verified = false;  ///< a log stands behind the figures
   std::vector<std::string> sources;
   /// What the files it was read from leave open or show as faulty, a sentence each: every answer says them.
@@ -144,6 +151,8 @@ struct Cluster {
   std::vector<std::shared_ptr<const Cluster>> groups;
 
   int ranks() const { return nodes * gpus_per_node; }
+  int hosts() const { return nodes * hosts_per_node; }
+  int gpus_per_host() const { return gpus_per_node / hosts_per_node; }
 };
 
 }  // namespace ddpsim
