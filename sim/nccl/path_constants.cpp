@@ -174,7 +174,7 @@ double slot_share_to_nics(const Cluster& cluster) {
                        network.kind == NetworkKind::roce ||
                        (network.kind == NetworkKind::efa && !is_first_efa(cluster));
   const bool staged = by_slot && !network.gpudirect && !cluster.calibration;
-  return staged ? kCostModel.staged_slot : kPciePackets;
+  return staged ? kCostModel.host_share : kPciePackets;
 }
 
 double connections_rate(int channels, const Cluster& cluster, double message) {

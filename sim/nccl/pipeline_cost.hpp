@@ -71,6 +71,8 @@ struct PipelineConstants {
   /// The same of PCIe on the way through host memory, by which NCCL leaves a root (graph/paths.cc: peer to peer up
   /// to one bridge): one kernel writes there, another reads, and every byte crosses each slot once. 0.47 by the logs of
   /// RTX 2080 Ti, RTX 4090 and A100; 0.45 the geometric mean over eight machines of PCIe 3, 4 and 5 (0.24 to 0.67).
+  /// To and from NICs that do not reach GPU memory it is the same way: over networks a V100 whose NCCL was told to send
+  /// nothing has 0.41 (PCIe 3), an A100 with its NIC on the other socket 0.29 (PCIe 4).
   double host_share = 0.46;
   /// The same peer to peer under one root. Four RTX 4090 of one socket, by a driver that allows it.
   double one_root_share = 0.80;
@@ -106,10 +108,6 @@ struct PipelineConstants {
   double first_efa = 0.50;
   /// Factor on that where one process both sends and receives: its thread does both. p3dn with one GPU a node: 2.55.
   double first_efa_both_ways = 0.5;
-  /// Share of a GPU's slot that carries payload to and from NICs which do not reach GPU memory: it passes host memory,
-  /// as between GPUs of a node without peer to peer, whose tables lie at 0.45 in the mean (0.24 to 0.67). Over networks
-  /// a V100 whose NCCL was told to send nothing has 0.41 (PCIe 3), an A100 with its NIC on the other socket 0.29 (PCIe 4).
-  double staged_slot = 0.44;
   /// GB/s of payload one thread block moves with LL, with LL128, by generation. (With Simple the
   /// links bind first, but in Blackwell's trees.) V100, A100, H100 and GH200 logs below 32 MiB. A block has as many
   /// threads on two channels as on 24, so none moves less than a log of any number of channels carried: V100 6.0

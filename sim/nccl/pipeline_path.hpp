@@ -15,7 +15,8 @@ struct Path {
   double payload = 1;  ///< share of the bytes on the wire that are data
   double start_us = 0;
   double local_us = 0;
-  double local_rate = std::numeric_limits<double>::infinity();  ///< in the switch: of its wires alone
+  double local_rate =
+      std::numeric_limits<double>::infinity();  ///< in the switch: of its wires alone
   double network_rate = std::numeric_limits<double>::infinity();
 
   double slowest() const { return local_rate < network_rate ? local_rate : network_rate; }
