@@ -78,12 +78,12 @@ bool same_search(const Cluster& a, const Cluster& b) {
          alike(ChannelShape::ring) && alike(ChannelShape::tree) && alike(ChannelShape::in_switch);
 }
 
-struct Operation {
+struct Asked {
   CollectiveChoice choice;
   double us = 0;
 };
 
-Operation operation(Bytes size, const Cluster& cluster, const CollectiveTuning& tuning) {
+Asked operation(Bytes size, const Cluster& cluster, const CollectiveTuning& tuning) {
   const CollectiveChoice choice = select_algorithm(kAllReduce, size, cluster, tuning);
   return {choice, cost(kAllReduce, choice, size, cluster).microseconds()};
 }
@@ -113,13 +113,13 @@ TEST_CASE(
     CAPTURE(cluster.name);
     CAPTURE(to_string(tuning.nccl));
     compared += searched_alike ? 1 : 0;
-    std::optional<Operation> before;
+    std::optional<Asked> before;
     std::int64_t falls_at = 0;
     std::int64_t slower_at = 0;
     std::int64_t beats_wires_at = 0;
     for (std::int64_t size = 1 << 16; size <= std::int64_t{1} << 33; size *= 2) {
-      const Operation here = operation(Bytes(size), cluster, tuning);
-      const Operation there = operation(Bytes(size), faster, tuning);
+      const Asked here = operation(Bytes(size), cluster, tuning);
+      const Asked there = operation(Bytes(size), faster, tuning);
       if (before) {
         const double kept = 2 * before->us / here.us;  // of the bandwidth
         if (same_choice(before->choice, here.choice) && kept * kLawRounding < 1) falls_at = size;
