@@ -86,7 +86,7 @@ class Amd(unittest.TestCase):
         for name in names:
             self.assertIn(f" {name} ", refused)
             self.assertEqual(ddpsim("topo", f"node:1 gpu:1x{name}").code, 0, name)
-        self.assertEqual(len(names), 31)
+        self.assertEqual(len(names), 32)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ void check_size(const ClusterDescription& description) {
                                   description.switches->hosts.size()),
                       "Ask for fewer, or name them all"});
   }
-  if (nodes > 1 && description.network.kind == NetworkKind::none) {
+  if (nodes > description.nodes_per_domain && description.network.kind == NetworkKind::none) {
     throw InputError(
         {description.file, "", fmt::format("{} nodes need a network and none is given", nodes),
          description.from_line
