@@ -25,7 +25,7 @@ Job under(const Job& job, TorchVersion torch, NcclVersion nccl) {
 }
 
 /// The oldest and the newest of a range, as far as that NCCL can do what is asked of it. Between them
-/// no rule of DDP's changes, and NCCL changes step by step.
+/// no rule of DDP's changes.
 std::vector<Job> ends_of(const Job& job, const VersionRange& range) {
   std::vector<Job> ends;
   for (const auto& [torch, nccl] :
@@ -36,6 +36,23 @@ std::vector<Job> ends_of(const Job& job, const VersionRange& range) {
     ends.push_back(std::move(end));
   }
   return ends;
+}
+
+/// Beside them each NCCL that a PyTorch between them came with: what NCCL chooses may differ in the middle of a range alone.
+std::vector<Job> each_nccl_of(const Job& job, const VersionRange& range) {
+  std::vector<Job> all = ends_of(job, range);
+  NcclVersion last = range.oldest_nccl;
+  if (last == range.newest_nccl) return all;
+  for (const TorchVersion torch : torch_releases()) {
+    const NcclVersion nccl = bundled_nccl(torch);
+    if (torch <= range.from || torch >= range.to || nccl == last) continue;
+    last = nccl;
+    Job between = under(job, torch, nccl);
+    const AnalyticModel* chosen = nccl_of(between.model());
+    if (chosen != nullptr && can_select_algorithm(job.cluster(), chosen->tuning))
+      all.push_back(std::move(between));
+  }
+  return all;
 }
 
 AdviceByVersion keep(const VersionRange& range) {
@@ -169,11 +186,11 @@ void hold_against_versions(const Job& job, const TuneOptions& tuning, TuneResult
 bool is_nowhere_slower(const Job& job, const Change& change, Duration expected,
                        const TuneOptions& tuning) {
   for (const VersionRange& range : job.options().possible_versions)
-    for (const Job& end : ends_of(job, range)) {
-      if (!is_possible(change(end), end)) continue;
-      const Gains gains(end, buckets_of(end), readings_of(measured_step(tuning)));
-      const Outcome at_end{gains.of(change), measurable(gains.step_before(), tuning)};
-      if (!at_end.is_harmless(expected)) return false;
+    for (const Job& version : each_nccl_of(job, range)) {
+      if (!is_possible(change(version), version)) continue;
+      const Gains gains(version, buckets_of(version), readings_of(measured_step(tuning)));
+      const Outcome there{gains.of(change), measurable(gains.step_before(), tuning)};
+      if (!there.is_harmless(expected)) return false;
     }
   return true;
 }

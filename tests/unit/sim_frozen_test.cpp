@@ -89,7 +89,8 @@ TEST_CASE("frozen: backward does not come to what lies in front of all that trai
   // same; FullyShardedDataParallel keeps embedding and head in one flat parameter, whose views all ask for a gradient.
   Workload step = frozen({0, 1, 2});
   tell_times(step);
-  for (const std::size_t p : {0, 1, 2}) step.parameters[p].module_time->backward.reset();
+  for (const int p : {0, 1, 2})
+    step.parameters[static_cast<std::size_t>(p)].module_time->backward.reset();
   const auto in_backward = [](const Step& ran) {
     std::string text;
     for (const CollectiveResult& one : ran.collectives)

@@ -49,7 +49,7 @@ RandomLine random_line(std::mt19937_64& random) {
                   "", kRates[random() % kRates.size()]};
   if (gpus > 1) line.node += fmt::format(" nvswitch:{}GBps", 150 << random() % 4);
   if (nodes == 1) return line;
-  line.node += fmt::format(" nic:{}x", std::min<std::uint64_t>(1 << random() % 4, 2 * gpus));
+  line.node += fmt::format(" nic:{}x", std::min(1 << random() % 4, 2 * gpus));
   line.network = ":" + pick({"ib", "roce", "efa", "slingshot"});
   return line;
 }
