@@ -136,7 +136,8 @@ Published published_beside(const std::vector<MeasuredLog>& logs, const ClusterAt
     const bool repeated = is_repeated(log, *options.published, all);
     if (!repeated && !is_outdone(log, all, options)) return false;
     std::vector<std::string>& left_out = repeated ? fit.repeated : fit.other_release;
-    std::ranges::move(remove_shapes(log, out.shapes), std::back_inserter(left_out));
+    for (std::string& source : remove_shapes(log, out.shapes))
+      left_out.push_back(std::move(source));
     return true;
   });
   return out;

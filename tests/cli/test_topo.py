@@ -6,7 +6,7 @@ from command import ROOT, answer, ddpsim
 
 FIXTURES = ROOT / "tests" / "fixtures" / "topologies"
 CLUSTERS = """2xv100-nvlink dgx1v dgx1v-1xedr dgx2 p3.16xlarge p3dn abci-v100 dgxa100 p4d p4de
-abci-a100 polaris-a100 perlmutter-a100 dgxh100 p5 a3-mega alps-gh200 h200 b200 8xpcie""".split()
+abci-a100 polaris-a100 perlmutter-a100 dgxh100 p5 a3-mega alps-gh200 h200 b200 8xpcie gb200-nvl72 gb300-nvl72""".split()
 # From logs at these sizes; every other cluster and size is unverified.
 MEASURED = {"dgx1v": 1, "p3dn": 2, "abci-v100": 8, "dgxa100": 2, "p4d": 2, "abci-a100": 2,
             "polaris-a100": 540, "dgxh100": 1, "p5": 2, "a3-mega": 2, "alps-gh200": 128,
