@@ -2420,7 +2420,7 @@ class Log(Record):
     source: str
     nodes: int
     gpus_per_node: int
-    nccl: str
+    nccl: str | None
     published: bool | None
 
 
