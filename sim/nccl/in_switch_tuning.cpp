@@ -126,7 +126,6 @@ TuningEntry in_switch_entry(CollectiveKind kind, Algorithm algorithm, Protocol p
 bool algorithm_exists(CollectiveKind kind, Algorithm algorithm, const Cluster& cluster,
                       const CollectiveTuning& tuning, const NcclTuning& table) {
   constexpr int kMostDirectPeers = 8;
-  constexpr int kMostHeads = 32;  // NCCL_MAX_NVLS_ARITY: in other collectives every GPU is a head
   if (algorithm == Algorithm::ring) return true;
   const int phases = ring_phases(kind);
   if (phases == 0) return false;
@@ -136,7 +135,7 @@ bool algorithm_exists(CollectiveKind kind, Algorithm algorithm, const Cluster& c
                     cluster.gpus_per_node > 2;
   if (phases == 1)
     return algorithm == Algorithm::nvls && nvls && !several &&
-           cluster.gpus_per_node <= kMostHeads && tuning.nccl >= NcclVersion{2, 18, 0};
+           cluster.gpus_per_node <= kMostNvlsHeads && tuning.nccl >= NcclVersion{2, 18, 0};
   switch (algorithm) {
     case Algorithm::collnet_direct:
       return collnet && !table.one_collnet && cluster.intra.kind == IntraKind::nvswitch &&

@@ -77,9 +77,9 @@ double pcie_share(const Interconnect& links) {
   return kCostModel.host_share * std::min(1.0, links.to_host / links.per_gpu);
 }
 
-/// The share of a GPU at a root port that as many others use as any machine has.
+/// The share of a slot that is left where as many GPUs use one root port as on any machine known.
 double least_host_share(const Cluster& cluster) {
-  const int together = std::min(cluster.gpus_per_node, kCostModel.most_per_root);
+  const int together = std::min(cluster.gpus_per_node, kMostPerRoot);
   return kCostModel.host_share / together;
 }
 

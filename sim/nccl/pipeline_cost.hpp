@@ -79,9 +79,6 @@ struct PipelineConstants {
   /// GB/s that one thread block writes to and reads from host memory with Simple: none moves less than a log carried.
   /// 14.9 on eight A100 of two sockets, for which NCCL's search finds two channels, whatever the processors.
   double host_block_gbps = 7.4;
-  /// GPUs that share a root port at most, where nobody says how many: of the tables' machines one, two, four and, by
-  /// cascaded switches, eight.
-  int most_per_root = 8;
   /// Share of a NIC's nominal rate that carries payload. DGX A100 and ABCI; p4d and p5; three
   /// Slingshot sites; sockets: a 10 Gb/s log.
   double rdma_share = 0.94;

@@ -24,42 +24,36 @@ Job under(const Job& job, TorchVersion torch, NcclVersion nccl) {
   return job.with(std::move(options)).with(std::move(model));
 }
 
-/// The oldest and the newest of a range, as far as that NCCL can do what is asked of it. Between them
-/// no rule of DDP's changes.
-std::vector<Job> ends_of(const Job& job, const VersionRange& range) {
-  std::vector<Job> ends;
-  for (const auto& [torch, nccl] :
-       {std::pair(range.from, range.oldest_nccl), std::pair(range.to, range.newest_nccl)}) {
-    Job end = under(job, torch, nccl);
-    const AnalyticModel* chosen = nccl_of(end.model());
-    if (chosen != nullptr && !can_select_algorithm(job.cluster(), chosen->tuning)) continue;
-    ends.push_back(std::move(end));
+/// The oldest and the newest of a range, and between them each NCCL that a PyTorch came with: no rule of DDP's changes there, but what
+/// NCCL chooses may differ in the middle alone. Where NCCL is stated only the ends are left.
+std::vector<std::pair<TorchVersion, NcclVersion>> versions_of(const VersionRange& range) {
+  std::vector<std::pair<TorchVersion, NcclVersion>> found{{range.from, range.oldest_nccl}};
+  for (const TorchVersion torch : torch_releases()) {
+    const bool between = torch > range.from && torch < range.to;
+    if (!between || range.oldest_nccl == range.newest_nccl) continue;
+    if (bundled_nccl(torch) != found.back().second) found.emplace_back(torch, bundled_nccl(torch));
   }
-  return ends;
+  found.emplace_back(range.to, range.newest_nccl);
+  return found;
 }
 
-/// Beside them each NCCL that a PyTorch between them came with: what NCCL chooses may differ in the middle of a range alone.
-std::vector<Job> each_nccl_of(const Job& job, const VersionRange& range) {
-  std::vector<Job> all = ends_of(job, range);
-  NcclVersion last = range.oldest_nccl;
-  if (last == range.newest_nccl) return all;
-  for (const TorchVersion torch : torch_releases()) {
-    const NcclVersion nccl = bundled_nccl(torch);
-    if (torch <= range.from || torch >= range.to || nccl == last) continue;
-    last = nccl;
-    Job between = under(job, torch, nccl);
-    const AnalyticModel* chosen = nccl_of(between.model());
-    if (chosen != nullptr && can_select_algorithm(job.cluster(), chosen->tuning))
-      all.push_back(std::move(between));
+/// The job under each of them whose NCCL can do what is asked of it.
+std::vector<Job> jobs_of(const Job& job, const VersionRange& range) {
+  std::vector<Job> jobs;
+  for (const auto& [torch, nccl] : versions_of(range)) {
+    Job one = under(job, torch, nccl);
+    const AnalyticModel* chosen = nccl_of(one.model());
+    if (chosen != nullptr && !can_select_algorithm(job.cluster(), chosen->tuning)) continue;
+    jobs.push_back(std::move(one));
   }
-  return all;
+  return jobs;
 }
 
 AdviceByVersion keep(const VersionRange& range) {
   return {.versions = range, .set = false, .bucket_cap_mb = {}, .first_bucket_mb = {}, .gain = {}};
 }
 
-/// One setting over a whole range: the least it gains at either end; kept aside unless harmless at both, where it is
+/// One setting over a whole range: the least it gains under any of its versions; kept aside unless harmless under all, where it is
 /// expected to gain as much under the likeliest version.
 AdviceByVersion judged(const Job& job, const VersionRange& range, const BucketCaps& setting,
                        Duration expected, const TuneOptions& tuning) {
@@ -68,7 +62,7 @@ AdviceByVersion judged(const Job& job, const VersionRange& range, const BucketCa
                          .bucket_cap_mb = setting.bucket_cap_mb,
                          .first_bucket_mb = setting.first_bucket_mb,
                          .gain = {.value = Duration::max(), .low = Duration::max(), .high = {}}};
-  for (const Job& end : ends_of(job, range)) {
+  for (const Job& end : jobs_of(job, range)) {
     const std::optional<Outcome> at_end =
         outcome(end, setting, tuning, readings_of(measured_step(tuning)));
     if (!at_end || !at_end->is_harmless(expected)) return keep(range);
@@ -95,9 +89,9 @@ bool may_gain(const Job& job, const TuneOptions& tuning) {
 /// The advice that this range would get if it were known.
 AdviceByVersion own_advice(const Job& job, const VersionRange& range, const TuneOptions& tuning) {
   const TorchVersion torch = job.options().ddp.torch;
-  // What was searched already was not advised, or not under both ends.
+  // What was searched already was not advised, or not under each NCCL.
   if (torch >= range.from && torch <= range.to) return keep(range);
-  const Job newest = ends_of(job, range).back();
+  const Job newest = jobs_of(job, range).back();
   if (!may_gain(newest, tuning)) return keep(range);
   const Recommendation best = tune(newest, tuning).recommended;
   if (!best.set) return keep(range);
@@ -137,7 +131,7 @@ void keep_what_holds(const Job& job, const std::vector<VersionRange>& ranges,
       return at_end && at_end->is_advised();
     };
     for (const VersionRange& range : ranges)
-      if (advice.set && !std::ranges::all_of(ends_of(job, range), holds))
+      if (advice.set && !std::ranges::all_of(jobs_of(job, range), holds))
         advice = {.cause = advice.cause,
                   .set = false,
                   .bucket_cap_mb = {},
@@ -150,7 +144,7 @@ void keep_what_holds(const Job& job, const std::vector<VersionRange>& ranges,
 
 void hold_against_versions(const Job& job, const TuneOptions& tuning, TuneResult& result) {
   std::vector<VersionRange> ranges = job.options().possible_versions;
-  std::erase_if(ranges, [&](const VersionRange& range) { return ends_of(job, range).empty(); });
+  std::erase_if(ranges, [&](const VersionRange& range) { return jobs_of(job, range).empty(); });
   const Recommendation& recommended = result.recommended;
   if (recommended.depends_on_cause) {
     keep_what_holds(job, ranges, tuning, result.by_cause);
@@ -186,7 +180,7 @@ void hold_against_versions(const Job& job, const TuneOptions& tuning, TuneResult
 bool is_nowhere_slower(const Job& job, const Change& change, Duration expected,
                        const TuneOptions& tuning) {
   for (const VersionRange& range : job.options().possible_versions)
-    for (const Job& version : each_nccl_of(job, range)) {
+    for (const Job& version : jobs_of(job, range)) {
       if (!is_possible(change(version), version)) continue;
       const Gains gains(version, buckets_of(version), readings_of(measured_step(tuning)));
       const Outcome there{gains.of(change), measurable(gains.step_before(), tuning)};

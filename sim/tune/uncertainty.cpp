@@ -79,8 +79,8 @@ constexpr CollectiveKind kAllReduce = CollectiveKind::all_reduce;
 /// So large that its bytes decide.
 constexpr Bytes kAllBytes{std::int64_t{1} << 30};
 
-/// Of what goes through host memory where nobody says that it does: half of its own band's slower side.
-constexpr double kStagedReach = 1.35;
+/// Of what goes through host memory where nobody says that it does: half of its own band's slower side, in the logarithm.
+const double kStagedReach = std::sqrt(kStaged.bandwidth.slower);
 
 /// Straight in the logarithm of the size.
 Band between(Band a, Band b, Bytes from, Bytes to, Bytes size) {

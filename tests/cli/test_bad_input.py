@@ -90,6 +90,8 @@ USAGE_ERRORS = [
     ([*SIMULATE, "--algorithm", "rings"], ["--algorithm", '"rings"', "ring, tree"]),
     ([*SIMULATE, "--protocol", "LL64"], ["--protocol", '"LL64"', "LL128"]),
     ([*SIMULATE, "--network", "torus"], ["--network", '"torus"', "analytic, flow"]),
+    (["simulate", "resnet50@GB200", "node:18 domain:18 gpu:4xGB200 nvswitch:900GBps", "--backend", "gloo"],
+     ["--backend gloo", "the cluster states none", "nic:1x100Gbps:ib"]),
     ([*SIMULATE, "--backend", "mpi"], ['--backend: "mpi" is not one of nccl, gloo']),
     ([*SIMULATE, "--backend", "1"], ['--backend: "1" is not one of nccl, gloo']),
     ([*SIMULATE, "--timing", "0"], ['--timing: "0" is not one of recorded, compacted']),

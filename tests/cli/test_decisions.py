@@ -10,7 +10,8 @@ import unittest
 
 from command import ddpsim
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "accuracy"))
+ACCURACY = pathlib.Path(__file__).resolve().parents[1] / "accuracy"
+sys.path.insert(0, str(ACCURACY))
 
 import random_advice  # noqa: E402
 
@@ -48,6 +49,13 @@ class Decisions(unittest.TestCase):
                 if case["command"] == "advise":
                     random_advice.check_advice(steps, program, answer, options, failures)
                 self.assertEqual(failures, [])
+
+    def test_situations_of_an_expert_can_be_simulated(self):
+        """Frozen until the rule is judged by them: their words must go on meaning something."""
+        for case in json.loads((ACCURACY / "expert_advice.json").read_text(encoding="utf-8"))["situations"]:
+            with self.subTest(case["id"]):
+                told = ddpsim("simulate", case["workload"], case["cluster"], *case["options"])
+                self.assertEqual(told.code, 0, told.err)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "ddpsim/sim/nccl.hpp"
+
 namespace ddpsim {
 
 std::string_view kind_word(VertexKind kind) {
@@ -68,13 +72,13 @@ std::string assumed_of_peers(const Cluster& cluster) {
         "taken to go through host memory; the interval also holds what peer to peer would do "
         "(pcie:BW:p2p where a driver allows it, pcie:BW:no-p2p where it does not)",
         cluster.gpu.name);
-  const std::string_view usual =
-      intra.peers == PeerAccess::one_root
-          ? "each other, all being under one root"
-          : "each other under each root, and each other's roots through host memory";
+  const std::string_view usual = intra.peers == PeerAccess::one_root
+                                     ? "they are all under one root port, and are taken to"
+                                     : "they are taken to under one root port, and to go through "
+                                       "host memory from one root port to the next";
   return fmt::format(
-      "nobody says how peers reach each other over PCIe: they are taken to reach {}; the interval "
-      "goes from peer to peer between all to host memory for all, which is far slower "
+      "nobody says whether GPUs reach each other directly over PCIe (peer to peer): {}; the "
+      "interval goes from peer to peer everywhere to host memory everywhere, which is far slower "
       "(pcie:BW:p2p, pcie:BW:p2p-sockets or pcie:BW:no-p2p says which; see `nvidia-smi topo -m`)",
       usual);
 }
@@ -87,9 +91,10 @@ std::string assumed_of_roots(const Cluster& cluster) {
   const double sharing = intra.per_gpu / intra.to_host;
   return fmt::format(
       "{}; GPUs that share one share its rate (root:GPUS says how many do; the interval goes from "
-      "one to eight)",
+      "one to {})",
       sharing > 1 ? fmt::format("{:.0f} GPUs are taken to share each root port", sharing)
-                  : "each GPU is taken to have a root port of its own");
+                  : "each GPU is taken to have a root port of its own",
+      std::min(kMostPerRoot, cluster.gpus_per_node));
 }
 
 std::string assumed_of_gpudirect(const Cluster& cluster) {

@@ -12,13 +12,13 @@
 #include <algorithm>
 #include <span>
 
+#include "ddpsim/sim/nccl.hpp"
 #include "nccl_rates.hpp"
 
 namespace ddpsim {
 namespace {
 
 constexpr double kGb = 1e9;
-constexpr int kMostHeads = 32;  // NCCL_MAX_NVLS_ARITY
 
 /// The largest speed of NCCL's list not above `limit` (GB/s); 0 when even its slowest is.
 double searched(std::span<const double> speeds, double limit) {
@@ -58,7 +58,7 @@ std::vector<SwitchHead> switch_heads(const NodePaths& paths, bool several_nodes,
 }
 
 int common_heads(std::span<const NodePaths> paths, bool several_nodes) {
-  int heads = kMostHeads;
+  int heads = kMostNvlsHeads;
   for (const NodePaths& of_type : paths)
     heads = static_cast<int>(switch_heads(of_type, several_nodes, heads).size());
   return heads;

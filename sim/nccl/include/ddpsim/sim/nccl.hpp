@@ -54,6 +54,13 @@ bool can_select_algorithm(const Cluster& cluster, const CollectiveTuning& tuning
 Duration cost(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,
               const Cluster& cluster);
 
+/// GPUs that share a root port at most, where nobody says how many: of the machines whose tables are known one, two, four and,
+/// by cascaded switches, eight.
+inline constexpr int kMostPerRoot = 8;
+
+/// Heads of NVLS in a node at most (NCCL_MAX_NVLS_ARITY); in other collectives than all-reduces every GPU is a head.
+inline constexpr int kMostNvlsHeads = 32;
+
 /// Time per byte at the two ends of what nobody says of a PCIe node, over what is predicted: whether peers reach each
 /// other, and how many GPUs share a root port.
 struct PeerEnds {
