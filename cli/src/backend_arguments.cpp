@@ -116,7 +116,7 @@ GlooLinks gloo_links(const BackendArguments& arguments, GlooLinks links,
 void require_sane_rates(const GlooLinks& links, const Cluster& cluster, const Workload& workload) {
   if (cluster.hosts() > 1 && cluster.network.kind == NetworkKind::none)
     throw UsageError(
-        "--backend gloo: it sends by NICs from node to node, and the cluster states none; add "
+        "--backend gloo: gloo sends by NICs from node to node, and the cluster states none; add "
         "some, "
         "such as nic:1x100Gbps:ib");
   double bytes = 0;

@@ -45,7 +45,7 @@ constexpr Evidence kOneNvlinkNode{{0.69, 2.59}, {0.75, 2.22}, {0.92, 1.14},
                                   {0.63, 1.88}, {0.94, 1.14}, "14 logs of NVLink nodes"};
 constexpr Evidence kOnePcieNode{
     {0.58, 1.62}, {0.56, 1.48}, {0.55, 1.90},
-    {0.22, 10.6}, {0.55, 1.90}, "12 tables of 9 PCIe machines (half as wide again, being few)"};
+    {0.22, 10.6}, {0.55, 1.90}, "12 tables of 9 PCIe machines (widened by half, being few)"};
 /// Between nodes each kind of network by itself. Of three or four families of clusters the middle
 /// 80 % is too narrow for the next one: half as wide again (below 64 KiB at least as wide as that of
 /// all networks), a band of the other families held 91 % of large sizes over InfiniBand, 78 over EFA,
@@ -57,16 +57,16 @@ constexpr Band kFixed{0.44, 4.07};
 constexpr Band kBandwidth{0.60, 1.34};
 constexpr Evidence kRdma{{0.64, 2.00}, {0.54, 1.32},
                          {0.85, 1.52}, kFixed,
-                         kBandwidth,   "5 logs over InfiniBand (half as wide again, being few)"};
-constexpr Evidence kEfa{
-    {0.33, 3.83}, {0.33, 1.92}, {0.66, 2.47},
-    kFixed,       kBandwidth,   "5 logs over EFA and its like (half as wide again, being few)"};
-constexpr Evidence kSlingshot{
-    {0.55, 2.00}, {0.86, 9.48}, {0.67, 2.27},
-    kFixed,       kBandwidth,   "8 logs over Slingshot (half as wide again, being few)"};
+                         kBandwidth,   "5 logs over InfiniBand (widened by half, being few)"};
+constexpr Evidence kEfa{{0.33, 3.83}, {0.33, 1.92},
+                        {0.66, 2.47}, kFixed,
+                        kBandwidth,   "5 logs over EFA and its like (widened by half, being few)"};
+constexpr Evidence kSlingshot{{0.55, 2.00}, {0.86, 9.48},
+                              {0.67, 2.27}, kFixed,
+                              kBandwidth,   "8 logs over Slingshot (widened by half, being few)"};
 constexpr Evidence kSockets{{0.70, 6.17}, {0.63, 4.80},
                             {0.76, 1.44}, kFixed,
-                            kBandwidth,   "3 logs over sockets (half as wide again, being few)"};
+                            kBandwidth,   "3 logs over sockets (widened by half, being few)"};
 /// Networks whose kind no log is of: the middle 80 % of 22 logs over all.
 constexpr Evidence kNetwork{{0.55, 1.73}, {0.70, 3.02}, {0.75, 1.61},
                             kFixed,       kBandwidth,   "22 logs over networks"};
@@ -359,8 +359,7 @@ std::string band_evidence(const Cluster& cluster) {
                            : " at other scales");
   }
   return fmt::format(
-      "low and high are what the middle 80 % of {} left, each cluster predicted without "
-      "its own",
+      "low and high are the middle 80 % of errors on {}, each cluster predicted without its own",
       evidence_for(cluster).logs);
 }
 

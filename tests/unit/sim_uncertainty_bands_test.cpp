@@ -270,16 +270,15 @@ TEST_CASE("uncertainty: the largest bucket decides, by what goes over the wire")
 
 TEST_CASE("uncertainty: what a band rests on, in words") {
   CHECK(band_evidence(of_kind(IntraKind::nvlink)) ==
-        "low and high are what the middle 80 % of 14 logs of NVLink nodes left, each cluster "
+        "low and high are the middle 80 % of errors on 14 logs of NVLink nodes, each cluster "
         "predicted without its own");
   CHECK(band_evidence(of_kind(IntraKind::pcie)) ==
-        "low and high are what the middle 80 % of 12 tables of 9 PCIe machines (half as wide "
-        "again, being few) "
-        "left, each cluster predicted without its own");
-  CHECK(
-      band_evidence(of_kind(IntraKind::pcie, 2)) ==
-      "low and high are what the middle 80 % of 5 logs over InfiniBand (half as wide again, being "
-      "few) left, each cluster predicted without its own");
+        "low and high are the middle 80 % of errors on 12 tables of 9 PCIe machines (widened by "
+        "half, being few), each cluster predicted without its own");
+  CHECK(band_evidence(of_kind(IntraKind::pcie, 2)) ==
+        "low and high are the middle 80 % of errors on 5 logs over InfiniBand (widened by half, "
+        "being "
+        "few), each cluster predicted without its own");
   Cluster cluster = calibrated(of_kind(IntraKind::nvlink));
   CHECK(band_evidence(cluster) ==
         "low and high hold four in five measured times, by 1 log of this cluster");

@@ -54,9 +54,9 @@ std::string_view assumed_of_connections(const Cluster& cluster) {
 
 std::string_view assumed_of_leaves(const Cluster& cluster) {
   if (cluster.loads_scattered != nullptr)
-    return "in which order ranks lie on the leaves is not said: they are taken to follow it, so "
-           "that neighbours share a leaf (placement:ordered says so; the interval reaches to "
-           "placement:scattered, where each node's neighbours are under other leaves)";
+    return "nobody says how ranks lie on the leaves: it is assumed that neighbours share a leaf "
+           "(placement:ordered says so; the interval reaches to placement:scattered, where they do "
+           "not)";
   if (cluster.loads_under_one_leaf == nullptr) return "";
   return "which nodes share a leaf is not said: each is taken to have its own, so that all it "
          "sends is oversubscribed (leaf:NODES says how many share one; the interval reaches to all "
@@ -73,13 +73,14 @@ std::string assumed_of_peers(const Cluster& cluster) {
         "(pcie:BW:p2p where a driver allows it, pcie:BW:no-p2p where it does not)",
         cluster.gpu.name);
   const std::string_view usual = intra.peers == PeerAccess::one_root
-                                     ? "they are all under one root port, and are taken to"
-                                     : "they are taken to under one root port, and to go through "
-                                       "host memory from one root port to the next";
+                                     ? "they do, all being under one root port"
+                                     : "they do under one root port, and go through host memory "
+                                       "between root ports";
   return fmt::format(
-      "nobody says whether GPUs reach each other directly over PCIe (peer to peer): {}; the "
-      "interval goes from peer to peer everywhere to host memory everywhere, which is far slower "
-      "(pcie:BW:p2p, pcie:BW:p2p-sockets or pcie:BW:no-p2p says which; see `nvidia-smi topo -m`)",
+      "nobody says whether GPUs reach each other directly over PCIe (peer to peer): it is assumed "
+      "that {}; the interval goes from peer to peer everywhere to host memory everywhere, which is "
+      "far slower (pcie:BW:p2p, pcie:BW:p2p-sockets or pcie:BW:no-p2p says which; see `nvidia-smi "
+      "topo -p2p r`)",
       usual);
 }
 
@@ -103,8 +104,9 @@ std::string assumed_of_gpudirect(const Cluster& cluster) {
   if (cluster.calibration || cluster.nodes == 1 || !network.gpudirect_assumed || !decides)
     return "";
   return network.gpudirect
-             ? "NICs are taken to reach GPU memory themselves (GPUDirect RDMA); nobody says so, "
-               "and the interval reaches to where all goes through host memory (nic:…:gdr says "
+             ? "nobody says whether NICs reach GPU memory directly (GPUDirect RDMA): it is assumed "
+               "that they do, and the interval also holds what host memory would do (nic:…:gdr "
+               "says "
                "that they do, nic:…:no-gdr that they do not)"
              : fmt::format(
                    "{}: GeForce cards have no GPUDirect RDMA, so all is taken to go to the NICs "

@@ -33,16 +33,18 @@ void require_switched_nodes(const ClusterDescription& cluster) {
 int nodes_of_each(const ClusterDescription& cluster) {
   const int nodes = cluster.nodes();
   const int each = std::min(cluster.nodes_per_domain, nodes);
-  if (nodes % each != 0)
-    no_domain(
-        cluster,
-        fmt::format("{} nodes do not fill NVLink domains of {}: {} would be left over", nodes, each,
-                    nodes % each),
-        fmt::format("Take up to {} nodes of one domain, or a multiple of {}; domains that are "
-                    "used in part, all alike, are smaller ones: 16 nodes of each are "
-                    "\"domain:16\"",
-                    each, each));
-  return each;
+  if (nodes % each == 0) return each;
+  int alike = each - 1;  // nodes that every domain can give
+  while (nodes % alike != 0) --alike;
+  no_domain(
+      cluster,
+      fmt::format("{} nodes do not fill NVLink domains of {}: {} would be left over", nodes, each,
+                  nodes % each),
+      fmt::format("Take up to {} nodes of one domain, or a multiple of {}{}", each, each,
+                  alike == 1 ? ""
+                             : fmt::format("; if every domain gives equally many nodes, state how "
+                                           "many: \"domain:{}\"",
+                                           alike)));
 }
 
 /// Nodes over which `gpus` GPUs of a domain lie evenly: as many as can be.
