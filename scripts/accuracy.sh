@@ -126,6 +126,12 @@ for card in tests/lab/measured/gpu/*; do
   section "Measured on one GPU: ${card##*/}" \
     python3 tests/accuracy/gpu_tables.py --ddpsim "$ddpsim" --measured "$card"
 done
+if ! $quick; then  # minutes, and no page shows them
+  section "Bucket caps: measured curves" python3 tests/accuracy/cap_curves.py --ddpsim "$ddpsim" "$shared" --curves
+  section "Bucket caps: today's GPUs" \
+    python3 tests/accuracy/todays_gpus.py --ddpsim "$ddpsim" --more-neighbours --answers build/todays_gpus.json
+  section "Bucket caps: what an expert would answer" python3 tests/accuracy/expert_advice.py --ddpsim "$ddpsim"
+fi
 section "The lab: autotune" as_text python3 tests/lab/autotune.py --table tests/lab/measured/autotune.json
 
 echo "accuracy: $file"

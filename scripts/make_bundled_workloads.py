@@ -94,7 +94,7 @@ def model_of(ddpsim, name):
     estimate = subprocess.run([ddpsim, "import", "%s@V100:b1" % name], stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, check=True).stdout
     document = json.loads(estimate)
-    return {"parameters": document["parameters"], "buffers": document.get("buffers", []),
+    return {"parameters": document["parameters"], "sample": document["sample"], "buffers": document.get("buffers", []),
             "order": [event["parameter"] for event in document["backward"]["ready"]]}
 
 
@@ -122,6 +122,7 @@ def document(name, batch, model, times, recording):
         '"precision": "fp32"',
         '"batch_per_gpu": %d' % batch,
         '"samples_per_step": %d' % batch,
+        '"sample": ' + json.dumps(model["sample"]),
         *(['"torch_at_least": "%s"' % recording["torch_at_least"]] if "torch_at_least" in recording else []),
         '"parameter_order": "definition"',
         '"parameters": ' + block("[", parameters, "]", "  "),

@@ -39,9 +39,9 @@ EXAMPLES = {
         >>> step.exposed_communication_us < step.iteration_us
         True""",
     "tune": """
-        >>> answer = ddpsim.tune("resnet50-v100-b32", "p3dn@2", torch="2.8")
+        >>> answer = ddpsim.tune("resnet50-v100-b32", "dgx1v-1xedr@2", torch="2.8")
         >>> answer.recommended.python
-        'DistributedDataParallel(model, bucket_cap_mb=8)'""",
+        'DistributedDataParallel(model, bucket_cap_mb=5)'""",
     "advise": """
         >>> ddpsim.advise("resnet50-v100-b32", "p3dn@2", torch="2.8").rows[0].worth
         True""",

@@ -7,19 +7,21 @@
 #   scripts/test.sh --thorough      also what is long and rarely fails: clang-tidy of every source by itself, 2 minutes a fuzz
 #                                   target; before a release, or where the first finds something
 #   … --only TEXT                   checks whose name contains TEXT; what they need must have been built
+#   … --within SECONDS              leaves out, and says so, the checks that would probably end later on this machine
 #
 # Which check runs what, and how often, is a table in CONTRIBUTING.md. The last lines compare what checks and tests took with
 # tests/times.json (scripts/times.py).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-quick=false thorough=false only=
+quick=false thorough=false only= within=
 while (($# > 0)); do
   case $1 in
     --quick) quick=true ;;
     --thorough) thorough=true ;;
     --only) only=${2:?"--only needs a part of a check's name"}; shift ;;
-    *) echo "usage: scripts/test.sh [--quick | --thorough] [--only TEXT]" >&2; exit 2 ;;
+    --within) within=${2:?"--within needs seconds"}; shift ;;
+    *) echo "usage: scripts/test.sh [--quick | --thorough] [--only TEXT] [--within SECONDS]" >&2; exit 2 ;;
   esac
   shift
 done
@@ -38,11 +40,15 @@ mkdir -p "$times"
 touch "$times/checks"
 trap 'rm -f "$ends"' EXIT
 
+late() {  # late NAME: judged by the kept times and by how fast the checks before it were
+  [[ -n $within ]] && ((SECONDS + $(python3 scripts/times.py "$times" --expected "$1") > within))
+}
 asked() { [[ -z $only || $1 == *"$only"* ]]; }
 check() {  # check NAME COMMAND…
   local name=$1 status=0 spent out TIMEFORMAT='%R %U %S'
   shift
   asked "$name" || return 0
+  if late "$name"; then skip "$name" "it would end later than --within $within"; return 0; fi
   printf '\n== %s\n' "$name"
   exec {out}>&1
   spent=$({ time "$@" >&"$out" 2>&1; } 2>&1) || status=$?
@@ -268,7 +274,7 @@ python3 scripts/times.py "$times"
 for name in "${skipped[@]}"; do echo "skipped: $name"; done
 for name in "${failed[@]}"; do echo "failed: $name"; done
 echo "Checks: $((checks - ${#failed[@]})) passed, ${#failed[@]} failed, ${#skipped[@]} skipped, in $SECONDS s"
-if ((checks == 0)); then
+if ((checks + ${#skipped[@]} == 0)); then
   echo "no check's name contains \"$only\"" >&2
   exit 2
 fi

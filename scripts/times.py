@@ -3,6 +3,7 @@
 
     scripts/times.py build/times          prints the table
     scripts/times.py build/times --keep   and replaces tests/times.json by it
+    scripts/times.py build/times --expected NAME   prints how many seconds this check will probably take here
 
 The folder holds `checks`, a line "NAME<tab>WALL USER SYSTEM" each, and ctest's results as JUnit. Machines differ, so kept times are
 first multiplied by how much more CPU time a check took now than then, in the median: what is shown is a change beside the others.
@@ -47,12 +48,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--keep", action="store_true")
+    parser.add_argument("--expected", metavar="NAME")
     arguments = parser.parse_args()
 
     checks, tests = checks_in(arguments.folder), tests_in(arguments.folder)
     kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {"checks": {}, "tests": {}}
     both = [name for name in checks if name in kept["checks"]]
     speed = statistics.median([checks[name][1] / kept["checks"][name][1] for name in both if kept["checks"][name][1]] or [1])
+    if arguments.expected is not None:
+        print(round(kept["checks"].get(arguments.expected, [0, 0])[0] * speed))
+        return
 
     print(f"\n{'check':<52} {'wall':>9} {'CPU':>9} {'change':>9}")
     for name, (wall, cpu) in checks.items():

@@ -46,6 +46,12 @@ void add_interval(NamedFigure& row, const std::optional<IntervalPercent>& interv
   row.high_us = row.us * (1 + interval->high / 100);
 }
 
+void read_calibrated_by(const Object& root, Figures& figures) {
+  if (const auto logs = root.optional("calibrated_by"))
+    for (const Cursor& log : logs->array())
+      figures.calibrated_by.push_back(log.free_object().required("digest").string());
+}
+
 void read_ranks(const Object& root, Figures& figures) {
   if (const auto ranks = root.optional("ranks"); ranks && ranks->is_number()) {
     figures.ranks = static_cast<int>(ranks->integer(1, 100'000'000));
@@ -332,6 +338,7 @@ Figures figures_of_document(std::string_view text, const std::string& file) {
        "ddpsim.measurement/1", "ddpsim.workload/1"});
   Figures figures;
   figures.source = file;
+  read_calibrated_by(root, figures);
   if (schema == "ddpsim.result/1") read_result(root, figures);
   if (schema == "ddpsim.tune/1") read_tune(root, figures);
   if (schema == "ddpsim.allreduce/1") read_allreduce(root, figures);

@@ -157,7 +157,7 @@ Fit fit_calibration(const std::vector<MeasuredLog>& logs, const ClusterAt& clust
         {part.shape.nodes, part.shape.gpus_per_node, part.points.front().size,
          part.points.back().size, part.log->source, part.faults.empty() ? "" : part.faults.front(),
          published.logs.empty() ? part.tuning.nccl : known_release(*part.log, options),
-         part.log->timed_by});
+         part.log->timed_by, std::nullopt, false, digest_of(part.log->points)});
   for (const MeasuredLog& log : published.logs)
     parts.push_back(published_part(log, cluster_at, options));
   std::ranges::copy(published.shapes, std::back_inserter(calibration.shapes));

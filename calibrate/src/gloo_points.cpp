@@ -137,7 +137,8 @@ std::vector<GlooPoint> gloo_points(const std::vector<MeasuredLog>& logs,
     fit.used.push_back(log.source);
     const auto [least, most] = std::ranges::minmax(own, {}, &GlooPoint::size);
     fit.calibration.logs.push_back({shape.nodes, shape.gpus_per_node, least.size, most.size,
-                                    log.source, "", std::nullopt, log.timed_by});
+                                    log.source, "", std::nullopt, log.timed_by, std::nullopt, false,
+                                    digest_of(log.points)});
   }
   std::set<std::int64_t> sizes;
   for (const GlooPoint& point : points) sizes.insert(point.size.count());

@@ -51,13 +51,13 @@ std::pair<std::string, std::string> parse_setting(std::string_view text, const s
   MeasuredLog alone;
   alone.settings = {{name, value}};
   const CollectiveTuning read = tuning_of(alone, {});
-  const bool senseless = (name == kVersion && !parse_nccl_version(value)) ||
-                         (name == "NCCL_ALGO" && !read.algorithms) ||
-                         (name == "NCCL_PROTO" && !read.protocols) ||
-                         (name == "NCCL_MIN_NCHANNELS" && !read.min_channels) ||
-                         (name == "NCCL_MAX_NCHANNELS" && !read.max_channels) ||
-                         (name == "NCCL_BUFFSIZE" && !parse_number<std::int64_t>(value)) ||
-                         (name.ends_with("_ENABLE") && value != "0" && value != "1");
+  const bool senseless =
+      (name == kVersion && (!parse_nccl_version(value) || !never_released_nccl(value).empty())) ||
+      (name == "NCCL_ALGO" && !read.algorithms) || (name == "NCCL_PROTO" && !read.protocols) ||
+      (name == "NCCL_MIN_NCHANNELS" && !read.min_channels) ||
+      (name == "NCCL_MAX_NCHANNELS" && !read.max_channels) ||
+      (name == "NCCL_BUFFSIZE" && !parse_number<std::int64_t>(value)) ||
+      (name.ends_with("_ENABLE") && value != "0" && value != "1");
   if (value.empty() || senseless)
     throw InputError({file, "", fmt::format("{} says nothing", in_quotes(text)),
                       "Expected such as NCCL_ALGO=Ring or NCCL_VERSION=2.21.5"});

@@ -10,6 +10,7 @@
 #include "collective_records.hpp"
 #include "ddpsim/calibrate/evidence.hpp"
 #include "ddpsim/formats/csv.hpp"
+#include "ddpsim/formats/digest.hpp"
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quote.hpp"
@@ -150,6 +151,14 @@ std::vector<MeasuredLog> parse_timed_logs(std::string_view text, const std::stri
   // A training's, with NCCL's lines among its steps, has no points.
   std::erase_if(logs, [](const MeasuredLog& log) { return log.points.empty(); });
   return logs;
+}
+
+std::string digest_of(std::span<const MeasuredPoint> points) {
+  if (points.empty()) return "";
+  Digest digest;
+  for (const MeasuredPoint& point : points)
+    digest.add(fmt::format("{} {}", point.size.count(), point.time_us));
+  return digest.hex();
 }
 
 MeasuredLog only_log(std::vector<MeasuredLog> logs, const std::string& file) {

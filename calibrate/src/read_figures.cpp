@@ -5,6 +5,7 @@
 
 #include "collective_records.hpp"
 #include "ddpsim/calibrate/measured_log.hpp"
+#include "ddpsim/calibrate/recorded_log.hpp"
 #include "ddpsim/calibrate/step_argument.hpp"
 #include "ddpsim/formats/byte_sources.hpp"
 #include "ddpsim/formats/files.hpp"
@@ -40,6 +41,7 @@ Figures figures_of_log(const MeasuredLog& log, const std::string& file) {
                             .high_us = {},
                             .place = point.place});
   }
+  figures.digest = digest_of(log.points);
   if (log.ranks > 0) figures.ranks = log.ranks;
   figures.nodes = log.nodes;
   figures.gpus_per_node = log.gpus_per_node;
@@ -115,6 +117,9 @@ Figures figures_of_workload(const Workload& workload, const std::string& file) {
     figures.warnings.emplace_back(
         "not all ranks were recorded: its all-reduces hold the wait for the others and are upper "
         "bounds; a prediction below them may be right");
+  // Its shape is no part of what was measured.
+  if (const auto log = recorded_log(workload, {1, workload.recorded_with.world_size}))
+    figures.digest = digest_of(log->points);
   for (const RecordedCollective& one : workload.recorded_with.collectives) {
     add(fmt::format("bucket {} all_reduce", index++), one.duration);
     figures.bucket_bytes.push_back(one.bytes);

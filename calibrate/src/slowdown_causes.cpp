@@ -82,6 +82,9 @@ constexpr std::array<Possible, 2> kOfWaits = {{
     {"uneven_data",
      "the same step with one batch for all ranks: without waits, the data is uneven"},
 }};
+constexpr std::string_view kOfLateInput =
+    "the late rank's batches on another rank, and that one's on it: lateness that goes with the "
+    "batches is the data's, lateness that stays its loader's or its host's";
 constexpr std::array<Possible, 5> kOfTransfer = {{
     {"network_slower",
      "all_reduce_perf on the same nodes at the buckets' sizes, before against now: slower there, "
@@ -347,7 +350,7 @@ void Ranking::add_late_rank() {
   const std::vector<StepPart> own_work(kOwnWork.begin(), kOwnWork.end());
   const bool works = rank->work && std::ranges::count(own_work, *rank->work) > 0;
   const double is_slow = evidence_.late_difference ? late_share(own_work) : works ? 1 : kFirstOfRow;
-  add("slow_rank", own * is_slow, says, "");
+  add("slow_rank", own * is_slow, says, rank->work == kInput ? kOfLateInput : "");
   const auto why = [&](StepPart part, double of_waits) {
     double strength = kFirstOfRow;
     for (const Possible& one : possible(part, evidence_.on_cpu, false)) {
@@ -412,7 +415,8 @@ std::string Ranking::decides(const SlowdownCause& cause) const {
   if (cause.what == "uneven_data") return std::string(kOfWaits.back().decide_by);
   if (cause.what == "version_changed")
     return "the old version on the new machine, nothing else changed";
-  return "undo it alone and measure the step again: as fast as before, that was it";
+  return fmt::format("undo it alone and measure the step again: as {} as before, that was it",
+                     sign_ > 0 ? "fast" : "slow");
 }
 
 }  // namespace

@@ -277,6 +277,8 @@ Validation validate(const Figures& predicted, const Figures& measured,
          {lacking(predicted, measured, "predicted"), lacking(measured, predicted, "measured")})
       if (!note.empty()) validation.notes.push_back(note);
   summarise(validation);
+  validation.own_calibration =
+      !measured.digest.empty() && std::ranges::count(predicted.calibrated_by, measured.digest) > 0;
   if (!predicted.caps.empty() && !measured.caps.empty()) {
     validation.caps = validate_caps(predicted, measured);
     const std::size_t compared = static_cast<std::size_t>(

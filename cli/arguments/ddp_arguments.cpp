@@ -158,11 +158,13 @@ std::optional<TorchVersion> stated_torch(const std::optional<std::string>& text)
   if (!text) return std::nullopt;
   const std::optional<TorchVersion> torch = parse_torch_version(*text);
   if (!torch) throw UsageError(fmt::format("--torch: \"{}\" is not a version such as 2.8", *text));
+  if (const std::string problem = never_released_torch(*text); !problem.empty())
+    throw UsageError(fmt::format("--torch: {}", problem));
   return torch;
 }
 
 TorchInForce torch_in_force(std::optional<TorchVersion> stated, const std::string& recorded) {
-  if (!stated) stated = parse_torch_version(recorded);
+  if (!stated && never_released_torch(recorded).empty()) stated = parse_torch_version(recorded);
   return {.version = stated.value_or(kAssumedTorch), .known = stated.has_value()};
 }
 

@@ -23,7 +23,8 @@ std::string parse_problem(const CLI::ParseError& error, const CLI::App& command,
   }
   if (error.get_name() == "ArgumentMismatch")
     for (const CLI::Option* option : command.get_options())
-      if (option->get_expected_max() == 1 && option->count() > 1)
+      if (option->get_multi_option_policy() == CLI::MultiOptionPolicy::Throw &&
+          option->get_expected_max() == 1 && option->count() > 1)
         return fmt::format("{}: given {} times; it holds once", option->get_name(),
                            option->count());
   const std::string text = error.what();

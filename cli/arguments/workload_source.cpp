@@ -31,13 +31,33 @@ std::optional<ModelDescription> model_of_file(const std::string& text) {
 
 LoadedWorkload load_estimate(const std::string& text) {
   const EstimateSpec spec = parse_estimate_spec(text, model_of_file(text));
-  const std::optional<GpuModel> gpu = find_gpu(spec.gpu);
-  if (!gpu)
+  if (const std::string problem = gpu_name_problem(spec.gpu); !problem.empty())
     throw InputError({.file = in_quotes(text),
                       .where = "",
-                      .message = "unknown GPU " + in_quotes(spec.gpu),
+                      .message = problem,
                       .hint = gpus_instead_of(spec.gpu)});
-  return {.workload = estimate_workload(spec, *gpu), .warnings = {}};
+  return {.workload = estimate_workload(spec, *find_gpu(spec.gpu)), .warnings = {}};
+}
+
+/// GPUs are compared by model: "Tesla V100-SXM2-16GB" is a V100. What the recording says of the variant is kept beside
+/// it.
+void split_gpu_name(Workload& workload) {
+  std::optional<GpuModel> gpu = find_gpu(workload.gpu);
+  if (!gpu) return;
+  for (const auto& [key, value] : workload.provenance) {
+    const std::optional<GpuModel> device =
+        gpu->variant_open && key == "gpu_name" ? find_gpu(value) : std::nullopt;
+    if (device && device->name == gpu->name) gpu = device;
+  }
+  workload.gpu = gpu->name;
+  if (std::string variant = gpu->known_variant(); !variant.empty())
+    workload.gpu_variant = std::move(variant);  // an estimate knows its own
+}
+
+/// " for A100-80GB": which variant was taken where the name of the GPU left it open.
+std::string taken_variant(const Workload& workload) {
+  const std::optional<GpuModel> gpu = recorded_on(workload);
+  return gpu && gpu->variant_open ? " for " + gpu->variant : "";
 }
 
 [[noreturn]] void refuse_unknown(const std::string& text) {
@@ -57,6 +77,10 @@ LoadedWorkload load_estimate(const std::string& text) {
 }
 
 }  // namespace
+
+std::optional<GpuModel> recorded_on(const Workload& workload) {
+  return find_gpu(workload.gpu_variant.empty() ? workload.gpu : workload.gpu_variant);
+}
 
 bool is_workload(const std::string& text) {
   std::error_code error;
@@ -94,12 +118,13 @@ LoadedWorkload load_workload(const std::string& text, const std::optional<std::s
   } else {
     refuse_unknown(text);
   }
-  // GPUs are compared by model: "Tesla V100-SXM2-16GB" is a V100.
-  if (find_gpu(loaded.workload.gpu)) loaded.workload.gpu = gpu_model_name(loaded.workload.gpu);
+  split_gpu_name(loaded.workload);
   if (is_estimate(loaded.workload))
     loaded.warnings.insert(
         loaded.warnings.begin(),
-        "an estimate: nobody measured this workload; record one as soon as you have the GPU");
+        fmt::format(
+            "an estimate{}: nobody measured this workload; record one once you have the GPU",
+            taken_variant(loaded.workload)));
   for (const auto& [key, value] : loaded.workload.provenance) {
     if (key == kNoteMark) loaded.warnings.push_back(fmt::format("config.json: {}", value));
     if (key == kIgnoredMark)

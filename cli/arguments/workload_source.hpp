@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "ddpsim/sim/cluster.hpp"
 #include "ddpsim/sim/workload.hpp"
 #include "ddpsim/traces/import.hpp"
 
@@ -23,6 +24,9 @@ struct LoadedWorkload {
 /// `model`: parameter list for traces without shapes. `timing`: of a trace. Throws InputError.
 LoadedWorkload load_workload(const std::string& text, const std::optional<std::string>& model,
                              Timing timing = Timing::recorded);
+
+/// The GPU a workload was recorded on or estimated for, as far as it says; absent when unknown.
+std::optional<GpuModel> recorded_on(const Workload& workload);
 
 /// Whether a text can only mean a workload: whatever it holds, read it with load_workload. Throws nothing.
 bool is_workload(const std::string& text);

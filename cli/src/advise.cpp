@@ -86,7 +86,7 @@ int run(const AdviseArguments& arguments, const TypedLine& typed) {
     throw UsageError("--bucket-cap-mb-list: advise searches over caps; simulate takes a list");
   require_simulatable(loaded);
   require_searchable(loaded, "`ddpsim simulate --bucket-cap-mb` asks for one cap");
-  count_memory(loaded);
+  const std::optional<Diagnostic> does_not_fit = count_memory(loaded);
 
   ReportContext& context = loaded.context;
   const Job measured = replay_today(loaded, job);
@@ -96,13 +96,17 @@ int run(const AdviseArguments& arguments, const TypedLine& typed) {
   TerminalProgress progress("settings", TerminalProgress::Interrupt::ends);
   options.tuning.progress = &progress;
   options.memory = loaded.memory;
+  if (does_not_fit) {
+    context.does_not_fit = does_not_fit->message;
+    context.overturn("memory: today's job " + does_not_fit->message);
+    options.memory = loaded.memory.value_or(job.cluster().gpu.memory);
+  }
   if (const std::string why = why_no_cap(job); !why.empty()) {
     options.caps = false;
     context.overturn("no cap is weighed: " + why);
   }
   const Advice advice = advise(job, options);
-  context.confidence =
-      assess(measured, simulate_times(measured), context.replay, std::nullopt, arguments.threads);
+  describe_today(context, measured, simulate_times(measured), arguments.threads);
   context.next_command = typed.for_command("tune");
   const AdviceRow* proposed = to_export(advice, arguments.lever);
   std::string made_by = fmt::format("ddpsim {}: {}", DDPSIM_VERSION, typed.for_command("advise"));
@@ -136,6 +140,7 @@ void add_advise(CLI::App& app, std::function<int()>& action) {
   CLI::App* command =
       app.add_subcommand("advise", "which lever of DDP or NCCL helps, and what it takes");
   const auto arguments = std::make_shared<AdviseArguments>();
+  arguments->job.cluster.near = true;
   add_job_options(*command, arguments->job);
   hide_run_options(*command);
   add_threads_option(*command, arguments->threads);

@@ -169,6 +169,7 @@ int run(const AllReduceArguments& arguments, const TypedLine& typed) {
 
   ReportContext context;
   context.cluster = cluster.name;
+  context.calibrated_by = calibrated_by(cluster, Backend::nccl);
   context.ranks = cluster.ranks();
   context.torch = torch.version;
   context.nccl = tuning.nccl;
@@ -176,6 +177,8 @@ int run(const AllReduceArguments& arguments, const TypedLine& typed) {
   if (cluster.ranks() == 1)
     context.warnings.emplace_back(
         "one GPU has nothing to reduce: every time is zero; give --nodes or more GPUs per node");
+  for (std::string& warning : decisive_warnings(cluster, Backend::nccl))
+    context.overturn(std::move(warning));
   for (std::string& warning : cluster_warnings(cluster, tuning, sizes))
     context.warnings.push_back(std::move(warning));
   for (std::string& warning : archive_warnings(arguments.cluster.text, cluster))

@@ -62,7 +62,7 @@ std::vector<Bytes> parse_limits(const std::string& text) {
 
 /// As for a job on the GPU recorded on: there is no cluster here.
 TorchVersion assumed_for(const Workload& workload) {
-  const std::optional<GpuModel> gpu = find_gpu(workload.gpu);
+  const std::optional<GpuModel> gpu = recorded_on(workload);
   return assumed_among(
       possible_versions(workload, Cluster{}, gpu ? &*gpu : nullptr, DdpOptions{}, std::nullopt));
 }

@@ -134,8 +134,11 @@ void add_nccl_options(CLI::App& command, ClusterArguments& arguments) {
 }
 
 ClusterRequest cluster_request(const ClusterArguments& arguments) {
-  return {
-      .text = arguments.text, .nodes = arguments.nodes, .gpus_per_node = arguments.gpus_per_node};
+  return {.text = arguments.text,
+          .nodes = arguments.nodes,
+          .gpus_per_node = arguments.gpus_per_node,
+          .groups = {},
+          .near = arguments.near};
 }
 
 void require_version(const char* option, bool used, const CollectiveTuning& tuning,
@@ -149,6 +152,8 @@ std::optional<NcclVersion> stated_nccl(const std::optional<std::string>& text) {
   if (!text) return std::nullopt;
   const std::optional<NcclVersion> nccl = parse_nccl_version(*text);
   if (!nccl) throw UsageError(fmt::format("--nccl: \"{}\" is not a version such as 2.27.3", *text));
+  if (const std::string problem = never_released_nccl(*text); !problem.empty())
+    throw UsageError(fmt::format("--nccl: {}", problem));
   return nccl;
 }
 
@@ -191,16 +196,12 @@ std::vector<std::string> cluster_warnings(const Cluster& cluster, const Collecti
   for (std::string assumed :
        {assumed_of_peers(cluster), assumed_of_roots(cluster), assumed_of_amd(cluster)})
     if (!assumed.empty()) warnings.push_back(std::move(assumed));
-  if (const std::string_view assumed = assumed_of_leaves(cluster); !assumed.empty())
-    warnings.emplace_back(assumed);
   if (std::string assumed = assumed_of_gpudirect(cluster); !assumed.empty())
     warnings.push_back(std::move(assumed));
   if (!cluster.calibration) {
-    for (std::string& figure : implausible_figures(cluster)) warnings.push_back(std::move(figure));
     if (!cluster.verified)
       warnings.push_back(fmt::format(
-          "no measurement stands behind cluster \"{}\": its figures are its specification",
-          cluster.name));
+          "cluster \"{}\" is not calibrated: link speeds come from data sheets", cluster.name));
     if (const std::string_view assumed = assumed_of_connections(cluster); !assumed.empty())
       warnings.emplace_back(assumed);
     return warnings;
@@ -225,7 +226,28 @@ std::vector<std::string> cluster_warnings(const Cluster& cluster, const Collecti
   return warnings;
 }
 
+std::vector<std::string> decisive_warnings(const Cluster& cluster, Backend backend) {
+  std::vector<std::string> warnings;
+  if (backend == Backend::gloo || !cluster.calibration) warnings = implausible_figures(cluster);
+  if (const std::string_view assumed = assumed_of_leaves(cluster);
+      backend == Backend::nccl && !assumed.empty())
+    warnings.emplace_back(assumed);
+  return warnings;
+}
+
+std::vector<CalibratedShape> calibrated_by(const Cluster& cluster, Backend backend) {
+  std::vector<CalibratedShape> logs;
+  if (backend == Backend::gloo && cluster.gloo) logs = cluster.gloo->logs;
+  if (backend == Backend::nccl && cluster.calibration) logs = cluster.calibration->shapes;
+  std::erase_if(logs, [](const CalibratedShape& log) { return log.digest.empty(); });
+  return logs;
+}
+
 std::vector<std::string> nccl_warnings(const CollectiveTuning& tuning) {
+  const auto release = [](NcclVersion version) { return std::pair(version.major, version.minor); };
+  if (release(tuning.nccl) > release(kNewestNccl))
+    return {fmt::format("NCCL {} is newer than the rules known here ({}.{}); those are used",
+                        to_string(tuning.nccl), kNewestNccl.major, kNewestNccl.minor)};
   // Before 2.5 NCCL had thresholds instead, which are known.
   if (tuning.nccl >= NcclVersion{2, 7, 0} || tuning.nccl < NcclVersion{2, 5, 0}) return {};
   return {fmt::format("NCCL {} is older than the oldest tuning table here (2.7.8)",

@@ -26,6 +26,7 @@ struct ClusterArguments {
   std::optional<std::string> buffer_size;
   bool no_nvls = false;
   bool collnet = false;
+  bool near = false;  ///< Cluster::near is wanted: an advice is asked for
 };
 
 /// CLUSTER, --nodes, --gpus-per-node.
@@ -51,6 +52,11 @@ void require_choice(const ClusterArguments& arguments, const Cluster& cluster,
 /// That nobody measured this cluster, or nobody at this shape, at these sizes or with this NCCL.
 std::vector<std::string> cluster_warnings(const Cluster& cluster, const CollectiveTuning& tuning,
                                           const std::vector<Bytes>& sizes);
+/// Figures that are hardly meant, and how ranks are taken to lie on an oversubscribed network: another answer would hold
+/// where these are wrong.
+std::vector<std::string> decisive_warnings(const Cluster& cluster, Backend backend);
+/// Logs whose measured times the cluster gives back, of those with a digest.
+std::vector<CalibratedShape> calibrated_by(const Cluster& cluster, Backend backend);
 /// Sentences about a version whose tables are not known here.
 std::vector<std::string> nccl_warnings(const CollectiveTuning& tuning);
 

@@ -88,9 +88,6 @@ void require_one_workload(const CompareArguments& arguments,
 std::vector<Condition> checked_conditions(const CompareArguments& arguments,
                                           const std::optional<SearchedRange>& range) {
   for (const std::string& scheme : arguments.schemes) parse_scheme(scheme);
-  failures(arguments.money);
-  ownership(arguments.money);
-  elastic_question(arguments.elastic, arguments.money);
   std::vector<Condition> conditions;
   for (const std::string& text : arguments.until) conditions.push_back(parse_condition(text));
   if (range && conditions.empty())
@@ -111,6 +108,13 @@ std::optional<SearchedRange> range_of(const CompareArguments& arguments,
   for (const auto* more : {&arguments.compute_scales, &arguments.money.prices})
     words.insert(words.end(), more->begin(), more->end());
   return searched_range(words);
+}
+
+/// What is said of costs and failures, held against the candidates before a workload is read.
+void require_sound(const CompareArguments& arguments, const std::vector<Candidate>& all) {
+  require_sound_money(arguments.money, all);
+  for (const Candidate& candidate : all)
+    elastic_question(arguments.elastic, arguments.money, &candidate);
 }
 
 /// What stands in the table: of a searched range both ends in a cluster, the low one in an option.
@@ -136,6 +140,8 @@ int run(CompareArguments typed_arguments, const TypedLine& typed) {
   const std::vector<Condition> conditions = checked_conditions(typed_arguments, range);
   const CompareArguments arguments = shown(typed_arguments, range, clusters);
   if (weighed.size() > 1) require_one_workload(arguments, clusters);
+  const std::vector<Candidate> all = candidates(clusters, arguments.schemes);
+  require_sound(arguments, all);
   for (const WeighedWorkload& workload : weighed)
     workloads.push_back(
         {workload, load_workload(workload.text, arguments.job.model, arguments.job.timing)});
@@ -144,8 +150,7 @@ int run(CompareArguments typed_arguments, const TypedLine& typed) {
   MeasuredTexts measured{arguments.measured_steps,
                          std::vector<bool>(arguments.measured_steps.size())};
   TerminalProgress progress("candidates", TerminalProgress::Interrupt::ends);
-  CompareOutcome outcome(arguments, typed, workloads, candidates(clusters, arguments.schemes), gpus,
-                         measured, {}, &progress);
+  CompareOutcome outcome(arguments, typed, workloads, all, gpus, measured, {}, &progress);
   require_taken(measured, workloads, outcome.candidates());
   if (outcome.all_compared()) gpus.require_all_used();
   const std::optional<Costs>& costs = outcome.costs();
@@ -240,6 +245,7 @@ void add_compare(CLI::App& app, std::function<int()>& action) {
   for (CLI::Option* option : command->get_options({}))
     if (!option->get_positional()) option->allow_extra_args(false);
   command->callback([&action, arguments, command] {
+    arguments->job.cluster.near = !arguments->no_tune;  // the best cap is that of `tune`
     action = [arguments, command] {
       try {
         return run(*arguments, TypedLine(*command));

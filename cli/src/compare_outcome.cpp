@@ -20,7 +20,7 @@ std::optional<Training> training(const CompareArguments& arguments,
   if (!arguments.samples && !arguments.steps) return std::nullopt;
   std::vector<double> samples;
   for (const LoadedCandidate& job : jobs) {
-    const std::optional<double> own = job.loaded.context.samples_per_step;
+    const std::optional<double> own = job.loaded.context.work.samples;
     if (!own)
       throw UsageError("--samples, --steps: the workload does not say its batch; add --batch");
     samples.push_back(*own);
@@ -31,14 +31,6 @@ std::optional<Training> training(const CompareArguments& arguments,
         "--steps: a step is not as many samples on every candidate; add --global-batch, or count "
         "--samples");
   return Training{.samples = *arguments.steps * samples.front(), .of_steps = true};
-}
-
-/// Of all of them, those with these numbers.
-template <typename T>
-std::vector<T> picked(const std::vector<T>& all, const std::vector<std::size_t>& places) {
-  std::vector<T> some;
-  for (const std::size_t place : places) some.push_back(all[place]);
-  return some;
 }
 
 /// What runs nowhere, and why on the first.
@@ -113,10 +105,17 @@ void CompareOutcome::mix_all(const std::vector<ReadWorkload>& read) {
   }
   mix_.mix = ddpsim::mix(works, shares, mix_.reference);
   for (const std::size_t candidate : mixed_) {
-    MixLabel label{candidates_[candidate].label, candidates_[candidate].cluster, 1, Grade::a};
+    MixLabel label{
+        .label = candidates_[candidate].label,
+        .cluster_text = candidates_[candidate].cluster,
+        .ranks = 1,
+        .grade = Grade::a,
+    };
     for (const WorkloadComparison& workload : workloads_) {
       const std::size_t job = *workload.job_of(candidate);
-      label.ranks = workload.report.contexts[job].ranks;
+      const ReportContext& context = workload.report.contexts[job];
+      label.ranks = context.ranks;
+      if (label.changed_numerics.empty()) label.changed_numerics = context.changed_numerics;
       label.grade = std::max(label.grade, workload.report.comparison.jobs[job].confidence.grade);
     }
     mix_.labels.push_back(std::move(label));
@@ -135,13 +134,13 @@ std::vector<TimedWork> CompareOutcome::works() const {
 
 void CompareOutcome::simulate_runs(const CompareArguments& arguments, const TypedLine& typed,
                                    const ReadWorkload& read) {
-  const std::optional<ElasticQuestion> asked = elastic_question(arguments.elastic, arguments.money);
-  if (!asked) return;
+  if (!arguments.elastic.nnodes) return;
   WorkloadComparison& only = workloads_.front();
   for (std::size_t i = 0; i < only.jobs.size(); ++i) {
     const LoadedCandidate& job = only.jobs[i];
     const int nodes = job.loaded.job.cluster().hosts();
-    ElasticQuestion question = *asked;
+    ElasticQuestion question =
+        *elastic_question(arguments.elastic, arguments.money, &job.candidate);
     if (question.options.max_nodes < nodes || question.options.min_nodes > nodes)
       throw UsageError(fmt::format(
           "--nnodes {}: {} has {}, and a candidate trains on all of its nodes where none has "
@@ -160,19 +159,21 @@ void CompareOutcome::count_costs(const CompareArguments& arguments) {
   for (const WorkloadComparison& workload : workloads_)
     for (std::size_t i = 0; i < workload.jobs.size(); ++i)
       clusters[workload.places[i]] = &workload.jobs[i].loaded.job.cluster();
+  require_sound_money(arguments.money, candidates_);
   const std::vector<std::optional<Price>> all = prices(arguments.money, candidates_, clusters);
   const std::vector<std::size_t>& places = several() ? mixed_ : workloads_.front().places;
-  std::vector<std::optional<Goodput>> simulated;
+  std::vector<CandidateMoney> money;
+  for (const std::size_t place : places)
+    money.push_back({.price = all[place],
+                     .ownership = ownership(arguments.money, candidates_[place]),
+                     .failures = failures(arguments.money, &candidates_[place])});
   if (!several())
-    for (const ReportContext& context : workloads_.front().report.contexts) {
-      std::optional<Goodput>& own = simulated.emplace_back();
-      if (context.elastic)
-        own = {.share = context.elastic->goodput.mean,
-               .checkpoint_every_seconds = context.elastic->interval,
-               .simulated = true};
-    }
-  Costs costs = compare_costs(works(), picked(all, places), ownership(arguments.money),
-                              failures(arguments.money), simulated);
+    for (std::size_t i = 0; i < money.size(); ++i)
+      if (const auto& run = workloads_.front().report.contexts[i].elastic)
+        money[i].simulated = {.share = run->goodput.mean,
+                              .checkpoint_every_seconds = run->interval,
+                              .simulated = true};
+  Costs costs = compare_costs(works(), money);
   std::optional<Costs>& kept = several() ? mix_.costs : workloads_.front().report.costs;
   if (!costs.by_cost.empty()) kept = std::move(costs);
   if (!several()) workloads_.front().report.training = training(arguments, workloads_.front().jobs);
@@ -238,7 +239,7 @@ std::optional<FigureRange> CompareOutcome::figure(CandidateFigure figure, std::s
   const FigureRange steps{step * (1 + compared.confidence.low_percent / 100), step,
                           step * (1 + compared.confidence.high_percent / 100)};
   if (figure == CandidateFigure::step) return steps;
-  const std::optional<double> samples = own.report.contexts[*job].samples_per_step;
+  const std::optional<double> samples = own.report.contexts[*job].work.samples;
   if (!samples || steps.low <= 0) return std::nullopt;
   return steps.inverse().times(*samples);
 }

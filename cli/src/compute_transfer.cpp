@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <tuple>
 
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/number.hpp"
@@ -11,6 +12,7 @@
 #include "ddpsim/sim/elementary.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "usage_error.hpp"
+#include "workload_source.hpp"
 
 namespace ddpsim {
 namespace {
@@ -37,11 +39,14 @@ Range combined(const Range& a, const Range& b) {
 
 /// --gpu accepts what the cluster has: another GPU would be ignored, and its user misled.
 void require_gpu_of_cluster(const ComputeRequest& request, const Cluster& cluster) {
-  if (request.gpu && gpu_model_name(*request.gpu) != cluster.gpu.name)
+  if (!request.gpu) return;
+  require_gpu_name("--gpu", *request.gpu);
+  const std::optional<GpuModel> named = find_gpu(*request.gpu);
+  if (!named || named->is_another(cluster.gpu))
     throw UsageError(
         fmt::format("--gpu {}: the cluster has {}; --gpu names the cluster's GPU, to accept that "
                     "it is not the recording's",
-                    *request.gpu, cluster.gpu.name));
+                    *request.gpu, cluster.gpu.stated()));
 }
 
 /// The cluster's GPU is not the recording's, and nobody may take that for granted.
@@ -51,9 +56,9 @@ void check_gpu_is_meant(const ComputeRequest& request, const Workload& workload,
   if (is_estimate(workload)) {
     const std::optional<Model> model = recognised_model(workload);
     refuse(request, "/gpu",
-           fmt::format("estimated for {}, but the cluster has {}", recorded, cluster.gpu.name),
+           fmt::format("estimated for {}, but the cluster has {}", recorded, cluster.gpu.stated()),
            fmt::format("Estimate it for that: {}@{}", model ? model->name : "MODEL",
-                       cluster.gpu.name));
+                       cluster.gpu.stated()));
   }
   refuse(
       request, "/gpu",
@@ -77,7 +82,7 @@ Model model_of(const ComputeRequest& request, const Workload& workload, const ch
 GpuModel recorded_gpu(const ComputeRequest& request, const Workload& workload,
                       const Cluster& cluster) {
   if (workload.gpu.empty()) return cluster.gpu;
-  const std::optional<GpuModel> gpu = find_gpu(workload.gpu);
+  const std::optional<GpuModel> gpu = recorded_on(workload);
   if (!gpu)
     refuse(request, "/gpu", fmt::format("\"{}\" is not in the GPU catalogue", workload.gpu),
            "Give the ratio yourself: --compute-scale 2.3±0.2");
@@ -114,7 +119,8 @@ std::string sentence(const Model& model, const Transfer& transfer, const Range& 
   const bool batch = transfer.from.batch != transfer.to.batch;
   const double faster = speedup(model, transfer);
   std::string what;
-  if (gpu) what = fmt::format("from {} to {}", transfer.from.gpu.name, transfer.to.gpu.name);
+  if (gpu)
+    what = fmt::format("from {} to {}", transfer.from.gpu.stated(), transfer.to.gpu.stated());
   if (batch)
     what += fmt::format("{}from batch {} to {}", gpu ? " and " : "", transfer.from.batch,
                         transfer.to.batch);
@@ -125,7 +131,39 @@ std::string sentence(const Model& model, const Transfer& transfer, const Range& 
       what, model.name, ratio, faster >= 1 ? "faster" : "longer", range.first, range.second);
 }
 
+bool equally_fast(const GpuModel& one, const GpuModel& other) {
+  const auto rates = [](const GpuModel& gpu) {
+    return std::tie(gpu.sms, gpu.memory_bandwidth, gpu.fp32_tflops, gpu.tf32_tflops,
+                    gpu.half_tflops);
+  };
+  return rates(one) == rates(other);
+}
+
+/// Another variant of the cluster's GPU is no mismatch, but it is said. Empty where nothing is known to differ.
+std::string variant_sentence(const Workload& workload, const Cluster& cluster) {
+  const std::optional<GpuModel> recorded = recorded_on(workload);
+  if (!recorded || recorded->name != cluster.gpu.name ||
+      recorded->product() == cluster.gpu.product())
+    return "";
+  const bool estimate = is_estimate(workload);
+  const bool alike = equally_fast(*recorded, cluster.gpu);
+  if (alike && (recorded->variant_open || cluster.gpu.variant_open)) return "";
+  if (!estimate && recorded->variant_open) return "";  // the recording does not say which
+  const std::optional<Model> model = estimate && !alike ? recognised_model(workload) : std::nullopt;
+  return fmt::format(
+      "{} {}, and the cluster has {}: compute times are taken as they are, memory and its rate are "
+      "the cluster's{}",
+      estimate ? "estimated for" : "recorded on", recorded->product(), cluster.gpu.product(),
+      model ? fmt::format(" (estimate it for that: {}@{})", model->name, cluster.gpu.product())
+            : "");
+}
+
 }  // namespace
+
+void require_gpu_name(const char* option, const std::string& name) {
+  if (const std::string problem = gpu_name_problem(name); !problem.empty() && find_gpu(name))
+    throw UsageError(fmt::format("{} {}: {}. {}", option, name, problem, gpus_instead_of(name)));
+}
 
 ComputeScale parse_compute_scale(const std::string& text) {
   const auto fail = [&] {
@@ -173,6 +211,9 @@ ComputeTransfer transfer_compute(Workload& workload, const ComputeRequest& reque
   const bool other_gpu =
       !request.compute_scale && !workload.gpu.empty() && recorded != cluster.gpu.name;
   if (other_gpu) check_gpu_is_meant(request, workload, recorded, cluster);
+  if (!request.compute_scale && !workload.carried_over)
+    if (std::string sentence = variant_sentence(workload, cluster); !sentence.empty())
+      result.warnings.push_back(std::move(sentence));
   const bool other_batch = request.batch && request.batch != workload.batch_per_gpu;
   const double factor = result.scale.factor;
   Range range = result.scale.range

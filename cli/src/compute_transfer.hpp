@@ -21,6 +21,9 @@ struct ComputeScale {
 /// "2.3", "2.3±0.2", "2.3+-0.2". Throws UsageError.
 ComputeScale parse_compute_scale(const std::string& text);
 
+/// Throws UsageError where an option names a GPU with a suffix that no variant has.
+void require_gpu_name(const char* option, const std::string& name);
+
 struct ComputeRequest {
   std::string workload;                      ///< as given on the command line, for messages
   std::optional<std::string> gpu;            ///< --gpu

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ddpsim/formats/input_error.hpp"
@@ -26,6 +27,18 @@ struct LoaderKeys {
   bool has(const char* key) const { return std::ranges::find(keys, key) != keys.end(); }
 };
 
+/// "2GBps" of each node, "2GBps:shared" of all nodes together.
+OptionKey storage_key(DataLoader& loader) {
+  const OptionKey rate =
+      bandwidth_key("storage", [&loader](Bandwidth bandwidth) { loader.storage = bandwidth; });
+  return {rate.name, [rate, &loader](const std::string& value) {
+            constexpr std::string_view kShared = ":shared";
+            loader.storage_shared = value.ends_with(kShared);
+            return rate.take(loader.storage_shared ? value.substr(0, value.size() - kShared.size())
+                                                   : value);
+          }};
+}
+
 LoaderKeys take_loader(const std::string& text) {
   LoaderKeys given;
   DataLoader& loader = given.loader;
@@ -42,8 +55,7 @@ LoaderKeys take_loader(const std::string& text) {
        count_key("prefetch_factor", whole(loader.prefetch_factor), 1, 1024),
        flag_key("pin_memory", loader.pin_memory), flag_key("non_blocking", loader.non_blocking),
        duration_key("batch", maybe(loader.batch)), duration_key("sample", maybe(loader.sample)),
-       bytes_key("sample_bytes", value(loader.sample_bytes)),
-       bandwidth_key("storage", maybe(loader.storage)),
+       bytes_key("sample_bytes", value(loader.sample_bytes)), storage_key(loader),
        count_key("cores", maybe(loader.cores), 1, 100'000),
        bytes_key("batch_bytes", value(loader.batch_bytes)),
        bandwidth_key("pcie", maybe(loader.pcie)), bandwidth_key("pin", value(loader.pin)),
@@ -60,8 +72,9 @@ void add_data_loader_option(CLI::App& command, std::optional<std::string>& data_
       .add_option(
           kOption, data_loader,
           "how batches are loaded: num_workers, prefetch_factor, pin_memory, non_blocking as "
-          "DataLoader has them; batch (time of a worker) or sample and storage, "
-          "sample_bytes; cores of a node; batch_bytes to the GPU (docs/data_loading.md)")
+          "DataLoader has them; batch (time of a worker) or sample and storage (of each node, "
+          "RATE:shared of the whole job), sample_bytes; cores of a node; batch_bytes to the GPU "
+          "(docs/data_loading.md)")
       ->type_name("KEY=VALUE,…");
 }
 
@@ -79,8 +92,8 @@ DataLoader parse_data_loader(const std::string& text) {
         "sample_bytes=110KB");
   if (given.has("storage") != given.has("sample_bytes"))
     fail(
-        "storage=RATE and sample_bytes=SIZE belong together: what a node reads, and how much of it "
-        "a sample is");
+        "storage=RATE and sample_bytes=SIZE belong together: what a node reads (RATE:shared: all "
+        "nodes together), and how much of it a sample is");
   if (given.has("prefetch_factor") && loader.num_workers == 0)
     fail("prefetch_factor: DataLoader refuses it without num_workers");
   if (given.has("worker_start") && loader.num_workers == 0)
@@ -107,9 +120,8 @@ DataLoader data_loader_of(const std::string& text, const std::string& workload_s
                     "storage count by",
          .hint = "Add batch_per_gpu to the workload, or state the time of a batch: batch=120ms"});
   const Topology topology = load_topology(cluster);
-  const double seconds =
-      seconds_of_a_batch(loader, static_cast<double>(workload.batch_per_gpu.value_or(1)),
-                         topology.cluster.gpus_per_host());
+  const double seconds = seconds_of_a_batch(
+      loader, static_cast<double>(workload.batch_per_gpu.value_or(1)), topology.cluster);
   if (seconds > kLongestBatchSeconds)
     throw UsageError(
         fmt::format("{}: a batch of {} samples takes {:.3g} s, and {:g} s at most are simulated",

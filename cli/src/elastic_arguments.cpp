@@ -186,17 +186,20 @@ void add_elastic_options(CLI::App& command, ElasticArguments& arguments) {
 }
 
 std::optional<ElasticQuestion> elastic_question(const ElasticArguments& arguments,
-                                                const MoneyArguments& money) {
+                                                const MoneyArguments& money,
+                                                const Candidate* candidate) {
   if (!arguments.nnodes) {
     if (arguments.elastic) throw UsageError("--elastic: on how many nodes? Add --nnodes MIN:MAX");
     return std::nullopt;
   }
   ElasticQuestion question;
   std::tie(question.options.min_nodes, question.options.max_nodes) = nodes_of(*arguments.nnodes);
-  const std::optional<Failures> failing = failures(money);
+  const std::optional<Failures> failing = failures(money, candidate);
   if (!failing)
     throw UsageError(
-        "--nnodes: how often does a node fail? Add --mtbf, such as --mtbf 5000h (of one node)");
+        fmt::format("--nnodes: how often does a node{} fail? Add --mtbf, such as --mtbf 5000h (of "
+                    "one node)",
+                    candidate != nullptr ? " of " + candidate->label : ""));
   question.node_mtbf_seconds = failing->node_mtbf_hours * 3600;
   for (const double seconds : {failing->checkpoint_seconds, failing->restart_seconds})
     if (seconds > kMostSeconds)
@@ -205,7 +208,8 @@ std::optional<ElasticQuestion> elastic_question(const ElasticArguments& argument
   question.options.checkpoint = RunTime(std::llround(failing->checkpoint_seconds * 1e9));
   std::vector<std::string> given;
   if (arguments.elastic) given = take_keys("--elastic", *arguments.elastic, keys_of(question));
-  if (money.restart) {
+  const bool restart = failing->restart_seconds > 0;
+  if (restart) {
     for (const char* key : {"start", "load"})
       if (holds(given, key))
         throw UsageError(fmt::format(
@@ -216,7 +220,7 @@ std::optional<ElasticQuestion> elastic_question(const ElasticArguments& argument
   }
   for (const char* key : {"stop", "start", "load", "repair", "resubmit", "process_share"}) {
     const bool stated =
-        money.restart && (key == std::string_view("start") || key == std::string_view("load"));
+        restart && (key == std::string_view("start") || key == std::string_view("load"));
     if (!stated && !holds(given, key)) question.assumed.emplace_back(key);
   }
   question.stated_timeout = holds(given, "timeout");

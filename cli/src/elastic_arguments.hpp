@@ -14,6 +14,7 @@ class App;
 namespace ddpsim {
 
 struct MoneyArguments;
+struct Candidate;
 struct LoadedJob;
 struct JobArguments;
 class TypedLine;
@@ -26,9 +27,11 @@ struct ElasticArguments {
 
 void add_elastic_options(CLI::App& command, ElasticArguments& arguments);
 
-/// What is asked but for steps; MIN and MAX as typed. Absent without --nnodes. Throws UsageError.
+/// What is asked but for steps; MIN and MAX as typed. Absent without --nnodes. `candidate`: null where there is one, of no label.
+/// Throws UsageError.
 std::optional<ElasticQuestion> elastic_question(const ElasticArguments& arguments,
-                                                const MoneyArguments& failures);
+                                                const MoneyArguments& failures,
+                                                const Candidate* candidate);
 
 /// The run of a loaded job: a step on each number of nodes from MIN to MAX is simulated, that of the job's own being `predicted`.
 /// `arguments` are the job's, `workload` what it was made of. Throws UsageError or InputError.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "compute_transfer.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "usage_error.hpp"
 
@@ -14,6 +15,7 @@ GpuSettings::GpuSettings(const std::vector<std::string>& compute_scales,
   for (const std::string& text : compute_scales) {
     const std::size_t colon = text.find(':');
     const std::string gpu = colon == std::string::npos ? "" : gpu_model_name(text.substr(0, colon));
+    if (colon != std::string::npos) require_gpu_name("--compute-scale", text.substr(0, colon));
     const std::string ratio = colon == std::string::npos ? text : text.substr(colon + 1);
     if (!scales_.emplace(gpu, Scale{ratio}).second)
       throw UsageError(gpu.empty()
@@ -21,7 +23,10 @@ GpuSettings::GpuSettings(const std::vector<std::string>& compute_scales,
                              "--compute-scale A100:2.3±0.2"
                            : fmt::format("--compute-scale: {} is given twice", gpu));
   }
-  for (const std::string& text : gpus) accepted_.emplace(gpu_model_name(text), false);
+  for (const std::string& text : gpus) {
+    require_gpu_name("--gpu", text);
+    accepted_.emplace(gpu_model_name(text), false);
+  }
 }
 
 void GpuSettings::apply(const Workload& workload, const Cluster& cluster, JobArguments& arguments) {

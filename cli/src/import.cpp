@@ -10,6 +10,7 @@
 #include "commands.hpp"
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/models/estimate.hpp"
+#include "ddpsim/reports/reports.hpp"
 #include "ddpsim/traces/rank_group.hpp"
 #include "ddpsim/traces/workload_file.hpp"
 #include "evidence_warnings.hpp"
@@ -65,6 +66,8 @@ int run(const ImportArguments& arguments) {
                                               : import_ranks(paths, options);
   if (arguments.output) require_own_outputs({{"--output", *arguments.output}});
   const std::string document = format_workload(imported.workload);
+  if (const std::optional<StepBudget> budget = budget_of(imported.workload))
+    print_error(budget_text(*budget));
   for (const std::string& sentence : imported.recognised) print_error(sentence);
   if (!imported.alone.empty()) print_error(imported.alone);
   for (const std::string& warning : imported.warnings) print_error("warning: " + warning);

@@ -9,9 +9,9 @@
 #include "ddp_arguments.hpp"
 #include "ddpsim/models/estimate.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
+#include "ddpsim/sim/changed_numerics.hpp"
 #include "ddpsim/sim/reduced_by.hpp"
 #include "ddpsim/sim/step.hpp"
-#include "ddpsim/topologies/plausible.hpp"
 #include "rank_warnings.hpp"
 
 namespace ddpsim {
@@ -170,17 +170,13 @@ std::vector<std::string> scheme_warnings(const Job& job) {
   const Scheme& scheme = job.options().scheme;
   if (const Compiled* compiled = std::get_if<Compiled>(&scheme))
     return compiled_warnings(*compiled);
-  if (std::holds_alternative<PeriodicAveraging>(scheme))
-    return {
-        "ranks that train apart take other steps than under DDP: how many more of them a "
-        "training needs is not predicted"};
   if (std::holds_alternative<SlowMo>(scheme))
     return {
-        "nodes that train apart take other steps than under DDP: how many more of them a "
-        "training needs is not predicted",
         "broadcasts and reduces are timed by what logs of all-reduces taught: none of theirs "
         "stands behind it"};
-  if (uses_reducer(scheme) || std::holds_alternative<NaiveAllReduce>(scheme)) return {};
+  if (uses_reducer(scheme) || std::holds_alternative<NaiveAllReduce>(scheme) ||
+      std::holds_alternative<PeriodicAveraging>(scheme))
+    return {};
   if (std::holds_alternative<ParameterServer>(scheme))
     return {
         "what workers send to servers and get back takes bytes over rates (docs/schemes.md): no "
@@ -208,9 +204,8 @@ std::vector<std::string> job_warnings(const Job& job, const CollectiveTuning& tu
     for (std::string& warning : further) warnings.push_back(std::move(warning));
   };
   add(recording_warnings(job.workload(), scale));
-  // What else is said of a cluster concerns NCCL; figures are those of the machines.
+  // What is said of a cluster here concerns NCCL.
   if (backend == Backend::gloo) {
-    add(implausible_figures(job.cluster()));
     const GlooModel* gloo = std::get_if<GlooModel>(&job.model());
     if (job.workload().gpu == "CPU" && gloo != nullptr && !gloo->links.host_tensors)
       add(
@@ -221,6 +216,11 @@ std::vector<std::string> job_warnings(const Job& job, const CollectiveTuning& tu
     add(nccl_warnings(tuning));
   }
   add(rank_warnings(job.workload(), job.cluster()));
+  if (const std::string numerics = changed_numerics(job); !numerics.empty())
+    add(
+        {fmt::format("{}: a step does not teach what a step of DDP does, and how many more of them "
+                     "a training needs is not predicted",
+                     numerics)});
   add(option_warnings(job, backend));
   add(scheme_warnings(job));
   return warnings;

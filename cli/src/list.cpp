@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "command_list.hpp"
@@ -29,6 +30,7 @@ struct ListArguments {
 struct Row {
   std::string name;
   std::string summary;
+  std::string model = {};  ///< of a GPU
 };
 
 struct Section {
@@ -45,11 +47,18 @@ std::string summary_of(const Model& model) {
                      model.sample == SampleKind::image ? "pixels a side" : "tokens");
 }
 
-std::string summary_of(const GpuModel& gpu, const GpuFamily& family) {
-  return fmt::format("{}: {:g} TFLOPS in half precision, {:g} GB/s of memory, {} GiB{}",
+std::string summary_of(const GpuModel& gpu, const GpuFamily& family,
+                       const std::set<std::string>& logged) {
+  return fmt::format("{}: {:g} TFLOPS in half precision, {:g} GB/s of memory, {} GiB, {} {}{}{}",
                      family.name, gpu.half_tflops, gpu.memory_bandwidth.gigabytes_per_second(),
-                     gpu.memory.count() >> 30,
-                     gpu.name == "MI250X" ? "; one of the two dies of a card (GCD)" : "");
+                     gpu.memory.count() >> 30, gpu.sms,
+                     gpu.vendor == GpuVendor::amd ? "CUs" : "SMs",
+                     gpu.name == "MI250X" ? "; one of the two dies of a card (GCD)"
+                     : gpu.name == "A16"  ? "; one of the four GPUs of a card"
+                                          : "",
+                     logged.count(gpu.product()) != 0 || logged.count(gpu.name) != 0
+                         ? ""
+                         : "; data sheet values, no bundled log was taken on it");
 }
 
 std::string summary_of(const BundledCluster& cluster) {
@@ -70,9 +79,12 @@ std::vector<Section> bundled() {
   for (const BundledCluster& cluster : bundled_clusters())
     clusters.rows.push_back({cluster.name, summary_of(cluster)});
   Section gpus{"gpus", {}};
+  std::set<std::string> logged;  // some cluster's published logs were taken on it
+  for (const BundledCluster& cluster : bundled_clusters())
+    if (!cluster.calibrated_nodes.empty()) logged.insert(cluster.gpu);
   for (const GpuFamily& family : gpu_families())
     for (const GpuModel& gpu : family.gpus)
-      gpus.rows.push_back({gpu.name, summary_of(gpu, family)});
+      gpus.rows.push_back({gpu.product(), summary_of(gpu, family, logged), gpu.name});
   Section torch{"torch", {}};
   for (const TorchVersion release : torch_releases())
     torch.rows.push_back({to_string(release), "NCCL " + to_string(bundled_nccl(release))});
@@ -89,6 +101,7 @@ std::string json_of(const std::vector<Section>& sections) {
       json.begin_object();
       json.key("name").string(row.name);
       json.key("summary").string(row.summary);
+      if (!row.model.empty()) json.key("model").string(row.model);
       json.end_object();
     }
     json.end_array();

@@ -24,6 +24,7 @@
 #include "recording_calibration.hpp"
 #include "scheme_arguments.hpp"
 #include "usage_error.hpp"
+#include "workload_source.hpp"
 
 namespace ddpsim {
 namespace {
@@ -165,14 +166,14 @@ void set_compute(SimulationOptions& options, const JobArguments& arguments,
   options.compute_scale_range = scale.range;
   set_rank_slowdown(arguments.variation, cluster.gpu, options);
   options.variation = rank_variation(arguments.variation, cluster, arguments.iterations);
-  if (const auto recorded_on = find_gpu(workload.gpu)) options.recorded_sms = recorded_on->sms;
+  if (const auto gpu = recorded_on(workload)) options.recorded_sms = gpu->sms;
 }
 
 /// All that it may be, where nothing says which PyTorch runs.
 std::vector<VersionRange> versions_of(const JobArguments& arguments, const DdpOptions& options,
                                       const Workload& workload, const Cluster& cluster) {
-  const std::optional<GpuModel> recorded_on = find_gpu(workload.gpu);
-  return possible_versions(workload, cluster, recorded_on ? &*recorded_on : nullptr, options,
+  const std::optional<GpuModel> gpu = recorded_on(workload);
+  return possible_versions(workload, cluster, gpu ? &*gpu : nullptr, options,
                            stated_nccl(arguments.cluster.nccl));
 }
 
@@ -208,6 +209,19 @@ std::vector<std::string> take_gloo_calibration(const BackendArguments& arguments
   links = gloo_links(arguments, cluster.gloo->links, cluster.gloo.get(), &replaced);
   if (!replaced.empty()) cluster.gloo.reset();
   return replaced;
+}
+
+/// Takes the profiler's share of the recorded waits for the host out of the job, where a measured step tells it, and says so.
+std::optional<std::string> without_recorded_waits(LoadedJob& loaded) {
+  if (!loaded.measured_step) return std::nullopt;
+  const Duration measured = loaded.measured_step->median;
+  std::optional<Job> real = without_profiler(loaded.job, measured);
+  if (!real) return std::nullopt;
+  loaded.job = *std::move(real);
+  return fmt::format(
+      "the recorded step is longer than the measured {:.4g} ms, and its waits for the host, as "
+      "profilers make them, explain that: they are shortened until the step is the measured one",
+      measured.milliseconds());
 }
 
 }  // namespace
@@ -272,7 +286,7 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
   result.context = context_of(result.job, arguments, asked.tuning.nccl);
   if (arguments.measured_step)
     result.measured_step = parse_measured_step(
-        *arguments.measured_step, {result.context.samples_per_step, result.job.cluster().ranks()},
+        *arguments.measured_step, {result.context.work.samples, result.job.cluster().ranks()},
         result.context.warnings);
   result.context.torch_known = torch.known;
   result.context.calibrated_by_recording = result.job.cluster().calibration != calibrated_before;
@@ -281,6 +295,7 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
     result.job = as_recorded(result.job, *today);
     if (result.job.options().buckets) result.context.bucket_setting = kAsRecorded;
   }
+  std::optional<std::string> timed = without_recorded_waits(result);
   const auto warn = [&](const std::vector<std::string>& warnings) {
     result.context.warnings.insert(result.context.warnings.end(), warnings.begin(), warnings.end());
   };
@@ -295,12 +310,15 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
                      "{:.6g}ms counts from there",
                      arguments.workload, loaded.unprofiled_step->milliseconds(),
                      loaded.unprofiled_step->milliseconds())});
+  if (timed) warn({*std::move(timed)});
   warn(archive_warnings(arguments.cluster.text, result.job.cluster()));
   warn(loaded.warnings);
   if (loaded.ddp_log) warn(warnings_in_workload(arguments.workload));
   warn(warnings_in_cluster(request.text));
   warn(compute.warnings);
   warn(job_warnings(result.job, asked.tuning, arguments.backend.backend, compute.scale));
+  for (std::string& warning : decisive_warnings(result.job.cluster(), arguments.backend.backend))
+    result.context.overturn(std::move(warning));
   return result;
 }
 
@@ -313,6 +331,14 @@ Job replay_today(LoadedJob& loaded, const Job& steady) {
   context.correction = correct(steady, context.replay);
   if (!context.correction) context.overturn(contradiction(*context.replay));
   return context.correction ? explained(steady, context.correction->all_compute) : steady;
+}
+
+void describe_today(ReportContext& context, const Job& measured, const StepTimes& times,
+                    int threads, const std::optional<StepTimes>& otherwise) {
+  context.confidence = assess(measured, times, context.replay, otherwise, threads);
+  context.budget = budget_of(times);
+  context.data = data_supply(measured, times.iteration - times.input, times.host);
+  context.host_as_profiled = launch_bound(measured.workload());
 }
 
 void require_simulatable(const LoadedJob& loaded) {

@@ -48,6 +48,10 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
 /// can be no step of this recording's.
 Job replay_today(LoadedJob& loaded, const Job& steady);
 
+/// How sure the report is of today's step, and what the GPU does with it; `otherwise` as in assess().
+void describe_today(ReportContext& context, const Job& measured, const StepTimes& times,
+                    int threads, const std::optional<StepTimes>& otherwise = std::nullopt);
+
 /// Refuses workloads that cannot be simulated.
 void require_simulatable(const LoadedJob& loaded);
 /// Refuses workloads for which a search over bucket caps would take minutes; `instead`: what to do. Throws InputError.

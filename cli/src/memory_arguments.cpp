@@ -17,6 +17,7 @@
 #include "help_group.hpp"
 #include "usage_error.hpp"
 #include "word_option.hpp"
+#include "workload_source.hpp"
 
 namespace ddpsim {
 namespace {
@@ -49,11 +50,20 @@ std::string batch_that_fits(const PeakMemory& peak, Bytes there, const Workload&
                                  static_cast<std::int64_t>(batch));
 }
 
-/// On that GPU, with that batch.
+/// On that GPU, with that batch; on a variant with more memory it proves nothing.
 bool was_run(const Job& job) {
   const Workload& workload = job.workload();
-  return !is_estimate(workload) && !workload.carried_over &&
-         gpu_model_name(workload.gpu) == job.cluster().gpu.name;
+  const std::optional<GpuModel> gpu = recorded_on(workload);
+  return !is_estimate(workload) && !workload.carried_over && gpu &&
+         gpu->name == job.cluster().gpu.name &&
+         (gpu->variant_open || gpu->memory <= job.cluster().gpu.memory);
+}
+
+/// "A100-40GB has 40 GiB"; a name that leaves the variant open says which was taken.
+std::string memory_there(const GpuModel& gpu, Bytes memory) {
+  return gpu.variant_open ? fmt::format("{} (taken for {}) has {}", gpu.name, gpu.variant,
+                                        rounded_size_text(memory))
+                          : fmt::format("{} has {}", gpu.product(), rounded_size_text(memory));
 }
 
 }  // namespace
@@ -72,8 +82,7 @@ void add_memory_options(CLI::App& command, MemoryArguments& arguments) {
                    "fp32 copies of half-precision parameters, as apex O2 and Megatron keep");
   command.add_option(
       "--memory", arguments.limit,
-      "of each GPU, 40GB: what needs more has no answer; default: for estimates what the largest "
-      "card of that name has");
+      "of each GPU, 40GB: what needs more has no answer; default: what the cluster's GPU has");
 }
 
 std::optional<Bytes> memory_limit(const MemoryArguments& arguments) {
@@ -95,7 +104,6 @@ OptimizerSetting know_memory(const MemoryArguments& arguments, Workload& workloa
 
 std::optional<MemoryProblem> memory_problem(const PeakMemory& peak, const MemoryThere& there,
                                             const Job& job, const std::string& workload) {
-  const std::string gpu = job.cluster().gpu.name;
   const bool fits = peak.total() <= there.bytes;
   if (fits && (peak.activations || !there.stated)) return std::nullopt;
   MemoryProblem problem;
@@ -108,18 +116,24 @@ std::optional<MemoryProblem> memory_problem(const PeakMemory& peak, const Memory
     return problem;
   }
   problem.refused = there.stated || !was_run(job);
-  diagnostic.message = fmt::format(
-      "needs {} {} of memory per GPU, and {}", peak.activations ? "about" : "more than",
-      rounded_size_text(peak.total()),
-      there.stated ? "--memory gives it " + rounded_size_text(there.bytes)
-                   : fmt::format("{} has {} at most", gpu, rounded_size_text(there.bytes)));
+  diagnostic.message =
+      fmt::format("needs {} {} of memory per GPU, and {}", peak.activations ? "about" : "more than",
+                  rounded_size_text(peak.total()),
+                  there.stated ? "--memory gives it " + rounded_size_text(there.bytes)
+                               : memory_there(job.cluster().gpu, there.bytes));
   diagnostic.hint = batch_that_fits(peak, there.bytes, job.workload());
   if (there.stated) return problem;
   const bool by_layers = peak.activations && !peak.activations->recorded;
-  diagnostic.hint += fmt::format("{}{}", diagnostic.hint.empty() ? "" : ". ",
-                                 by_layers ? "With activation checkpointing or fused attention it "
-                                             "needs less: --memory simulates it all the same"
-                                           : "Simulate it all the same with --memory");
+  const bool too_large_without_activations =
+      by_layers && peak.parts.activations && peak.total() - *peak.parts.activations > there.bytes;
+  diagnostic.hint +=
+      fmt::format("{}{}", diagnostic.hint.empty() ? "" : ". ",
+                  too_large_without_activations
+                      ? "Even without activations it does not fit: shard it, --scheme "
+                        "fsdp2. --memory simulates it all the same"
+                  : by_layers ? "With activation checkpointing or fused attention it "
+                                "needs less: --memory simulates it all the same"
+                              : "Simulate it all the same with --memory");
   return problem;
 }
 

@@ -31,7 +31,7 @@ std::optional<Bytes> memory_limit(const MemoryArguments& arguments);
 /// keeps for backward, where it is a model of images at a known batch, and the usual optimizer; Adam for all others.
 OptimizerSetting know_memory(const MemoryArguments& arguments, Workload& workload);
 
-/// How much of it there is: --memory, else what the largest card of the cluster's GPU has.
+/// How much of it there is: --memory, else what the cluster's GPU has.
 struct MemoryThere {
   Bytes bytes;
   bool stated = false;

@@ -60,18 +60,90 @@ std::optional<Price> parse_price(std::string_view text) {
   return std::nullopt;
 }
 
+struct NamedValue {
+  std::string name;  ///< of a candidate; empty: of all
+  std::string value;
+};
+
+/// "dgxa100@4=6.5kW"; no value has an equals sign.
+NamedValue named_value(const std::string& text) {
+  const std::size_t equals = text.rfind('=');
+  if (equals == text.npos) return {.name = "", .value = text};
+  return {.name = text.substr(0, equals), .value = text.substr(equals + 1)};
+}
+
+/// What an option says of a candidate; null: the only one, which has no label.
+std::optional<std::string> value_for(const OfCandidates& texts, const Candidate* candidate) {
+  std::optional<std::string> of_all;
+  for (const std::string& text : texts) {
+    if (candidate == nullptr) return text;
+    const NamedValue named = named_value(text);
+    if (named.name.empty())
+      of_all = named.value;
+    else if (candidate->is_called(named.name))
+      return named.value;
+  }
+  return of_all;
+}
+
+[[noreturn]] void fail_of_nobody(const char* option, const std::string& text,
+                                 const std::string& name,
+                                 const std::vector<Candidate>& candidates) {
+  std::vector<std::string> labels;
+  for (const Candidate& candidate : candidates) labels.push_back(candidate.label);
+  throw UsageError(fmt::format("{} {}: no candidate is called {}, only {}", option, text,
+                               in_quotes(name), fmt::join(labels, ", ")));
+}
+
+[[noreturn]] void fail_twice(const char* option, const std::string& whose) {
+  throw UsageError(fmt::format("{}: {} is given twice", option, whose));
+}
+
+void require_of_candidates(const char* option, const OfCandidates& texts,
+                           const std::vector<Candidate>& candidates) {
+  std::vector<bool> has_own(candidates.size(), false);
+  bool of_all = false;
+  for (const std::string& text : texts) {
+    if (text.starts_with('=') || text.ends_with('='))
+      throw UsageError(fmt::format(
+          "{} {}: expected one value for all candidates, or LABEL=VALUE for one of them", option,
+          text));
+    const NamedValue named = named_value(text);
+    if (named.name.empty()) {
+      if (of_all)
+        throw UsageError(
+            fmt::format("{}: a value for all candidates is given twice; LABEL={} says "
+                        "whose it is",
+                        option, text));
+      of_all = true;
+      continue;
+    }
+    bool anyones = false;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (!candidates[i].is_called(named.name)) continue;
+      if (has_own[i]) fail_twice(option, candidates[i].label);
+      has_own[i] = anyones = true;
+    }
+    if (!anyones) fail_of_nobody(option, text, named.name, candidates);
+  }
+}
+
 /// Throws UsageError; `text` is what the message names.
-Price price_of(const std::string& text, std::string_view price, const MoneyArguments& arguments) {
+Price price_of(const std::string& text, std::string_view price) {
   const std::optional<Price> parsed = parse_price(price);
   if (!parsed)
     throw UsageError(fmt::format(
         "--price {}: expected LABEL=USD/node_hour, /gpu_hour or, bought, /node, such as "
         "dgxa100@4=31.2/node_hour; or list, for the prices that clusters' files have",
         text));
-  if (parsed->per == Price::Per::node && !arguments.life)
+  return *parsed;
+}
+
+void require_life(const std::string& text, const Price& price, const MoneyArguments& arguments,
+                  const Candidate& candidate) {
+  if (price.per == Price::Per::node && !value_for(arguments.life, &candidate))
     throw UsageError(
         fmt::format("--price {}: bought; --life says over how long, such as 4y", text));
-  return *parsed;
 }
 
 struct NamedPrice {
@@ -79,78 +151,107 @@ struct NamedPrice {
   Price price;
 };
 
-NamedPrice named_price(const std::string& text, const MoneyArguments& arguments) {
+NamedPrice named_price(const std::string& text) {
   const std::size_t equals = text.rfind('=');
   const std::string_view price =
       equals == text.npos ? std::string_view() : std::string_view(text).substr(equals + 1);
-  return {text.substr(0, equals), price_of(text, price, arguments)};
+  return {text.substr(0, equals), price_of(text, price)};
+}
+
+/// For one candidate, or several of them.
+void add_failures(CLI::App& command, MoneyArguments& arguments, bool several) {
+  const HelpGroup group(command, kFailuresGroup);
+  const auto add = [&](const char* name, OfCandidates& values, const char* help) {
+    CLI::Option* option = command.add_option(name, values, help)->expected(1);
+    if (several) option->take_all();
+  };
+  add("--mtbf", arguments.mtbf,
+      several ? "mean time between failures of one node, 2y or 5000h, or LABEL=2y of one "
+                "candidate; repeatable. Training is then lost to checkpoints and restarts"
+              : "mean time between failures of one node: 2y, 5000h; training is then lost to "
+                "checkpoints and restarts");
+  add("--restart", arguments.restart,
+      several ? "from a failure until training goes on, 10min or LABEL=10min; repeatable"
+              : "from a failure until training goes on: 10min");
+  add("--checkpoint", arguments.checkpoint,
+      several ? "in which a checkpoint stops training, 30s or LABEL=30s; repeatable"
+              : "in which a checkpoint stops training: 30s");
 }
 
 }  // namespace
 
 void add_money_options(CLI::App& command, MoneyArguments& arguments) {
   const HelpGroup money(command, kMoneyGroup);
-  command
-      .add_option("--price", arguments.prices,
-                  "what a candidate costs, LABEL=USD/node_hour, /gpu_hour or, bought, /node; "
-                  "repeatable. Others cost what their files list; list: all do")
-      ->expected(1)
-      ->take_all();
-  command.add_option("--life", arguments.life,
-                     "until what is bought is written off: 4y, 1500d, 35000h");
-  command.add_option("--utilisation", arguments.utilisation,
-                     "share of its life in which what is bought trains (default: 100%)");
-  command.add_option("--node-power", arguments.node_power,
-                     "what a bought node draws, cooling included: 6.5kW, 6500W");
+  const auto add = [&](const char* name, std::vector<std::string>& values, const char* help) {
+    command.add_option(name, values, help)->expected(1)->take_all();
+  };
+  add("--price", arguments.prices,
+      "what a candidate costs, LABEL=USD/node_hour, /gpu_hour or, bought, /node; "
+      "repeatable. Others cost what their files list; list: all do");
+  add("--life", arguments.life,
+      "until what is bought is written off, 4y, 1500d or 35000h, or LABEL=4y of one candidate; "
+      "repeatable");
+  add("--utilisation", arguments.utilisation,
+      "share of its life in which what is bought trains, 70% or LABEL=70% (default: 100%); "
+      "repeatable");
+  add("--node-power", arguments.node_power,
+      "what a bought node draws, cooling included, 6.5kW or 6500W, or LABEL=6.5kW of one "
+      "candidate; repeatable");
   command.add_option("--energy-price", arguments.energy_price, "USD for a kWh");
-  add_failure_options(command, arguments);
+  add_failures(command, arguments, true);
 }
 
 void add_failure_options(CLI::App& command, MoneyArguments& arguments) {
-  const HelpGroup group(command, kFailuresGroup);
-  command.add_option("--mtbf", arguments.mtbf,
-                     "mean time between failures of one node: 2y, 5000h; training is then lost to "
-                     "checkpoints and restarts");
-  command.add_option("--restart", arguments.restart,
-                     "from a failure until training goes on: 10min");
-  command.add_option("--checkpoint", arguments.checkpoint,
-                     "in which a checkpoint stops training: 30s");
+  add_failures(command, arguments, false);
 }
 
-Ownership ownership(const MoneyArguments& arguments) {
+Ownership ownership(const MoneyArguments& arguments, const Candidate& candidate) {
   static constexpr std::array<Unit, 1> kPercent = {{{"%", 0.01}}};
   static constexpr std::array<Unit, 2> kPower = {{{"kW", 1}, {"W", 0.001}}};
   Ownership owned;
-  if (arguments.life) owned.life_hours = hours("--life", *arguments.life);
-  if (arguments.utilisation)
-    owned.utilisation = quantity("--utilisation", *arguments.utilisation, kPercent, 1);
-  if (arguments.node_power)
-    owned.node_kw = quantity("--node-power", *arguments.node_power, kPower, 1000);
-  if (arguments.energy_price) {
-    if (!(*arguments.energy_price >= 0 && *arguments.energy_price <= kDearest))
-      throw UsageError("--energy-price: expected USD for a kWh, 0 or more, such as 0.12");
-    owned.usd_per_kwh = *arguments.energy_price;
-  }
-  if (arguments.node_power.has_value() != arguments.energy_price.has_value())
-    throw UsageError(
-        "--node-power and --energy-price: one is nothing without the other; give both");
+  if (const auto life = value_for(arguments.life, &candidate))
+    owned.life_hours = hours("--life", *life);
+  if (const auto utilisation = value_for(arguments.utilisation, &candidate))
+    owned.utilisation = quantity("--utilisation", *utilisation, kPercent, 1);
+  if (const auto power = value_for(arguments.node_power, &candidate))
+    owned.node_kw = quantity("--node-power", *power, kPower, 1000);
+  owned.usd_per_kwh = arguments.energy_price.value_or(0);
   return owned;
 }
 
-std::optional<Failures> failures(const MoneyArguments& arguments) {
-  if (!arguments.mtbf) {
-    if (arguments.restart || arguments.checkpoint)
-      throw UsageError("--restart, --checkpoint: how often is something lost? Add --mtbf");
-    return std::nullopt;
-  }
-  Failures found{.node_mtbf_hours = hours("--mtbf", *arguments.mtbf)};
+std::optional<Failures> failures(const MoneyArguments& arguments, const Candidate* candidate) {
+  if (arguments.mtbf.empty() && !(arguments.restart.empty() && arguments.checkpoint.empty()))
+    throw UsageError("--restart, --checkpoint: how often is something lost? Add --mtbf");
+  const auto mtbf = value_for(arguments.mtbf, candidate);
+  if (!mtbf) return std::nullopt;
+  Failures found{.node_mtbf_hours = hours("--mtbf", *mtbf)};
   constexpr double kSeconds = 3600;
   if (found.node_mtbf_hours * kSeconds < 1)
-    throw UsageError(fmt::format("--mtbf {}: expected 1s or more", *arguments.mtbf));
-  if (arguments.restart) found.restart_seconds = kSeconds * hours("--restart", *arguments.restart);
-  if (arguments.checkpoint)
-    found.checkpoint_seconds = kSeconds * hours("--checkpoint", *arguments.checkpoint);
+    throw UsageError(fmt::format("--mtbf {}: expected 1s or more", *mtbf));
+  if (const auto restart = value_for(arguments.restart, candidate))
+    found.restart_seconds = kSeconds * hours("--restart", *restart);
+  if (const auto checkpoint = value_for(arguments.checkpoint, candidate))
+    found.checkpoint_seconds = kSeconds * hours("--checkpoint", *checkpoint);
   return found;
+}
+
+void require_sound_money(const MoneyArguments& arguments,
+                         const std::vector<Candidate>& candidates) {
+  for (const auto& [option, texts] :
+       {std::pair("--life", &arguments.life), std::pair("--utilisation", &arguments.utilisation),
+        std::pair("--node-power", &arguments.node_power), std::pair("--mtbf", &arguments.mtbf),
+        std::pair("--restart", &arguments.restart),
+        std::pair("--checkpoint", &arguments.checkpoint)})
+    require_of_candidates(option, *texts, candidates);
+  if (const auto& usd = arguments.energy_price; usd && !(*usd >= 0 && *usd <= kDearest))
+    throw UsageError("--energy-price: expected USD for a kWh, 0 or more, such as 0.12");
+  if (arguments.node_power.empty() == arguments.energy_price.has_value())
+    throw UsageError(
+        "--node-power and --energy-price: one is nothing without the other; give both");
+  for (const Candidate& candidate : candidates) {
+    ownership(arguments, candidate);
+    failures(arguments, &candidate);
+  }
 }
 
 void list_other_prices(MoneyArguments& arguments) {
@@ -163,28 +264,29 @@ std::vector<std::optional<Price>> prices(const MoneyArguments& arguments,
   std::vector<std::optional<Price>> all(candidates.size());
   if (arguments.prices.empty()) return all;
   for (std::size_t i = 0; i < candidates.size(); ++i)
-    if (const auto& own = candidates[i].price)
-      all[i] = price_of(fmt::format("{}={}", candidates[i].label, *own), *own, arguments);
+    if (const auto& own = candidates[i].price) {
+      const std::string text = fmt::format("{}={}", candidates[i].label, *own);
+      all[i] = price_of(text, *own);
+      require_life(text, *all[i], arguments, candidates[i]);
+    }
   for (const std::string& text : arguments.prices) {
     if (text == kAsListed) continue;
-    const NamedPrice named = named_price(text, arguments);
+    const NamedPrice named = named_price(text);
     bool anyones = false;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       if (!candidates[i].is_called(named.name)) continue;
-      if (all[i]) throw UsageError(fmt::format("--price: {} is given twice", candidates[i].label));
+      if (all[i]) fail_twice("--price", candidates[i].label);
+      require_life(text, named.price, arguments, candidates[i]);
       all[i] = named.price;
       anyones = true;
     }
-    if (anyones) continue;
-    std::vector<std::string> labels;
-    for (const Candidate& candidate : candidates) labels.push_back(candidate.label);
-    throw UsageError(fmt::format("--price {}: no candidate is called {}, only {}", text,
-                                 in_quotes(named.name), fmt::join(labels, ", ")));
+    if (!anyones) fail_of_nobody("--price", text, named.name, candidates);
   }
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     if (all[i] || clusters[i] == nullptr) continue;
     for (const Price& listed : clusters[i]->prices)
-      if (!all[i] && (listed.per != Price::Per::node || arguments.life)) all[i] = listed;
+      if (!all[i] && (listed.per != Price::Per::node || value_for(arguments.life, &candidates[i])))
+        all[i] = listed;
   }
   return all;
 }

@@ -15,26 +15,32 @@ class App;
 
 namespace ddpsim {
 
+/// Values that hold for all candidates, or LABEL=VALUE for one, which goes before.
+using OfCandidates = std::vector<std::string>;
+
 struct MoneyArguments {
   std::vector<std::string> prices;
-  std::optional<std::string> life;
-  std::optional<std::string> utilisation;
-  std::optional<std::string> node_power;
+  OfCandidates life;
+  OfCandidates utilisation;
+  OfCandidates node_power;
   std::optional<double> energy_price;
-  std::optional<std::string> mtbf;
-  std::optional<std::string> restart;
-  std::optional<std::string> checkpoint;
+  OfCandidates mtbf;
+  OfCandidates restart;
+  OfCandidates checkpoint;
 };
 
 void add_money_options(CLI::App& command, MoneyArguments& arguments);
-/// Of them --mtbf, --restart and --checkpoint alone.
+/// Of them --mtbf, --restart and --checkpoint alone, of a command with one candidate.
 void add_failure_options(CLI::App& command, MoneyArguments& arguments);
 
-/// What --life, --utilisation, --node-power and --energy-price say; no life where none was given. Throws UsageError.
-Ownership ownership(const MoneyArguments& arguments);
+/// Throws UsageError where an option says something wrong, of nobody, or of one candidate twice.
+void require_sound_money(const MoneyArguments& arguments, const std::vector<Candidate>& candidates);
 
-/// Absent without --mtbf. Throws UsageError.
-std::optional<Failures> failures(const MoneyArguments& arguments);
+/// What --life, --utilisation, --node-power and --energy-price say of a candidate; no life where none was given. Throws UsageError.
+Ownership ownership(const MoneyArguments& arguments, const Candidate& candidate);
+
+/// Absent without --mtbf. `candidate`: null where there is one, of no label. Throws UsageError.
+std::optional<Failures> failures(const MoneyArguments& arguments, const Candidate* candidate);
 
 /// For studies that give some candidates a price: the others cost what their files list, as with any --price.
 void list_other_prices(MoneyArguments& arguments);

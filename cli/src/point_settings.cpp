@@ -151,8 +151,11 @@ PointSettings PointParser::parse(const std::vector<StudyOption>& options,
     for (const std::string& scheme : arguments_->schemes) parse_scheme(scheme);
     require_options(arguments_->job, *settings.typed);
     const MoneyArguments& money = arguments_->money;
-    settings.owned = ownership(money);
-    settings.failing = failures(money);
+    require_sound_money(money, candidates);
+    for (const Candidate& candidate : candidates) {
+      settings.owned.push_back(ownership(money, candidate));
+      settings.failing.push_back(failures(money, &candidate));
+    }
     settings.stated = stated_prices(money, candidates);
   } catch (const CLI::ParseError& error) {
     settings.problem = parse_problem(error, *command_, {}, "ddpsim compare");

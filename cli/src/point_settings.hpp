@@ -28,9 +28,9 @@ struct PointArguments : CandidateArguments {
 struct PointSettings {
   std::optional<PointArguments> arguments;
   std::optional<TypedLine> typed;
-  std::vector<std::optional<Price>> stated;  ///< by candidate, what --price says
-  Ownership owned;
-  std::optional<Failures> failing;
+  std::vector<std::optional<Price>> stated;      ///< by candidate, what --price says
+  std::vector<Ownership> owned;                  ///< by candidate
+  std::vector<std::optional<Failures>> failing;  ///< by candidate
   std::string problem;
   /// The same for combinations that differ at most in options that decide buckets, or money: of such jobs those with the
   /// same buckets take the same step. Absent: of steps that were measured with what no point has.

@@ -52,8 +52,7 @@ int advise_scheme(LoadedJob& loaded, TypedLine typed, const OutputArguments& out
   if (!options.memory && job.cluster().gpu.memory > Bytes())
     options.memory = job.cluster().gpu.memory;
   const Advice advice = advise(job, options);
-  context.confidence =
-      assess(measured, simulate_times(measured), context.replay, std::nullopt, threads);
+  describe_today(context, measured, simulate_times(measured), threads);
   const std::string again = typed.for_command(command);
   typed.set("--timeline", "step.pftrace");
   context.next_command = typed.for_command("simulate");

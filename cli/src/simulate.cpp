@@ -86,9 +86,9 @@ SimulationResult simulated(const Job& job, WithTimeline with_timeline) {
 
 /// Absent without --nnodes, which the others are of.
 std::optional<ElasticQuestion> run_question(const SimulateArguments& arguments) {
-  if (!arguments.elastic.nnodes && failures(arguments.failures))
+  if (!arguments.elastic.nnodes && failures(arguments.failures, nullptr))
     throw UsageError("--mtbf: of a long run; say on how many nodes with --nnodes MIN:MAX");
-  return elastic_question(arguments.elastic, arguments.failures);
+  return elastic_question(arguments.elastic, arguments.failures, nullptr);
 }
 
 int run(const SimulateArguments& arguments, TypedLine typed) {
@@ -121,10 +121,9 @@ int run(const SimulateArguments& arguments, TypedLine typed) {
   const auto done = static_cast<int>(result.iterations.size());
   const bool interrupted = done < job.options().iterations;
   if (interrupted)
-    context.warnings.insert(context.warnings.begin(),
-                            fmt::format("interrupted: {} of {} iterations were simulated", done,
-                                        job.options().iterations));
-  context.confidence = assess(steady, predicted, context.replay, otherwise(context), 0);
+    context.overturn(fmt::format("interrupted: {} of {} iterations were simulated", done,
+                                 job.options().iterations));
+  describe_today(context, steady, predicted, 0, otherwise(context));
   if (run_asked)
     context.elastic =
         elastic_answer(*run_asked, loaded, predicted.iteration, arguments.job, typed, *read);

@@ -54,8 +54,9 @@ std::optional<RowCost> cost_of(const PointSettings& settings, std::size_t candid
     price = prices(listed, {called}, {&cluster}).front();
   }
   if (!price) return std::nullopt;
-  RowCost cost{.usd_per_hour = usd_per_hour(*price, cluster, settings.owned)};
-  if (settings.failing) cost.goodput = goodput(*settings.failing, cluster.hosts()).share;
+  RowCost cost{.usd_per_hour = usd_per_hour(*price, cluster, settings.owned[candidate])};
+  if (const auto& failing = settings.failing[candidate])
+    cost.goodput = goodput(*failing, cluster.hosts()).share;
   return cost;
 }
 
@@ -207,8 +208,7 @@ class SweepPoints::Shared {
         candidate, arguments, *settings_.measured()->typed, read, gpus, known, readers);
     std::vector<std::string> warnings;
     const MeasuredStep measured = parse_measured_step(
-        step, {loaded.loaded.context.samples_per_step, loaded.loaded.job.cluster().ranks()},
-        warnings);
+        step, {loaded.loaded.context.work.samples, loaded.loaded.job.cluster().ranks()}, warnings);
     require_possible(measured, loaded.loaded.job, loaded.loaded.workload_source);
     return {.candidate = k,
             .label = candidate.label,
@@ -263,7 +263,7 @@ std::string SweepPoints::line(std::size_t index) const {
     const Job& job = loaded.loaded.job;
     const ReportContext& context = loaded.loaded.context;
     const KnownStep step = shared_->step(point, *settings.alike, job);
-    row.samples_per_second = context.samples_per_second(step.times.iteration);
+    row.work = context.work;
     row.cost = cost_of(settings, point.candidate, candidate, job.cluster());
     row.warnings = context.warnings;
     shared_->add_warnings_of_steps(point.candidate, row.warnings);

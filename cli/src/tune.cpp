@@ -65,22 +65,23 @@ int run(const TuneArguments& arguments, TypedLine typed) {
   const std::optional<AdviceRow> lever =
       best_lever(job, {.tuning = tuning, .memory = loaded.memory});
   const Recommendation& cap = result.recommended;
-  if (lever && lever->expected > cap.expected + cap.measurable &&
-      lever->gain.value > cap.gain.value)
+  // A cap that must be measured first may save as much for all that is known.
+  const Gain named = cap.measure_first ? cap.measure_first->gain : cap.gain;
+  if (lever && lever->expected > cap.expected + cap.measurable && lever->gain.value > named.value)
     context.better_lever = lever;
-  context.confidence =
-      assess(measured, simulate_times(measured), context.replay, std::nullopt, arguments.threads);
+  describe_today(context, measured, simulate_times(measured), arguments.threads);
   const std::string again = typed.for_command("tune");
   const auto text = [](std::optional<double> mb) {
     return mb ? std::optional(fmt::format("{}", *mb)) : std::nullopt;
   };
-  if (result.recommended.set) {
+  const bool cap_is_best = result.recommended.set && !context.better_lever;
+  if (cap_is_best) {
     typed.set("--bucket-cap-mb", text(result.recommended.bucket_cap_mb));
     typed.set("--first-bucket-mb", text(result.recommended.first_bucket_mb));
     typed.drop("--measured-step");  // of today's setting, not of that one
+    typed.set("--timeline", "step.pftrace");
   }
-  typed.set("--timeline", "step.pftrace");
-  context.next_command = typed.for_command("simulate");
+  context.next_command = typed.for_command(cap_is_best ? "simulate" : "advise");
 
   deliver({.json = [&] { return tune_json(result, context); },
            .text = [&](const TerminalStyle& style) { return tune_text(result, context, style); },
@@ -105,6 +106,7 @@ void add_tune(CLI::App& app, std::function<int()>& action) {
   CLI::App* command =
       app.add_subcommand("tune", "is another bucket cap worth it; the best any bucketing could do");
   const auto arguments = std::make_shared<TuneArguments>();
+  arguments->job.cluster.near = true;
   add_job_options(*command, arguments->job);
   hide_run_options(*command);
   command->add_option("--caps", arguments->caps,

@@ -14,20 +14,29 @@
 namespace ddpsim {
 namespace {
 
-/// Each warning once; one that neither holds for all nor names its cluster says for which it does.
-std::vector<std::string> common_warnings(const std::vector<LoadedCandidate>& jobs) {
+/// Each warning once, those that overturn an answer in front; one that neither holds for all nor names its cluster says for
+/// which it does.
+void state_common_warnings(const std::vector<LoadedCandidate>& jobs, ReportContext& context) {
   std::vector<std::string> texts;
   std::map<std::string, std::vector<std::string>> labels;
   std::map<std::string, bool> named;
-  for (const LoadedCandidate& job : jobs) {
-    const std::string& label = job.candidate.label;
-    for (const std::string& warning : job.loaded.context.warnings) {
-      std::vector<std::string>& whose = labels[warning];
-      if (whose.empty()) texts.push_back(warning);
-      named[warning] = warning.find(job.loaded.job.cluster().name) != std::string::npos;
-      if (whose.empty() || whose.back() != label) whose.push_back(label);
+  const auto take = [&](bool overturning) {
+    for (const LoadedCandidate& job : jobs) {
+      const std::string& label = job.candidate.label;
+      const ReportContext& own = job.loaded.context;
+      for (std::size_t i = overturning ? 0 : own.overturning;
+           i < (overturning ? own.overturning : own.warnings.size()); ++i) {
+        const std::string& warning = own.warnings[i];
+        std::vector<std::string>& whose = labels[warning];
+        if (whose.empty()) texts.push_back(warning);
+        named[warning] = warning.find(job.loaded.job.cluster().name) != std::string::npos;
+        if (whose.empty() || whose.back() != label) whose.push_back(label);
+      }
     }
-  }
+  };
+  take(true);
+  context.overturning = texts.size();
+  take(false);
   for (std::string& text : texts) {
     const std::vector<std::string>& whose = labels[text];
     if (whose.size() == jobs.size() || named[text]) continue;
@@ -35,7 +44,7 @@ std::vector<std::string> common_warnings(const std::vector<LoadedCandidate>& job
                ? fmt::format("{}: {}", whose.front(), text)
                : fmt::format("{} and {} more: {}", whose.front(), whose.size() - 1, text);
   }
-  return texts;
+  context.warnings = std::move(texts);
 }
 
 /// --measured-step, by job.
@@ -47,9 +56,8 @@ std::vector<std::optional<MeasuredStep>> measured_steps(MeasuredTexts& given,
     if (measured[i])
       throw UsageError(fmt::format("--measured-step: {} is given twice", jobs[i].candidate.label));
     LoadedJob& loaded = jobs[i].loaded;
-    measured[i] =
-        parse_measured_step(step, {loaded.context.samples_per_step, loaded.job.cluster().ranks()},
-                            loaded.context.warnings);
+    measured[i] = parse_measured_step(
+        step, {loaded.context.work.samples, loaded.job.cluster().ranks()}, loaded.context.warnings);
     require_possible(*measured[i], loaded.job, loaded.workload_source);
   };
   for (std::size_t i = 0; i < jobs.size(); ++i)
@@ -69,7 +77,7 @@ std::vector<std::optional<MeasuredStep>> measured_steps(MeasuredTexts& given,
 std::vector<double> samples_of_steps(const std::vector<LoadedCandidate>& jobs) {
   std::vector<double> samples;
   for (const LoadedCandidate& job : jobs) {
-    const std::optional<double> own = job.loaded.context.samples_per_step;
+    const std::optional<double> own = job.loaded.context.work.samples;
     if (!own) return {};
     samples.push_back(*own);
   }
@@ -162,6 +170,8 @@ WorkloadComparison compare_workload(const CompareArguments& arguments, const Typ
   for (const LoadedCandidate& job : found.jobs) simulated.push_back(job.loaded.job);
   found.report.comparison = compare(simulated, options);
   found.report.global_batch = arguments.global_batch;
+  found.report.several_schemes = std::ranges::any_of(
+      candidates, [](const Candidate& candidate) { return !candidate.scheme.empty(); });
   for (std::size_t i = 0; i < found.jobs.size(); ++i) {
     const ComparedJob& compared = found.report.comparison.jobs[i];
     ReportContext& context = found.jobs[i].loaded.context;
@@ -171,7 +181,7 @@ WorkloadComparison compare_workload(const CompareArguments& arguments, const Typ
       context.overturn(contradiction(*compared.replay));
     found.report.contexts.push_back(context);
   }
-  found.report.contexts.front().warnings = common_warnings(found.jobs);
+  state_common_warnings(found.jobs, found.report.contexts.front());
   return found;
 }
 

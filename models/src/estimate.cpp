@@ -9,11 +9,11 @@
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/models/frozen.hpp"
 #include "ddpsim/models/kept_activations.hpp"
+#include "ddpsim/models/model_flops.hpp"
 
 namespace ddpsim {
 namespace {
 
-constexpr const char* kMark = "estimate";
 constexpr int kFirstWithBfloat16 = 80;  // compute capability
 
 ComputeSetting setting_of(const EstimateSpec& spec, const Model& model, const GpuModel& gpu) {
@@ -29,7 +29,7 @@ bool computes_otherwise(const EstimateSpec& spec) {
 std::string full_name(const EstimateSpec& spec, const Model& model, const ComputeSetting& setting) {
   const std::string tokens =
       model.sample == SampleKind::sequence ? fmt::format(":s{}", model.sample_size) : "";
-  std::string name = fmt::format("{}@{}:b{}{}:{}", model.name, setting.gpu.name, setting.batch,
+  std::string name = fmt::format("{}@{}:b{}{}:{}", model.name, setting.gpu.stated(), setting.batch,
                                  tokens, name_of(setting.precision));
   if (computes_otherwise(spec)) name += fmt::format(":attn={}", name_of(*spec.attention));
   if (spec.checkpointing != Checkpointing{})
@@ -151,9 +151,11 @@ Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu) {
   Workload workload;
   workload.name = "estimate " + full_name(spec, model, setting);
   workload.gpu = gpu.name;
+  workload.gpu_variant = gpu.known_variant();
   workload.precision = name_of(spec.precision);
   workload.batch_per_gpu = setting.batch;
   workload.samples_per_step = static_cast<double>(setting.batch);
+  workload.sample = sample_work(model);
   workload.forward.emplace();
   workload.backward.emplace();
 
@@ -206,9 +208,10 @@ Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu) {
                                ? fmt::format("sequences of {} tokens", model.sample_size)
                                : fmt::format("images of {} pixels a side", model.sample_size);
   workload.provenance = {
-      {"summary", fmt::format("estimate, not a recording: {}, {}, batch {} of {} on one {}",
-                              model.name, name_of(spec.precision), setting.batch, size, gpu.name)},
-      {kMark,
+      {"summary",
+       fmt::format("estimate, not a recording: {}, {}, batch {} of {} on one {}", model.name,
+                   name_of(spec.precision), setting.batch, size, gpu.stated())},
+      {std::string(kEstimateMark),
        "layer costs from the GPU's data sheet and efficiencies learned from other GPUs' "
        "published times; no data loading"},
   };
@@ -235,11 +238,6 @@ Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu) {
   if (!model.buffers_as_in.empty())
     workload.provenance.emplace_back(kBuffersMark, "as in " + model.buffers_as_in);
   return workload;
-}
-
-bool is_estimate(const Workload& workload) {
-  return std::any_of(workload.provenance.begin(), workload.provenance.end(),
-                     [](const auto& entry) { return entry.first == kMark; });
 }
 
 }  // namespace ddpsim

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ddpsim/models/model_flops.hpp"
 #include "ddpsim/sim/elementary.hpp"
 #include "layer_cost_constants.hpp"
 
@@ -43,11 +44,12 @@ class CostModel {
         constants_(constants),
         gpu_(setting.gpu),
         batch_(static_cast<double>(setting.batch)),
-        bandwidth_(gpu_.memory_bandwidth.bytes_per_second()),
+        bandwidth_(layer_bandwidth(gpu_).bytes_per_second()),
         element_(is_half(setting.precision) && !layer.single_precision ? 2 : 4),
         casts_(casts_weights(setting.precision)),
         weight_element_(static_cast<double>(element_size(parameter_dtype(setting.precision)))),
-        tensor_tflops_(tensor_tflops(setting.precision)) {}
+        tensor_tflops_(
+            tensor_tflops(gpu_, setting.precision, layer.kind == LayerKind::convolution)) {}
 
   LayerCost cost() const {
     LayerCost cost;
@@ -65,15 +67,6 @@ class CostModel {
 
  private:
   static Duration seconds(double value) { return Duration::seconds(value); }
-
-  /// 0: outside the tensor cores.
-  double tensor_tflops(Precision precision) const {
-    if (is_half(precision)) return gpu_.half_tflops;
-    // cuDNN takes TensorFloat-32 unasked, MIOpen does not.
-    const bool unasked = layer_.kind == LayerKind::convolution && gpu_.vendor == GpuVendor::nvidia;
-    if (unasked || precision == Precision::tf32) return gpu_.tf32_tflops;
-    return 0;
-  }
 
   double memory_seconds(double bytes) const { return bytes / (bandwidth_ * constants_.memory); }
   double moving(std::int64_t elements) const {
@@ -198,7 +191,7 @@ class CostModel {
   int element_;  ///< bytes
   bool casts_;
   double weight_element_;  ///< bytes
-  double tensor_tflops_;
+  double tensor_tflops_;   ///< 0: outside the tensor cores
 };
 
 }  // namespace
@@ -275,7 +268,7 @@ Duration optimizer_cost(const Model& model, const GpuModel& gpu) {
   const LayerCostConstants constants;
   const double bytes =
       optimizer_passes(model) * elements * static_cast<double>(element_size(Dtype::float32));
-  return Duration::seconds(bytes / (gpu.memory_bandwidth.bytes_per_second() * constants.memory) +
+  return Duration::seconds(bytes / (layer_bandwidth(gpu).bytes_per_second() * constants.memory) +
                            optimizer_kernels(model) * constants.kernel_us * 1e-6);
 }
 

@@ -220,6 +220,14 @@ void rescale_activations(Workload& workload, const Transfer& transfer) {
   }
 }
 
+/// The same model, frozen where the workload is.
+Model trained_as(Model model, const Workload& workload) {
+  for (std::size_t i = 0; i < model.parameters.size(); ++i)
+    model.parameters[i].frozen = workload.parameters[i].frozen;
+  leave_out_frozen(model);
+  return model;
+}
+
 }  // namespace
 
 std::optional<Model> recognised_model(const Workload& workload) {
@@ -229,13 +237,26 @@ std::optional<Model> recognised_model(const Workload& workload) {
                    model.parameters.end(),
                    [](const Parameter& a, const Parameter& b) { return a.shape == b.shape; });
     if (!same) continue;
-    Model found = model;
-    for (std::size_t i = 0; i < found.parameters.size(); ++i)
-      found.parameters[i].frozen = workload.parameters[i].frozen;
-    leave_out_frozen(found);
-    return found;
+    return trained_as(model, workload);
   }
   return std::nullopt;
+}
+
+std::optional<Model> recognised_model(const Workload& workload, std::int64_t sample_size) {
+  constexpr std::int64_t kFewestPixels = 32;
+  constexpr std::int64_t kMostPixels = 4096;  // keeps counts of elements within 63 bits
+  const std::optional<Model> usual = recognised_model(workload);
+  if (!usual) return std::nullopt;
+  const ModelDescription description = describe_model(usual->name).value();
+  const bool possible = description.sample == SampleKind::sequence
+                            ? sample_size >= 1 && sample_size <= description.most_tokens
+                            : sample_size >= kFewestPixels && sample_size <= kMostPixels;
+  if (!possible) return std::nullopt;
+  Model model = trained_as(build_model(description, sample_size, std::nullopt), workload);
+  const bool shrinks_to_nothing = std::ranges::any_of(model.layers, [](const Layer& layer) {
+    return layer.product && (layer.product->out_height < 1 || layer.product->out_width < 1);
+  });
+  return shrinks_to_nothing ? std::nullopt : std::optional(std::move(model));
 }
 
 bool mark_batch_norms(Workload& workload) {
@@ -253,6 +274,7 @@ Workload transferred(Workload workload, const Model& model, const Transfer& tran
   workload.carried_over = true;
   for (RankRecording& rank : workload.ranks) rescale(rank, ratios);
   workload.gpu = transfer.to.gpu.name;
+  workload.gpu_variant = transfer.to.gpu.known_variant();
   workload.batch_per_gpu = transfer.to.batch;
   if (workload.activations) rescale_activations(workload, transfer);
   if (workload.samples_per_step)

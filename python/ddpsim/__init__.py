@@ -1,9 +1,9 @@
 """ddpsim: replays a training step of PyTorch's DistributedDataParallel, and predicts it elsewhere.
 
     >>> import ddpsim
-    >>> answer = ddpsim.tune("resnet50-v100-b32", "p3dn@2", torch="2.8")
+    >>> answer = ddpsim.tune("resnet50-v100-b32", "dgx1v-1xedr@2", torch="2.8")
     >>> answer.recommended.python
-    'DistributedDataParallel(model, bucket_cap_mb=8)'
+    'DistributedDataParallel(model, bucket_cap_mb=5)'
 
 A function for each command of the program `ddpsim`, which does the work; `import_trace` for `import`. An answer is a
 dataclass with the keys of `--json` as attributes. README.md, and docs/formats.md for what each key means.

@@ -185,8 +185,8 @@ def simulate(
         batch (INT): samples per GPU, where not the recorded ones: carried over layer by layer
         compute_scale (TEXT): speed of the cluster's GPU relative to the recording's: 2.3±0.2
         data_loader (KEY=VALUE,…): how batches are loaded: num_workers, prefetch_factor, pin_memory, non_blocking as
-            DataLoader has them; batch (time of a worker) or sample and storage, sample_bytes; cores of a node;
-            batch_bytes to the GPU (docs/data_loading.md)
+            DataLoader has them; batch (time of a worker) or sample and storage (of each node, RATE:shared of the whole
+            job), sample_bytes; cores of a node; batch_bytes to the GPU (docs/data_loading.md)
         dataset_size (INT): samples of an epoch, dealt out by DistributedSampler: its steps, what repeats, the batch at
             its end, its time
         drop_last: of --dataset-size, whose drop_last=True: DistributedSampler's, DataLoader's, both (default: none)
@@ -197,8 +197,7 @@ def simulate(
         optimizer: whose state counts as memory (its time is the recording's); default: momentum for models of images,
             adam for others
         master_weights: fp32 copies of half-precision parameters, as apex O2 and Megatron keep
-        memory (TEXT): of each GPU, 40GB: what needs more has no answer; default: for estimates what the largest card of
-            that name has
+        memory (TEXT): of each GPU, 40GB: what needs more has no answer; default: what the cluster's GPU has
 
     Variation:
         straggler (TEXT): RANK:FACTOR, repeatable: 3:1.2 has rank 3 take 1.2 times as long
@@ -458,15 +457,14 @@ def tune(
         batch (INT): samples per GPU, where not the recorded ones: carried over layer by layer
         compute_scale (TEXT): speed of the cluster's GPU relative to the recording's: 2.3±0.2
         data_loader (KEY=VALUE,…): how batches are loaded: num_workers, prefetch_factor, pin_memory, non_blocking as
-            DataLoader has them; batch (time of a worker) or sample and storage, sample_bytes; cores of a node;
-            batch_bytes to the GPU (docs/data_loading.md)
+            DataLoader has them; batch (time of a worker) or sample and storage (of each node, RATE:shared of the whole
+            job), sample_bytes; cores of a node; batch_bytes to the GPU (docs/data_loading.md)
 
     Memory:
         optimizer: whose state counts as memory (its time is the recording's); default: momentum for models of images,
             adam for others
         master_weights: fp32 copies of half-precision parameters, as apex O2 and Megatron keep
-        memory (TEXT): of each GPU, 40GB: what needs more has no answer; default: for estimates what the largest card of
-            that name has
+        memory (TEXT): of each GPU, 40GB: what needs more has no answer; default: what the cluster's GPU has
 
     Variation:
         straggler (TEXT): RANK:FACTOR, repeatable: 3:1.2 has rank 3 take 1.2 times as long
@@ -488,9 +486,9 @@ def tune(
         quiet: the verdict alone, one line
         verbose: all there is to say, not only 25 lines
 
-    >>> answer = ddpsim.tune("resnet50-v100-b32", "p3dn@2", torch="2.8")
+    >>> answer = ddpsim.tune("resnet50-v100-b32", "dgx1v-1xedr@2", torch="2.8")
     >>> answer.recommended.python
-    'DistributedDataParallel(model, bucket_cap_mb=8)'
+    'DistributedDataParallel(model, bucket_cap_mb=5)'
     """
     from ._answer import answer
     from ._arguments import Switch, repeated
@@ -697,15 +695,14 @@ def advise(
         batch (INT): samples per GPU, where not the recorded ones: carried over layer by layer
         compute_scale (TEXT): speed of the cluster's GPU relative to the recording's: 2.3±0.2
         data_loader (KEY=VALUE,…): how batches are loaded: num_workers, prefetch_factor, pin_memory, non_blocking as
-            DataLoader has them; batch (time of a worker) or sample and storage, sample_bytes; cores of a node;
-            batch_bytes to the GPU (docs/data_loading.md)
+            DataLoader has them; batch (time of a worker) or sample and storage (of each node, RATE:shared of the whole
+            job), sample_bytes; cores of a node; batch_bytes to the GPU (docs/data_loading.md)
 
     Memory:
         optimizer: whose state counts as memory (its time is the recording's); default: momentum for models of images,
             adam for others
         master_weights: fp32 copies of half-precision parameters, as apex O2 and Megatron keep
-        memory (TEXT): of each GPU, 40GB: what needs more has no answer; default: for estimates what the largest card of
-            that name has
+        memory (TEXT): of each GPU, 40GB: what needs more has no answer; default: what the cluster's GPU has
 
     Variation:
         straggler (TEXT): RANK:FACTOR, repeatable: 3:1.2 has rank 3 take 1.2 times as long
@@ -858,15 +855,15 @@ def compare(
     launch_cost: Text | None = None,
     cuda_graph: bool = False,
     price: Texts | None = None,
-    life: Text | None = None,
-    utilisation: Text | None = None,
-    node_power: Text | None = None,
+    life: Texts | None = None,
+    utilisation: Texts | None = None,
+    node_power: Texts | None = None,
     energy_price: float | None = None,
     samples: float | None = None,
     steps: float | None = None,
-    mtbf: Text | None = None,
-    restart: Text | None = None,
-    checkpoint: Text | None = None,
+    mtbf: Texts | None = None,
+    restart: Texts | None = None,
+    checkpoint: Texts | None = None,
     nnodes: Text | None = None,
     elastic: Text | None = None,
     threads: int | None = None,
@@ -956,8 +953,8 @@ def compare(
             recorded on
         batch (INT): samples per GPU, where not the recorded ones: carried over layer by layer
         data_loader (KEY=VALUE,…): how batches are loaded: num_workers, prefetch_factor, pin_memory, non_blocking as
-            DataLoader has them; batch (time of a worker) or sample and storage, sample_bytes; cores of a node;
-            batch_bytes to the GPU (docs/data_loading.md)
+            DataLoader has them; batch (time of a worker) or sample and storage (of each node, RATE:shared of the whole
+            job), sample_bytes; cores of a node; batch_bytes to the GPU (docs/data_loading.md)
         gpu (TEXT): accept this GPU of a cluster: the workload is carried over layer by layer; repeatable
         compute_scale (TEXT): speed of a GPU relative to the recording's, A100:2.3±0.2; repeatable. Without a name: of
             whichever GPU differs
@@ -969,8 +966,7 @@ def compare(
         optimizer: whose state counts as memory (its time is the recording's); default: momentum for models of images,
             adam for others
         master_weights: fp32 copies of half-precision parameters, as apex O2 and Megatron keep
-        memory (TEXT): of each GPU, 40GB: what needs more has no answer; default: for estimates what the largest card of
-            that name has
+        memory (TEXT): of each GPU, 40GB: what needs more has no answer; default: what the cluster's GPU has
 
     Variation:
         straggler (TEXT): RANK:FACTOR, repeatable: 3:1.2 has rank 3 take 1.2 times as long
@@ -985,18 +981,20 @@ def compare(
     Money:
         price (TEXT): what a candidate costs, LABEL=USD/node_hour, /gpu_hour or, bought, /node; repeatable. Others cost
             what their files list; list: all do
-        life (TEXT): until what is bought is written off: 4y, 1500d, 35000h
-        utilisation (TEXT): share of its life in which what is bought trains (default: 100%)
-        node_power (TEXT): what a bought node draws, cooling included: 6.5kW, 6500W
+        life (TEXT): until what is bought is written off, 4y, 1500d or 35000h, or LABEL=4y of one candidate; repeatable
+        utilisation (TEXT): share of its life in which what is bought trains, 70% or LABEL=70% (default: 100%);
+            repeatable
+        node_power (TEXT): what a bought node draws, cooling included, 6.5kW or 6500W, or LABEL=6.5kW of one candidate;
+            repeatable
         energy_price (FLOAT): USD for a kWh
         samples (FLOAT): to be trained: what they take and cost
         steps (FLOAT): the same in steps of --global-batch
 
     Failures:
-        mtbf (TEXT): mean time between failures of one node: 2y, 5000h; training is then lost to checkpoints and
-            restarts
-        restart (TEXT): from a failure until training goes on: 10min
-        checkpoint (TEXT): in which a checkpoint stops training: 30s
+        mtbf (TEXT): mean time between failures of one node, 2y or 5000h, or LABEL=2y of one candidate; repeatable.
+            Training is then lost to checkpoints and restarts
+        restart (TEXT): from a failure until training goes on, 10min or LABEL=10min; repeatable
+        checkpoint (TEXT): in which a checkpoint stops training, 30s or LABEL=30s; repeatable
         nnodes (TEXT): MIN:MAX: a long run under torchrun on so many nodes, which fail (--mtbf) and come back: goodput
             by simulation, and the best checkpoint interval
         elastic (TEXT): of --nnodes, KEY=VALUE,…: max_restarts, last_call_timeout, join_timeout, timeout, store, start,
@@ -1078,15 +1076,15 @@ def compare(
         "--launch-cost": launch_cost,
         "--cuda-graph": Switch(cuda_graph),
         "--price": repeated(price),
-        "--life": life,
-        "--utilisation": utilisation,
-        "--node-power": node_power,
+        "--life": repeated(life),
+        "--utilisation": repeated(utilisation),
+        "--node-power": repeated(node_power),
         "--energy-price": energy_price,
         "--samples": samples,
         "--steps": steps,
-        "--mtbf": mtbf,
-        "--restart": restart,
-        "--checkpoint": checkpoint,
+        "--mtbf": repeated(mtbf),
+        "--restart": repeated(restart),
+        "--checkpoint": repeated(checkpoint),
         "--nnodes": nnodes,
         "--elastic": elastic,
         "--threads": threads,

@@ -117,13 +117,13 @@ def _stretches(points: Sequence[CurvePoint]) -> tuple[list[float], list[float]]:
 
 
 def _busbw(answer: AllreduceResult, axes: Axes) -> None:
-    """Bus bandwidth by size, and the band in which it lies four times in five."""
+    """Bus bandwidth by size, and its 80 % interval."""
     rows = [row for row in answer.rows if row.size_bytes > 0]
     sizes = [row.size_bytes / _MIB for row in rows]
     axes.plot(sizes, [row.busbw_gbps for row in rows], marker=".", color="C0", label="predicted")
     axes.fill_between(sizes, [row.busbw_gbps * row.time_us / row.high_us for row in rows],
                       [row.busbw_gbps * row.time_us / row.low_us for row in rows], color="C0", alpha=0.15, linewidth=0,
-                      label="four times in five")
+                      label="80 % interval")
     axes.set_xscale("log", base=2)
     axes.xaxis.set_major_formatter("{x:g}")
     axes.set_xlabel("size (MiB)")

@@ -95,14 +95,17 @@ def _specification(evidence: Evidence, folder: pathlib.Path) -> str:
 def _proposal(answer: Mapping[str, Any], evidence: Evidence, least_gain: float) -> Proposal:
     today = answer["today"] or answer["default"]
     today_us, recommended = float(today["iteration_us"]), answer["recommended"]
+    # What is advised only once it was measured is measured here.
+    advised = recommended if recommended["action"] == "set" else recommended.get("measure_first")
+    advised_cap = advised["bucket_cap_mb"] if advised is not None else None
     points = []
     for point in answer["curve"]:
         if _is_settable(point, answer["default"], evidence.first_follows_cap):
             low, high = point["cap_range_mb"]
-            is_recommended = recommended["action"] == "set" and low <= recommended["bucket_cap_mb"] <= high
-            points.append(Candidate(Setting(bucket_cap_mb=_cap(recommended["bucket_cap_mb"] if is_recommended else roundest(low, high))),
+            is_advised = advised_cap is not None and low <= advised_cap <= high
+            points.append(Candidate(Setting(bucket_cap_mb=_cap(advised_cap if is_advised else roundest(low, high))),
                                     point["buckets"], float(point["iteration_us"]),
-                                    (recommended["gain_us"]["low"], recommended["gain_us"]["high"]) if is_recommended else None))
+                                    (advised["gain_us"]["low"], advised["gain_us"]["high"]) if advised and is_advised else None))
     partition = answer["best_partition"]
     if evidence.lists and partition is not None:
         caps = tuple(_cap(size / MIB) for size in partition["bucket_bytes"])

@@ -46,6 +46,29 @@ class Bucket(Record):
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
+class StepBudget(Record):
+    """`budget` of a document."""
+
+    step_us: float
+    busy_us: float
+    host_us: float
+    input_us: float
+    communication_us: float
+    ranks_us: float
+    unexplained_us: float
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "step_us": real,
+        "busy_us": real,
+        "host_us": real,
+        "input_us": real,
+        "communication_us": real,
+        "ranks_us": real,
+        "unexplained_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class Loss(Record):
     """`loss` of a document."""
 
@@ -192,6 +215,7 @@ class Confidence(Record):
     """`confidence` of a document."""
 
     grade: str
+    provenance: str
     interval_percent: tuple[float, ...]
     because: tuple[str, ...]
     measure_next: NextMeasurement | None
@@ -215,6 +239,14 @@ class Sensitivity(Record):
         "low_us": real,
         "high_us": real,
     }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class CalibratedBy(Record):
+    """`calibrated_by` of a document."""
+
+    source: str
+    digest: str
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -428,6 +460,7 @@ class DataLoaderOptions(Record):
     sample_us: float | None
     sample_bytes: int
     storage_gbps: float | None
+    storage_shared: bool
     cores: int | None
     batch_bytes: int
     pcie_gbps: float
@@ -470,6 +503,7 @@ class DataLoader(Record):
     warm_up_extra_us: float
     options: DataLoaderOptions | None
     worker_batch_us: float | None
+    storage_demand_gbps: float | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "recorded_median_us": real,
@@ -485,6 +519,7 @@ class DataLoader(Record):
         "warm_up_extra_us": real,
         "options": DataLoaderOptions.from_document,
         "worker_batch_us": real,
+        "storage_demand_gbps": real,
     }
 
 
@@ -927,12 +962,18 @@ class SimulateResult(Answer):
     buckets: tuple[Bucket, ...]
     events: int
     alone_us: float
+    samples_per_second: float | None
+    tokens_per_second: float | None
+    model_flops_utilization: float | None
+    scaling_efficiency: float
+    budget: StepBudget
     loss: tuple[Loss, ...]
     memory: Memory
     recorded: Recorded | None
     confidence: Confidence
     sensitivities: tuple[Sensitivity, ...]
     warnings: tuple[str, ...]
+    calibrated_by: tuple[CalibratedBy, ...] | None
     replay: Replay | None
     variation: Variation | None
     iteration_if_alike_us: float | None
@@ -988,12 +1029,18 @@ class SimulateResult(Answer):
         "unexplained_us": real,
         "buckets": each(Bucket.from_document),
         "alone_us": real,
+        "samples_per_second": real,
+        "tokens_per_second": real,
+        "model_flops_utilization": real,
+        "scaling_efficiency": real,
+        "budget": StepBudget.from_document,
         "loss": each(Loss.from_document),
         "memory": Memory.from_document,
         "recorded": Recorded.from_document,
         "confidence": Confidence.from_document,
         "sensitivities": each(Sensitivity.from_document),
         "warnings": each(same),
+        "calibrated_by": each(CalibratedBy.from_document),
         "replay": Replay.from_document,
         "variation": Variation.from_document,
         "iteration_if_alike_us": real,
@@ -1087,6 +1134,34 @@ class Interval(Record):
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
+class MeasureFirst(Record):
+    """`measure_first` of a document."""
+
+    doubt: str
+    because: str
+    bucket_cap_mb: float | None
+    first_bucket_mb: float | None
+    gain_us: Interval
+    sizes_bytes: tuple[int, ...]
+    command: str
+    then: str | None
+    takes_us: float
+    deciding_bytes: int
+    predicted_us: float
+    set_up_to_us: float | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "bucket_cap_mb": real,
+        "first_bucket_mb": real,
+        "gain_us": Interval.from_document,
+        "sizes_bytes": each(same),
+        "takes_us": real,
+        "predicted_us": real,
+        "set_up_to_us": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class NextWorse(Record):
     """`next_worse` of a document."""
 
@@ -1116,6 +1191,7 @@ class Recommendation(Record):
     cap_range_mb: tuple[float, ...] | None
     gain_us: Interval | None
     most_robust_gain_us: Interval | None
+    measure_first: MeasureFirst | None
     expected_gain_us: float | None
     regret_us: float | None
     next_worse: NextWorse | None
@@ -1128,6 +1204,7 @@ class Recommendation(Record):
         "cap_range_mb": each(real),
         "gain_us": Interval.from_document,
         "most_robust_gain_us": Interval.from_document,
+        "measure_first": MeasureFirst.from_document,
         "expected_gain_us": real,
         "regret_us": real,
         "next_worse": NextWorse.from_document,
@@ -1144,12 +1221,13 @@ class VersionRecommendation(Record):
     nccl: tuple[str, ...]
     action: str
     bucket_cap_mb: float | None
-    first_bucket_mb: None
+    first_bucket_mb: float | None
     gain_us: Interval
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "nccl": each(same),
         "bucket_cap_mb": real,
+        "first_bucket_mb": real,
         "gain_us": Interval.from_document,
     }
 
@@ -1164,6 +1242,7 @@ class AdviceRow(Record):
     changes_batch: bool
     note: str
     worth: bool | None
+    measure_first_because: str | None
     gain_us: Interval | None
     expected_gain_us: float | None
     regret_us: float | None
@@ -1232,6 +1311,7 @@ class TuneResult(Answer):
     matrix_approximation_rank: int | None
     min_compression_rate: float | None
     bucket_setting: str
+    budget: StepBudget
     default: CurvePoint
     today: Today | None
     best: CurvePoint
@@ -1249,6 +1329,7 @@ class TuneResult(Answer):
     warnings: tuple[str, ...]
     recommended_by_cause: tuple[CauseRecommendation, ...] | None
     replay: Replay | None
+    calibrated_by: tuple[CalibratedBy, ...] | None
     variation: Variation | None
     comm_hook_min_mb: float | None
     sync_batchnorm_group: int | None
@@ -1259,6 +1340,7 @@ class TuneResult(Answer):
         "compute_scale": real,
         "rank_slowdown": real,
         "min_compression_rate": real,
+        "budget": StepBudget.from_document,
         "default": CurvePoint.from_document,
         "today": Today.from_document,
         "best": CurvePoint.from_document,
@@ -1274,6 +1356,7 @@ class TuneResult(Answer):
         "warnings": each(same),
         "recommended_by_cause": each(CauseRecommendation.from_document),
         "replay": Replay.from_document,
+        "calibrated_by": each(CalibratedBy.from_document),
         "variation": Variation.from_document,
         "comm_hook_min_mb": real,
     }
@@ -1300,6 +1383,7 @@ class AdviseResult(Answer):
     matrix_approximation_rank: int | None
     min_compression_rate: float | None
     bucket_setting: str | None
+    budget: StepBudget
     iteration_us: float
     measurable_us: float
     rows: tuple[AdviceRow, ...]
@@ -1317,6 +1401,7 @@ class AdviseResult(Answer):
         "compute_scale": real,
         "rank_slowdown": real,
         "min_compression_rate": real,
+        "budget": StepBudget.from_document,
         "iteration_us": real,
         "measurable_us": real,
         "rows": each(AdviceRow.from_document),
@@ -1420,12 +1505,15 @@ class CompareRow(Record):
     label: str
     cluster: str
     ranks: int | None
+    changed_numerics: str | None
     compute_scale: float | None
     rank_slowdown: float | None
     iteration_us: float | None
     alone_us: float | None
-    scaling_efficiency: float | None
     samples_per_second: float | None
+    tokens_per_second: float | None
+    model_flops_utilization: float | None
+    scaling_efficiency: float | None
     exposed_communication_us: float | None
     exposed_share: float | None
     blocking_communication_us: float | None
@@ -1453,8 +1541,10 @@ class CompareRow(Record):
         "rank_slowdown": real,
         "iteration_us": real,
         "alone_us": real,
-        "scaling_efficiency": real,
         "samples_per_second": real,
+        "tokens_per_second": real,
+        "model_flops_utilization": real,
+        "scaling_efficiency": real,
         "exposed_communication_us": real,
         "exposed_share": real,
         "blocking_communication_us": real,
@@ -1545,6 +1635,7 @@ class MixRow(Record):
     cluster: str
     ranks: int
     grade: str | None
+    changed_numerics: None
     time: Interval | None
     behind_percent: Interval | None
     behind_sources: tuple[BehindSource, ...] | None
@@ -1641,8 +1732,11 @@ class SweepPoint(Record):
     iteration_low_us: float | None
     iteration_high_us: float | None
     grade: str | None
+    provenance: str | None
     corrected_by: str | None
     samples_per_second: float | None
+    tokens_per_second: None
+    model_flops_utilization: float | None
     scaling_efficiency: float | None
     exposed_communication_us: float | None
     blocking_communication_us: float | None
@@ -1661,6 +1755,7 @@ class SweepPoint(Record):
         "iteration_low_us": real,
         "iteration_high_us": real,
         "samples_per_second": real,
+        "model_flops_utilization": real,
         "scaling_efficiency": real,
         "exposed_communication_us": real,
         "blocking_communication_us": real,
@@ -1849,6 +1944,8 @@ class TopoCluster(Record):
     gpus_per_node: int
     ranks: int
     gpu: str
+    gpu_variant: str
+    gpu_memory_bytes: int
     intra: Intra
     network: Network
     degraded_links: int
@@ -1942,6 +2039,7 @@ class NodeType(Record):
     name: str
     count: int
     gpu: str
+    gpu_variant: str
     pcie_assumed: bool
     vertices: tuple[Vertex, ...]
     links: tuple[Link, ...]
@@ -2215,6 +2313,15 @@ class Buffer(Record):
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
+class SampleWork(Record):
+    """`sample` of a document."""
+
+    model_flops: int
+    convolution_flops: int | None
+    tokens: int | None
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class Activations(Record):
     """`activations` of a document."""
 
@@ -2303,6 +2410,7 @@ class Workload(Imported):
     precision: str | None
     batch_per_gpu: int | None
     samples_per_step: int | None
+    sample: SampleWork | None
     activations: Activations | None
     torch: str | None
     data_loading: DataLoading | None
@@ -2321,6 +2429,7 @@ class Workload(Imported):
         "steps": each(RecordedStep.from_document),
         "ranks": each(RankRecording.from_document),
         "buffers": each(Buffer.from_document),
+        "sample": SampleWork.from_document,
         "activations": Activations.from_document,
         "data_loading": DataLoading.from_document,
         "threads": HostThreads.from_document,
@@ -2529,6 +2638,7 @@ class ValidateResult(Answer):
     p90_abs_error_percent: float
     worst_abs_error_percent: float
     worst_name: str
+    own_calibration: bool
     intervals: IntervalsHeld
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
@@ -2869,6 +2979,7 @@ class Bundled(Record):
 
     name: str
     summary: str
+    model: str | None
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)

@@ -14,6 +14,7 @@ void write_advice_row(JsonWriter& json, const AdviceRow& row) {
   json.key("note").string(row.note);
   if (row.error.empty()) {
     json.key("worth").boolean(row.worth);
+    json.key("measure_first_because").string_or_null(row.doubt);
     json.key("gain_us");
     write_gain(json, row.gain);
     json.key("expected_gain_us").time(row.expected);
@@ -31,6 +32,7 @@ std::string advice_json(const Advice& advice, const ReportContext& context) {
   json.begin_object();
   json.key("schema").string("ddpsim.advice/1");
   write_setting(json, context);
+  write_budget(json, context);
   json.key("iteration_us").time(advice.iteration);
   json.key("measurable_us").time(advice.measurable);
   json.key("rows").begin_array();

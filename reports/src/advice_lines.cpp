@@ -38,7 +38,7 @@ std::string advice_text(const Advice& advice, const std::optional<Today>& today,
 }  // namespace
 
 std::string kept(const std::optional<Today>& today) {
-  if (!today) return "the default";
+  if (!today) return "the default bucket_cap_mb";
   if (today->recorded) return "today's buckets";
   if (today->point.bucket_cap_mb)
     return fmt::format("bucket_cap_mb={}", *today->point.bucket_cap_mb);
@@ -72,14 +72,16 @@ std::string version_lines(const TuneResult& result, int digits, TimeUnit unit,
     const bool gains = least->gain.value >= result.recommended.measurable;
     return wrapped(
         fmt::format(
-            "Which PyTorch runs nothing says (--torch): {} {}{}.",
-            gains ? "holds for" : "no slower, if no faster everywhere, under", versions_text(all),
+            "The PyTorch version is unknown (--torch): this {} {}{}.",
+            gains ? "holds for" : "is never slower, but not everywhere faster, under",
+            versions_text(all),
             gains ? fmt::format(", saving {} or more", time_text(least->gain.value, digits, unit))
                   : ""),
         style.width, 2);
   }
   if (std::ranges::none_of(advices, &AdviceByVersion::set)) return "";
-  std::string lines = "Which PyTorch runs nothing says (--torch):\n";
+  std::string lines =
+      "The PyTorch version is unknown. Pass --torch to get one answer; until then:\n";
   for (const AdviceByVersion& advice : advices)
     lines += wrapped(fmt::format("  {}: {}", versions_text(advice.versions),
                                  advice_text(advice, result.today, digits, unit)),

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "budget_lines.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "report_lines.hpp"
 #include "text_layout.hpp"
@@ -29,19 +30,24 @@ class AdvicePage {
 
   std::string text() const {
     Page page;
-    page.add(Weight::verdict, bold(verdict(), style_) + '\n' + lines_to_paste());
+    // What does not fit waits for nothing.
+    const std::string wait =
+        context_.does_not_fit.empty() ? wait_first(context_, digits_, unit_) : "";
+    page.add(Weight::verdict, bold(wait + verdict(), style_) + '\n' + lines_to_paste());
     page.add(Weight::trust, dim(subject(context_), style_) + '\n');
     page.add(Weight::trust, replay_line(context_, style_));
     page.add(Weight::trust, recorded_line(context_, style_));
+    page.add(Weight::trust, budget_line(context_, style_));
+    page.add(Weight::answer, interval_line(context_, advice_.iteration, style_));
     add_warnings(page, context_, style_);
-    page.add(Weight::trust,
-             confidence_line(context_, advice_.iteration, style_) + grades_line(style_));
     page.add(Weight::trust, setting_line(context_, style_));
     page.add(Weight::answer, table("Leaves numerics as they are", false));
     page.add(Weight::answer,
              table("Changes numerics: of gradients, or of what the optimizer sees", true));
     page.add(Weight::evidence, after_blank(notes()));
+    page.add(Weight::evidence, measure_first());
     page.add(Weight::evidence, not_worth());
+    page.add(Weight::more, after_blank(interval_reasons(context_, style_)));
     page.add(Weight::next, hint_line(context_, style_));
     return page.text(style_);
   }
@@ -50,10 +56,10 @@ class AdvicePage {
   std::string time(Duration duration) const { return time_text(duration, digits_, unit_); }
 
   std::string gain_clause(const AdviceRow& row) const {
-    return fmt::format("saves {} of {} (interval {} {}, confidence {})", time(row.gain.value),
+    return fmt::format("saves {} of {} (80 % interval {} {}; {})", time(row.gain.value),
                        time(advice_.iteration),
                        time_interval(row.gain.low, row.gain.high, digits_, unit_), name_of(unit_),
-                       name_of(context_.confidence.grade));
+                       context_.confidence.provenance);
   }
 
   /// Of what changes numerics but not the batch, where it is expected to gain measurably more.
@@ -68,6 +74,18 @@ class AdvicePage {
     return best == nullptr || row->gain.value > best->gain.value ? &*row : nullptr;
   }
 
+  /// Of what leaves numerics as they are.
+  const AdviceRow* first_doubted() const {
+    const auto row = std::ranges::find_if(advice_.rows, [](const AdviceRow& one) {
+      return !one.doubt.empty() && !one.changes_numerics;
+    });
+    return row == advice_.rows.end() ? nullptr : &*row;
+  }
+
+  std::string does_not_fit() const {
+    return "Today's job does not fit: it " + context_.does_not_fit;
+  }
+
   std::string verdict() const {
     if (context_.replay && context_.replay->contradicted())
       return fmt::format(
@@ -77,16 +95,25 @@ class AdvicePage {
           time_text(context_.replay->measured, 3), time(advice_.iteration));
     if (!advice_.rows.empty() &&
         std::ranges::all_of(advice_.rows, [](const AdviceRow& row) { return !row.error.empty(); }))
-      return "Nothing fits: today's job and every lever need more memory than there is.";
+      return (context_.does_not_fit.empty() ? "Nothing fits" : does_not_fit()) +
+             ". No setting of DDP makes it fit; shard it: `ddpsim compare` with --scheme fsdp2.";
     const AdviceRow* best = advice_.best();
-    std::string text =
-        best != nullptr
-            ? fmt::format("Set {}: {}.", levers_text(*best), gain_clause(*best))
-            : fmt::format(
-                  "Nothing worth changing: no lever gains as much of {} as can be measured "
-                  "({}), or surely enough.",
-                  time(advice_.iteration), time(advice_.measurable));
-    if (const AdviceRow* more = better_with_numerics())
+    const AdviceRow* doubted = first_doubted();
+    const AdviceRow* more = better_with_numerics();
+    std::string text = context_.does_not_fit.empty() ? "" : does_not_fit() + ". ";
+    text += best != nullptr ? fmt::format("Set {}: {}.", levers_text(*best), gain_clause(*best))
+            : doubted != nullptr
+                ? fmt::format(
+                      "Keep today's settings until you have measured: {} may save {} of {} (80 % "
+                      "interval {} {}), but {}.",
+                      levers_text(*doubted), time(doubted->gain.value), time(advice_.iteration),
+                      time_interval(doubted->gain.low, doubted->gain.high, digits_, unit_),
+                      name_of(unit_), doubted->doubt)
+                : fmt::format("{} saves as much of {} as can be measured ({}).",
+                              more ? "No setting that leaves numerics as they are"
+                                   : "Nothing worth changing: no setting",
+                              time(advice_.iteration), time(advice_.measurable));
+    if (more)
       text += fmt::format(" {}{} {}, and changes numerics.", levers_text(*more),
                           best == nullptr ? "" : " alone",
                           best == nullptr ? gain_clause(*more) : "saves " + time(more->gain.value));
@@ -140,10 +167,23 @@ class AdvicePage {
     return wrapped(fmt::format("Beside the step: {}.", best->note), style_.width, 2);
   }
 
+  /// What gains but is doubted; the verdict says the first of them.
+  std::string measure_first() const {
+    std::vector<std::string> rows;
+    for (const AdviceRow& row : advice_.rows)
+      if (!row.doubt.empty())
+        rows.push_back(
+            fmt::format("{} ({}): {}", levers_text(row), time(row.gain.value), row.doubt));
+    if (rows.empty()) return "";
+    return wrapped(
+        fmt::format("Measure first (scripts/ab.py runs both in turns): {}.", fmt::join(rows, "; ")),
+        style_.width, 2);
+  }
+
   std::string not_worth() const {
     std::vector<std::string> names;
     for (const AdviceRow& row : advice_.rows)
-      if (!shown(row))
+      if (!shown(row) && row.doubt.empty())
         names.push_back(fmt::format("{} ({})", levers_text(row), time(row.gain.value)));
     if (names.empty()) return "";
     return wrapped(fmt::format("Not worth it here: {}.", fmt::join(names, ", ")), style_.width, 2);

@@ -160,7 +160,7 @@ std::string allreduce_svg(const AllReduceTable& table, const ReportContext& cont
     chart.notes.push_back(note);
   }
   if (table.ranks > 1)
-    chart.notes.push_back(grade_and_source(table.confidence));
+    chart.notes.push_back(as_note(table.confidence.provenance));
   else
     chart.notes.emplace_back("One GPU has nothing to reduce: every time is zero.");
   chart.description = description_of(chart);

@@ -108,8 +108,9 @@ std::string allreduce_text(const AllReduceTable& table, const ReportContext& con
   }
   text += side_by_side(table, style);
   if (!table.rows.empty() && table.ranks > 1)  // one rank waits for nobody: nothing to be sure of
-    text += "#\n" + commented(confidence_line(context, table.rows.back().time, inner) +
-                              next_measurement(context, inner));
+    text += "#\n" +
+            commented(interval_line(context, table.rows.back().time, inner, "of the largest size") +
+                      interval_reasons(context, inner) + next_measurement(context, inner));
   return text + commented(warning_lines(context, inner));
 }
 

@@ -30,10 +30,13 @@ constexpr std::array kOfEach = {"workload",
                                 "alone_us",
                                 "scaling_efficiency",
                                 "samples_per_second",
+                                "tokens_per_second",
+                                "model_flops_utilization",
                                 "exposed_communication_us",
                                 "blocking_communication_us",
                                 "largest_loss",
                                 "grade",
+                                "changed_numerics",
                                 "best_cap_mb",
                                 "gain_us",
                                 "behind_percent",
@@ -77,6 +80,7 @@ class CandidateTable {
       Row& row = new_row(kMix, label.label, label.cluster_text);
       row["ranks"] = std::to_string(label.ranks);
       row["grade"] = name_of(label.grade);
+      row["changed_numerics"] = label.changed_numerics;
       add_range(row, "time", candidate.time);
       add_lead(row, candidate.behind);
       if (!report.costs || !report.costs->candidates[i]) continue;
@@ -130,13 +134,19 @@ class CandidateTable {
     row["low_us"] = bound(job.confidence.low_percent);
     row["high_us"] = bound(job.confidence.high_percent);
     row["alone_us"] = microseconds_token(job.times.alone());
-    row["scaling_efficiency"] = ratio_token(job.efficiency());
-    if (const auto samples = context.samples_per_second(step))
-      row["samples_per_second"] = ratio_token(*samples);
+    const TrainingSpeed speed = training_speed(context.work, job.times);
+    const auto add_known = [&](const char* column, std::optional<double> value) {
+      if (value) row[column] = ratio_token(*value);
+    };
+    add_known("samples_per_second", speed.samples_per_second);
+    add_known("tokens_per_second", speed.tokens_per_second);
+    add_known("model_flops_utilization", speed.model_flops_utilization);
+    add_known("scaling_efficiency", speed.scaling_efficiency);
     row["exposed_communication_us"] = microseconds_token(job.times.exposed_communication);
     row["blocking_communication_us"] = microseconds_token(job.times.blocking_communication());
     if (const auto cause = largest_loss(job.times.loss)) row["largest_loss"] = name_of(*cause);
     row["grade"] = name_of(job.confidence.grade);
+    row["changed_numerics"] = context.changed_numerics;
     if (job.best_cap && job.best_cap->set) {
       if (const auto cap = job.best_cap->bucket_cap_mb) row["best_cap_mb"] = number_token(*cap);
       row["gain_us"] = microseconds_token(job.best_cap->gain.value);

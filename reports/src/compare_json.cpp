@@ -29,6 +29,8 @@ void write_cost_of_job(JsonWriter& json, const CompareReport& report, std::size_
     constexpr double kMillion = 1e6;
     write_range(json, "usd_per_1000_steps", usd.times(kThousand * work_of_step));
     if (counts_samples(report)) write_range(json, "usd_per_million_samples", usd.times(kMillion));
+    if (const auto tokens = tokens_of_sample(report))
+      write_range(json, "usd_per_million_tokens", usd.times(kMillion / *tokens));
     if (!report.training) return;
     write_range(json, "usd", usd.times(report.training->samples));
     write_range(json, "seconds", cost.seconds_per_work.times(report.training->samples));
@@ -44,12 +46,12 @@ void write_job(JsonWriter& json, const CompareReport& report, std::size_t index)
   json.key("label").string(context.cluster);
   json.key("cluster").string(context.cluster_text);
   json.key("ranks").integer(context.ranks);
+  json.key("changed_numerics").string_or_null(context.changed_numerics);
   json.key("compute_scale").number(context.compute_scale);
   json.key("rank_slowdown").number(context.rank_slowdown);
   json.key("iteration_us").time(times.iteration);
   json.key("alone_us").time(job.times.alone());
-  json.key("scaling_efficiency").ratio(job.efficiency());
-  json.key("samples_per_second").ratio(context.samples_per_second(times.iteration));
+  write_speed(json, training_speed(context.work, times));
   json.key("exposed_communication_us").time(times.exposed_communication);
   json.key("exposed_share").ratio(times.exposed_communication / times.iteration);
   json.key("blocking_communication_us").time(times.blocking_communication());

@@ -26,6 +26,10 @@ std::size_t opponent(const CompareReport& report) {
   return order[1];
 }
 
+NamedCandidate named_candidate(const ReportContext& context) {
+  return {printable(context.cluster), context.changed_numerics};
+}
+
 std::string best_cap_text(const ComparedJob& job, TimeUnit unit) {
   if (!job.best_cap) return "";
   if (job.best_cap->depends_on_version) return "needs --torch";
@@ -61,13 +65,17 @@ std::string compare_verdict(const CompareReport& report) {
   const std::size_t first = comparison.by_speed.front();
   if (comparison.by_speed.size() == 1) {
     const ComparedJob& job = comparison.jobs[first];
-    return fmt::format("{}: {} a step, scaling efficiency {}.", subject(contexts[first]),
-                       time_text(job.times.iteration, digits_of(job.confidence.grade)),
-                       percent_text(100 * job.efficiency()));
+    const std::string who = report.several_schemes
+                                ? name_of_job(contexts[first]) + " is the only candidate that runs"
+                                : subject(contexts[first]);
+    const int digits = digits_of(job.confidence.grade);
+    return fmt::format("{}: {} a step{}.", who, time_text(job.times.iteration, digits),
+                       speed_clause(job.times, contexts[first], digits));
   }
   const std::size_t second = opponent(report);
   const Lead& lead = comparison.jobs[second].behind;
-  return lead_sentence(lead, name_of_job(contexts[first]), name_of_job(contexts[second]));
+  return lead_sentence(lead, name_of_job(contexts[first]), name_of_job(contexts[second])) +
+         learning_caveat(named_candidate(contexts[first]), named_candidate(contexts[second]));
 }
 
 std::string reason_line(const CompareReport& report, const TerminalStyle& style) {
@@ -100,18 +108,15 @@ std::string table_of_jobs(const CompareReport& report, const TerminalStyle& styl
   const bool tuned = std::ranges::any_of(
       comparison.jobs, [](const ComparedJob& job) { return job.best_cap.has_value(); });
   const bool counts_memory = contexts.front().memory.has_value();
-  const bool counted_samples = contexts.front().samples_per_step.has_value();
+  const bool counted_samples = contexts.front().work.samples.has_value();
 
   // Of several schemes memory decides as much as time.
-  const bool schemes = std::ranges::any_of(contexts, [&](const ReportContext& context) {
-    return context.scheme != contexts.front().scheme;
-  });
-
+  const bool schemes = report.several_schemes;
   const std::size_t kNameWidth = schemes ? 40 : 28;
   std::vector<Column> columns = {{schemes ? "candidate" : "cluster"}, {"GPUs", Align::right}};
   if (scaled) columns.push_back({"compute", Align::right, 3});
   columns.push_back({fmt::format("step {}", name_of(unit)), Align::decimal});
-  columns.push_back({"may be", Align::left, 5});
+  columns.push_back({"80 % interval", Align::left, 5});
   if (counted_samples) columns.push_back({"samples/s", Align::right, 4});
   // Where money is asked for, what it costs stands in place of why it takes so long.
   const bool priced = report.costs.has_value();
@@ -157,7 +162,8 @@ std::string table_of_jobs(const CompareReport& report, const TerminalStyle& styl
                                   step.scaled(1 + job.confidence.high_percent / 100), digits,
                                   unit));
     if (counted_samples)
-      cells.push_back(significant(context.samples_per_second(step).value_or(0), digits));
+      cells.push_back(significant(
+          training_speed(context.work, job.times).samples_per_second.value_or(0), digits));
     cells.push_back(percent_text(100 * job.efficiency()));
     cells.push_back(percent_text(100 * (job.times.blocking_communication() / step)));
     cells.push_back(largest_loss_text(job.times));
@@ -180,8 +186,8 @@ std::string table_legend(const CompareReport& report, const std::string& table) 
   legend += report.global_batch ? fmt::format("a global batch of {}", *report.global_batch)
                                 : "the same batch per GPU";
   legend +=
-      ". Blocking: share of the step in which the GPU stands still for communication or another "
-      "rank.";
+      ". Blocking: share of the step in which the GPU stands still for communication, waits for "
+      "stragglers included; the slowest GPU is a loss of its own.";
   // Its head is ours alone; names of clusters stand below. No column where nothing was tuned, or too wide with it.
   if (table.substr(0, table.find('\n')).find("best cap") != std::string::npos)
     legend +=

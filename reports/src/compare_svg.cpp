@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "cluster_family.hpp"
 #include "ddpsim/reports/reports.hpp"
@@ -24,7 +23,7 @@ class SpeedChart {
         comparison_(report.comparison),
         contexts_(report.contexts),
         in_samples_(std::ranges::all_of(contexts_, [](const ReportContext& context) {
-          return context.samples_per_step.has_value();
+          return context.work.samples.has_value();
         })) {}
 
   plot::Chart chart() {
@@ -52,7 +51,7 @@ class SpeedChart {
 
  private:
   double speed(std::size_t i, Duration step) const {
-    const double each = in_samples_ ? *contexts_[i].samples_per_step : contexts_[i].ranks;
+    const double each = in_samples_ ? *contexts_[i].work.samples : contexts_[i].ranks;
     return step > Duration() ? each / step.seconds() : 0;
   }
 
@@ -77,36 +76,21 @@ class SpeedChart {
         percent_text(100 * job.efficiency()));
   }
 
-  /// Of candidates that have one grade for several reasons.
-  static std::string meaning(Grade grade) {
-    Confidence confidence;
-    confidence.grade = grade;
-    return grade_and_source(confidence);
-  }
-
   void add_notes(bool lines) {
     chart_.notes.push_back(fmt::format(
-        "Predicted, {} everywhere. {}: each cluster by itself, meant to hold four times in five. "
+        "Predicted, {} everywhere. {}: 80 % interval of each cluster by itself. "
         "Clusters share much of what is not known, so one may certainly train faster though the "
         "two overlap.",
         report_.global_batch ? fmt::format("a global batch of {}", *report_.global_batch)
                              : "the same batch per GPU",
         lines ? "Band" : "Bar"));
-    std::map<Grade, std::vector<std::string>> graded;
-    std::map<Grade, std::set<std::string>> sources;
-    for (std::size_t i = 0; i < contexts_.size(); ++i) {
-      const Confidence& confidence = comparison_.jobs[i].confidence;
-      graded[confidence.grade].push_back(printable(contexts_[i].cluster));
-      sources[confidence.grade].insert(grade_and_source(confidence));
-    }
-    for (const auto& [grade, names] : graded) {
-      std::string note = sources[grade].size() == 1 ? *sources[grade].begin() : meaning(grade);
-      if (graded.size() > 1) {
-        note.pop_back();
-        note += fmt::format(" ({}).", fmt::join(names, ", "));
-      }
-      chart_.notes.push_back(std::move(note));
-    }
+    std::map<std::string, std::vector<std::string>> resting;  // names by what they rest on
+    for (std::size_t i = 0; i < contexts_.size(); ++i)
+      resting[comparison_.jobs[i].confidence.provenance].push_back(printable(contexts_[i].cluster));
+    for (const auto& [provenance, names] : resting)
+      chart_.notes.push_back(as_note(
+          resting.size() == 1 ? provenance
+                              : fmt::format("{} ({})", provenance, fmt::join(names, ", "))));
     for (const NotCompared& job : report_.not_compared)
       chart_.notes.push_back(
           fmt::format("Not drawn: {}: {}.", printable(job.label), printable(job.error)));

@@ -69,9 +69,7 @@ std::string compare_text(const CompareReport& report, const TerminalStyle& style
   ReportContext shared = contexts.front();
   shared.compute_scale = 1;  // each job has its own, in the table
   shared.rank_slowdown = 1;  // … and in JSON
-  const bool one_scheme = std::ranges::all_of(
-      contexts, [&](const ReportContext& context) { return context.scheme == shared.scheme; });
-  if (!one_scheme) {
+  if (report.several_schemes) {
     shared.scheme.reset();
     if (std::ranges::none_of(contexts, speaks_of_buckets)) shared.bucket_setting.clear();
   }
@@ -81,6 +79,7 @@ std::string compare_text(const CompareReport& report, const TerminalStyle& style
   fastest.confidence = fastest_job.confidence;
   Page page;
   page.add(Weight::verdict, bold(compare_verdict(report), style) + '\n');
+  page.add(Weight::verdict, not_compared_lines(report.not_compared, style));
   add_warnings(page, shared, style);
   page.add(Weight::answer, reason_line(report, style));
   if (report.costs) page.add(Weight::answer, cost_verdict(costed(report), style));
@@ -91,7 +90,6 @@ std::string compare_text(const CompareReport& report, const TerminalStyle& style
   page.add(Weight::trust, today_line(comparison, contexts, style));
   const std::string table = table_of_jobs(report, style);
   page.add(Weight::answer, after_blank(table));
-  page.add(Weight::answer, not_compared_lines(report.not_compared, style));
   if (report.costs) page.add(Weight::answer, price_lines(costed(report), style));
   for (const ReportContext& context : contexts)
     if (context.elastic)
@@ -110,11 +108,12 @@ std::string compare_text(const CompareReport& report, const TerminalStyle& style
   page.add(Weight::trust,
            after_blank(wrapped(fmt::format("Of the fastest, {}:", printable(fastest.cluster)),
                                style.width, kIndent)) +
-               confidence_line(fastest, fastest_job.times.iteration, style) + grades_line(style));
+               interval_line(fastest, fastest_job.times.iteration, style));
   page.add(Weight::evidence, next_measurement(fastest, style));
   // Where the fastest loses what, the others' in JSON.
   page.add(Weight::detail, after_blank(loss_table(fastest_job.times, fastest_job.confidence, style,
                                                   speaks_of_buckets(fastest))));
+  page.add(Weight::more, after_blank(interval_reasons(fastest, style)));
   page.add(Weight::next, hint_line(shared, style));
   return page.text(style);
 }

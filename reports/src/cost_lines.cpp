@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "lead_lines.hpp"
@@ -72,23 +74,41 @@ std::string goodput_line(const CostedCandidates& costed, const TerminalStyle& st
 Amount amount_of(const CompareReport& report) {
   if (report.training)
     return {report.training->samples, count_text(report.training->samples) + " samples"};
+  if (const auto tokens = tokens_of_sample(report)) return {kMillion / *tokens, "a million tokens"};
   if (counts_samples(report)) return {kMillion, "a million samples"};
   return {kThousandSteps, "1000 steps of each rank"};
 }
 
 bool counts_samples(const CompareReport& report) {
   for (const ReportContext& context : report.contexts)
-    if (!context.samples_per_step) return false;
+    if (!context.work.samples) return false;
   return true;
 }
 
+std::optional<double> tokens_of_sample(const CompareReport& report) {
+  std::optional<double> tokens;
+  for (const ReportContext& context : report.contexts) {
+    const StepWork& work = context.work;
+    if (!work.samples || !work.tokens) return std::nullopt;
+    const double own = *work.tokens / *work.samples;
+    if (tokens && own != *tokens) return std::nullopt;
+    tokens = own;
+  }
+  return tokens;
+}
+
 CostedCandidates costed(const CompareReport& report) {
-  CostedCandidates all{
-      .costs = *report.costs, .labels = {}, .ranks = {}, .grades = {}, .amount = amount_of(report)};
+  CostedCandidates all{.costs = *report.costs,
+                       .labels = {},
+                       .ranks = {},
+                       .grades = {},
+                       .changed_numerics = {},
+                       .amount = amount_of(report)};
   for (std::size_t i = 0; i < report.contexts.size(); ++i) {
     all.labels.push_back(report.contexts[i].cluster);
     all.ranks.push_back(report.contexts[i].ranks);
     all.grades.push_back(report.comparison.jobs[i].confidence.grade);
+    all.changed_numerics.push_back(report.contexts[i].changed_numerics);
   }
   return all;
 }
@@ -138,7 +158,14 @@ std::string cost_verdict(const CostedCandidates& costed, const TerminalStyle& st
                       other, significant(lead.percent, 2), significant(lead.low_percent, 2),
                       significant(lead.high_percent, 2));
   }
-  return wrapped(text + ".", style.width, kIndent);
+  text += '.';
+  if (order.size() > 1) {
+    const auto named = [&](std::size_t i) {
+      return NamedCandidate{printable(costed.labels[i]), costed.changed_numerics[i]};
+    };
+    text += learning_caveat(named(first), named(order[1]));
+  }
+  return wrapped(text, style.width, kIndent);
 }
 
 std::vector<Column> cost_columns() {
@@ -165,7 +192,7 @@ std::vector<std::string> price_notes(const CostedCandidates& costed) {
   std::map<std::string, std::vector<std::string>> payers;
   std::vector<std::string> order;
   std::vector<std::string> none;
-  bool bought = false;
+  std::vector<std::pair<Ownership, std::vector<std::string>>> owners;  // in order
   for (std::size_t i = 0; i < costed.labels.size(); ++i) {
     const std::string label = printable(costed.labels[i]);
     const std::optional<CandidateCost>& cost = costed.costs.candidates[i];
@@ -173,7 +200,11 @@ std::vector<std::string> price_notes(const CostedCandidates& costed) {
       none.push_back(label);
       continue;
     }
-    bought = bought || cost->price.per == Price::Per::node;
+    if (cost->price.per == Price::Per::node) {
+      auto own = std::ranges::find(owners, cost->ownership, &decltype(owners)::value_type::first);
+      if (own == owners.end()) own = owners.insert(owners.end(), {cost->ownership, {}});
+      own->second.push_back(label);
+    }
     const std::string text = price_text(cost->price);
     if (payers[text].empty()) order.push_back(text);
     payers[text].push_back(label);
@@ -181,8 +212,11 @@ std::vector<std::string> price_notes(const CostedCandidates& costed) {
   std::vector<std::string> notes;
   for (const std::string& text : order)
     notes.push_back(fmt::format("Price: {}: {}.", fmt::join(payers[text], ", "), text));
-  if (bought)
-    notes.push_back(fmt::format("Bought: over {}.", ownership_text(costed.costs.ownership)));
+  for (const auto& owner : owners)
+    notes.push_back(
+        fmt::format("Bought{}: over {}.",
+                    owners.size() > 1 ? fmt::format(", {}", fmt::join(owner.second, ", ")) : "",
+                    ownership_text(owner.first)));
   if (!none.empty())
     notes.push_back(fmt::format("No price is known of {}: --price LABEL=USD/node_hour.",
                                 fmt::join(none, ", ")));

@@ -12,6 +12,8 @@ namespace ddpsim {
 
 /// Whether a unit of work is a sample.
 bool counts_samples(const CompareReport& report);
+/// Of every candidate alike; absent where its samples are no sequences.
+std::optional<double> tokens_of_sample(const CompareReport& report);
 
 /// Candidates as far as what they cost is told.
 struct CostedCandidates {
@@ -19,6 +21,7 @@ struct CostedCandidates {
   std::vector<std::string> labels;
   std::vector<int> ranks;
   std::vector<Grade> grades;
+  std::vector<std::string> changed_numerics;
   Amount amount;
 };
 /// Precondition: anything has a price.

@@ -51,7 +51,7 @@ class CostChart {
     draw_candidates();
     draw_axes();
     chart_.notes.push_back(
-        "Predicted. Bar: where a candidate may lie, meant to hold four times in five; what is not "
+        "Predicted. Bar: the 80 % interval of a candidate; what is not "
         "known of a step moves time and cost alike. Candidates share much of it, so one may "
         "certainly cost less though the bars overlap. Frontier: no other is both cheaper and "
         "faster.");

@@ -84,7 +84,7 @@ std::string tune_csv(const TuneResult& result) {
 std::string advice_csv(const Advice& advice) {
   std::string csv =
       "levers,line,gain_us,low_us,high_us,expected_gain_us,regret_us,iteration_us,memory_bytes,"
-      "changes_numerics,changes_batch,worth,error\n";
+      "changes_numerics,changes_batch,worth,error,measure_first_because\n";
   for (const AdviceRow& row : advice.rows) {
     const auto time = [&](Duration duration) {
       return row.error.empty() ? microseconds_token(duration) : "";
@@ -93,7 +93,7 @@ std::string advice_csv(const Advice& advice) {
                   time(row.gain.low), time(row.gain.high), time(row.expected), time(row.regret),
                   time(row.iteration), row.error.empty() ? text(row.memory_bytes) : "",
                   row.changes_numerics ? "true" : "false", row.changes_batch ? "true" : "false",
-                  row.worth ? "true" : "false", row.error});
+                  row.worth ? "true" : "false", row.error, row.doubt});
   }
   return csv;
 }

@@ -63,15 +63,27 @@ bool is_today(const CurvePoint& point, const TuneResult& result) {
          point.iteration == today.iteration && point.buckets == today.buckets;
 }
 
+namespace {
+
+/// Whether this setting gives the point's buckets; neither number: nothing passed.
+bool gives(std::optional<double> cap_mb, std::optional<double> first_mb, const CurvePoint& point,
+           const TuneResult& result) {
+  if (!point.reachable) return false;
+  if (first_mb ? point.first_bucket_mb != first_mb : first_set_apart(point, result)) return false;
+  return cap_mb ? covers(point, *cap_mb) : !point.bucket_cap_mb.has_value();
+}
+
+}  // namespace
+
 bool is_recommended(const CurvePoint& point, const TuneResult& result) {
   const Recommendation& recommended = result.recommended;
-  if (!recommended.set || !point.reachable) return false;
-  if (recommended.first_bucket_mb ? point.first_bucket_mb != recommended.first_bucket_mb
-                                  : first_set_apart(point, result)) {
-    return false;
-  }
-  return recommended.bucket_cap_mb ? covers(point, *recommended.bucket_cap_mb)
-                                   : !point.bucket_cap_mb.has_value();
+  return recommended.set &&
+         gives(recommended.bucket_cap_mb, recommended.first_bucket_mb, point, result);
+}
+
+bool is_to_measure(const CurvePoint& point, const TuneResult& result) {
+  const std::optional<MeasureFirst>& first = result.recommended.measure_first;
+  return first && gives(first->bucket_cap_mb, first->first_bucket_mb, point, result);
 }
 
 std::optional<double> shown_cap(const CurvePoint& point, const TuneResult& result) {
@@ -80,6 +92,7 @@ std::optional<double> shown_cap(const CurvePoint& point, const TuneResult& resul
   if (result.recommended.bucket_cap_mb && is_recommended(point, result)) {
     return result.recommended.bucket_cap_mb;
   }
+  if (is_to_measure(point, result)) return result.recommended.measure_first->bucket_cap_mb;
   const auto round = std::find_if(kRoundCaps.begin(), kRoundCaps.end(),
                                   [&](double cap) { return covers(point, cap); });
   return round == kRoundCaps.end() ? point.bucket_cap_mb : *round;
@@ -97,6 +110,7 @@ std::vector<std::size_t> representative_points(const TuneResult& result, std::si
   selection.add_first([&](const CurvePoint& p) { return is_today(p, result); });
   selection.add_first([&](const CurvePoint& p) { return same_setting(p, result.best); });
   selection.add_first([&](const CurvePoint& p) { return is_recommended(p, result); });
+  selection.add_first([&](const CurvePoint& p) { return is_to_measure(p, result); });
   for (const double cap : kRoundCaps) {
     selection.add_first(
         [&](const CurvePoint& p) { return covers(p, cap) && !first_set_apart(p, result); });

@@ -23,6 +23,8 @@ bool is_today(const CurvePoint& point, const TuneResult& result);
 
 /// Whether the recommendation gives the bucketing of this point.
 bool is_recommended(const CurvePoint& point, const TuneResult& result);
+/// What tune names, to be measured before it is set.
+bool is_to_measure(const CurvePoint& point, const TuneResult& result);
 
 /// The cap to show: of all that give this bucketing, the recommended one or a round one if there
 /// is.

@@ -16,6 +16,7 @@ void write_loader(JsonWriter& json, const DataLoader& loader) {
   json.key("sample_bytes").integer(loader.sample_bytes.count());
   json.key("storage_gbps");
   loader.storage ? json.number(loader.storage->gigabytes_per_second()) : json.null();
+  json.key("storage_shared").boolean(loader.storage_shared);
   json.key("cores");
   loader.cores ? json.integer(*loader.cores) : json.null();
   json.key("batch_bytes").integer(loader.batch_bytes.count());
@@ -33,7 +34,9 @@ std::string who(const DataLoader& loader) {
   return fmt::format("{} workers of each rank give", loader.num_workers);
 }
 
-std::string because(const DataSupply& supply) {
+}  // namespace
+
+std::string data_cause(const DataSupply& supply) {
   switch (supply.cause) {
     case SupplyCause::none:
     case SupplyCause::recorded:
@@ -52,15 +55,34 @@ std::string because(const DataSupply& supply) {
   return "";
 }
 
+namespace {
+
+/// Whose rate storage= was taken for, and what the whole job would read.
+std::string storage_text(const DataSupply& supply) {
+  if (!supply.loader.storage || !supply.storage_demand) return "";
+  const double rate = supply.loader.storage->gigabytes_per_second();
+  std::string text = fmt::format(" Storage gives {:.4g} GB/s to ", rate);
+  if (supply.nodes == 1)
+    text += "the node";
+  else if (supply.loader.storage_shared)
+    text += fmt::format("all {} nodes together", supply.nodes);
+  else
+    text += fmt::format("each of {} nodes, {:.4g} GB/s together (storage=RATE:shared: of all)",
+                        supply.nodes, rate * supply.nodes);
+  return text + fmt::format("; without waits the job reads {:.3g} GB/s.",
+                            supply.storage_demand->gigabytes_per_second());
+}
+
 std::string simulated_line(const DataSupply& supply, int digits) {
   const auto time = [&](Duration duration) { return time_text(duration, digits); };
   std::string text =
       fmt::format("{} a batch every {}. ", who(supply.loader), time(supply.interval));
   if (supply.wait > Duration())
     text += fmt::format("A step of {} waits {} for data{}.", time(supply.step_without),
-                        time(supply.wait), because(supply));
+                        time(supply.wait), data_cause(supply));
   else
     text += fmt::format("A step of {} waits for none of them.", time(supply.step_without));
+  text += storage_text(supply);
   if (supply.copy > Duration())
     text += fmt::format(
         " The copy to the GPU takes {} in front of it (pcie={:.3g}GBps, pin={:.3g}GBps).",
@@ -104,6 +126,9 @@ void write_data(JsonWriter& json, const DataSupply& supply) {
   } else {
     write_loader(json, supply.loader);
     json.key("worker_batch_us").time(supply.worker_time);
+    json.key("storage_demand_gbps");
+    supply.storage_demand ? json.number(supply.storage_demand->gigabytes_per_second())
+                          : json.null();
   }
   const bool known = supply.interval > Duration();
   json.key("batches_per_step").integer(supply.batches);

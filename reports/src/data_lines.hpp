@@ -14,6 +14,9 @@ namespace ddpsim {
 /// `data_loader` of a result.
 void write_data(JsonWriter& json, const DataSupply& supply);
 
+/// Why a simulated loader is late: ", all workers being busy". Empty where it is not.
+std::string data_cause(const DataSupply& supply);
+
 /// A paragraph; empty where nothing is known of the data.
 std::string data_lines(const DataSupply& supply, int digits, const TerminalStyle& style);
 

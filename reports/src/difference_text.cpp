@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "ddpsim/reports/difference_report.hpp"
@@ -31,6 +32,29 @@ std::string label_of(StepPart part, const StepBreakdown& after) {
   return std::string(
       label_of(static_cast<LossCause>(index_of(part) - index_of(StepPart::first_cause))));
 }
+
+/// Where lateness that stays with ranks comes from, by the part of their own step that is longest beside the others':
+/// of one rank, of all ranks of a node, of the same slot on each node, of other ranks. What is missing here is DDP's doing.
+struct LateWork {
+  StepPart part;
+  std::string_view of_rank;
+  std::string_view of_node;
+  std::string_view of_slot;
+  std::string_view of_several;
+};
+constexpr std::array kLateWork = {
+    LateWork{StepPart::kernels, "its node or its slot, not the data", "the node", "the slot",
+             "their nodes or their slots, not the data"},
+    LateWork{part_of(LossCause::launch_bound), "its host, not the data", "the host of that node",
+             "the cores of that slot", "their hosts, not the data"},
+    LateWork{part_of(LossCause::input), "its input: its data, its loader or its host",
+             "the input of that node: its loaders, its host or its storage",
+             "the input of that slot: its data, its loaders or their cores",
+             "their input: their data, their loaders or their hosts"},
+    LateWork{part_of(LossCause::unexplained),
+             "its node, its slot or its script; no part of its step tells which", "the node",
+             "the slot", "their nodes, their slots or their script; no part of a step tells which"},
+};
 
 class DifferenceText {
  public:
@@ -90,6 +114,7 @@ class DifferenceText {
   void kernels();
   void causes();
   void findings();
+  std::string where_to_look() const;
   void late();
   void pairs();
   void notes();
@@ -349,6 +374,28 @@ void DifferenceText::findings() {
     paragraph(fmt::format("found: {} ({})", printable(finding.says), printable(finding.place)), 7);
 }
 
+/// Follows the part of its own step that is longest beside other ranks', which the table below names.
+std::string DifferenceText::where_to_look() const {
+  const LateRanks& late = *report_.late;
+  const std::optional<StepPart> work =
+      std::ranges::find(late.ranks, late.late.front(), &LateRank::rank)->work;
+  const auto row =
+      std::ranges::find(kLateWork, work.value_or(part_of(LossCause::unexplained)), &LateWork::part);
+  if (row == kLateWork.end())
+    return fmt::format("by {}, so not for {} own slowness", label_of(*work, difference_.after),
+                       late.pattern == LatePattern::one_rank ? "its" : "their");
+  switch (late.pattern) {
+    case LatePattern::node:
+      return std::string(row->of_node);
+    case LatePattern::slot:
+      return std::string(row->of_slot);
+    case LatePattern::several:
+      return std::string(row->of_several);
+    default:
+      return std::string(row->of_rank);
+  }
+}
+
 void DifferenceText::late() {
   if (!report_.late) return;
   const LateRanks& late = *report_.late;
@@ -362,30 +409,21 @@ void DifferenceText::late() {
     case LatePattern::nobody:
       first = "Who is late: nobody; ranks wait for each other less than 1 % of a step";
       break;
-    case LatePattern::one_rank: {
-      const auto rank = std::ranges::find(late.ranks, late.late.front(), &LateRank::rank);
-      const bool own = !rank->work || *rank->work == StepPart::kernels ||
-                       *rank->work == part_of(LossCause::launch_bound) ||
-                       *rank->work == part_of(LossCause::input) ||
-                       *rank->work == part_of(LossCause::unexplained);
-      first = fmt::format(
-          "Who is late: rank {}, in nearly every step: {}", ranks,
-          own ? std::string("its node or its slot, not the data")
-              : "by " + label_of(*rank->work, difference_.after) + ", so not for its own slowness");
+    case LatePattern::one_rank:
+      first = fmt::format("Who is late: rank {}, in nearly every step: {}", ranks, where_to_look());
       break;
-    }
     case LatePattern::several:
       first = fmt::format(
-          "Who is late: ranks {}, in nearly every step, which are not known to be one node of "
-          "several "
-          "or one slot (--gpus-per-node tells which ranks share one)",
-          ranks);
+          "Who is late: ranks {}, in nearly every step: {}. They are not known to be one node of "
+          "several or one slot (--gpus-per-node tells which ranks share one)",
+          ranks, where_to_look());
       break;
     case LatePattern::node:
-      first = fmt::format("Who is late: ranks {}, all of one node: the node", ranks);
+      first = fmt::format("Who is late: ranks {}, all of one node: {}", ranks, where_to_look());
       break;
     case LatePattern::slot:
-      first = fmt::format("Who is late: ranks {}, the same place on each node: the slot", ranks);
+      first = fmt::format("Who is late: ranks {}, the same place on each node: {}", ranks,
+                          where_to_look());
       break;
     case LatePattern::wandering:
       first = "Who is late: another rank in each step: the data, or chance";

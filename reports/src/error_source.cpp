@@ -18,7 +18,7 @@ constexpr std::array<Words, 17> kWords{{
     {"interference", "interference"},
     {"ddp_costs", "copies and host costs"},
     {"gpu_spread", "the slowest GPU"},
-    {"rank_slowdown", "what several GPUs cost unexplained"},
+    {"rank_slowdown", "multi-GPU overhead"},
     {"compute_scale", "compute scale"},
     {"replay_residual", "today's residual"},
     {"measurement_noise", "measurement noise"},

@@ -2,24 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <cmath>
 
 #include "text_layout.hpp"
 
 namespace ddpsim {
 namespace {
-
-std::string meaning_of(Grade grade) {
-  switch (grade) {
-    case Grade::a:
-      return "calibrated on this cluster, today's step reproduced";
-    case Grade::b:
-      return "calibrated";
-    case Grade::c:
-      return "specification only, or far from any log";
-  }
-  return "";
-}
 
 std::string lower_or_higher(double percent) {
   return fmt::format("{} % {}", significant(std::abs(percent), 2),
@@ -34,17 +23,15 @@ std::string first_line_of(const std::string& text) {
 
 std::string shared_error(const Confidence& confidence) {
   return fmt::format(
-      "The whole curve may lie {} to {} (four times in five): what is not known moves all caps "
+      "The whole curve may lie {} to {} (80 % interval): what is not known moves all caps "
       "nearly alike.",
       lower_or_higher(confidence.low_percent), lower_or_higher(confidence.high_percent));
 }
 
-std::string grade_and_source(const Confidence& confidence) {
-  return fmt::format(
-      "Confidence {}: {}.", name_of(confidence.grade),
-      confidence.basis.empty() && confidence.because.empty()
-          ? meaning_of(confidence.grade)
-          : printable(confidence.basis.empty() ? confidence.because.front() : confidence.basis));
+std::string as_note(std::string provenance) {
+  if (provenance.empty()) return "";
+  provenance.front() = static_cast<char>(std::toupper(provenance.front()));
+  return provenance + '.';
 }
 
 std::string description_of(const plot::Chart& chart) {

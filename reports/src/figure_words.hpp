@@ -11,11 +11,11 @@ namespace ddpsim {
 /// The verdict of a text, as --quiet prints it.
 std::string first_line_of(const std::string& text);
 
-/// "All steps together may lie 4 % lower to 18 % higher, four times in five: what is not known moves every cap alike."
+/// "All steps together may lie 4 % lower to 18 % higher (80 % interval): what is not known moves every cap alike."
 std::string shared_error(const Confidence& confidence);
 
-/// "Confidence C: specification only"; what one grade means.
-std::string grade_and_source(const Confidence& confidence);
+/// "Calibrated by published logs."
+std::string as_note(std::string provenance);
 
 /// "y from … to …, against x from … to …", then every name and what is marked.
 std::string description_of(const plot::Chart& chart);

@@ -1,5 +1,7 @@
 #include "json_parts.hpp"
 
+#include <fmt/format.h>
+
 #include "error_source.hpp"
 #include "scheme_lines.hpp"
 
@@ -56,6 +58,16 @@ void write_iterations(JsonWriter& json, const std::optional<StepSpread>& spread)
 
 }  // namespace
 
+void write_budget(JsonWriter& json, const ReportContext& context) {
+  if (!context.budget) return;
+  const StepBudget& budget = *context.budget;
+  json.key("budget").begin_object(JsonWriter::Layout::line);
+  json.key("step_us").time(budget.step());
+  for (const BudgetPart part : all_budget_parts())
+    json.key(fmt::format("{}_us", name_of(part))).time(budget[part]);
+  json.end_object();
+}
+
 void write_loss(JsonWriter& json, const Loss& loss, const Confidence& confidence) {
   json.key("loss").begin_array();
   for (const LossCause cause : all_loss_causes()) {
@@ -96,9 +108,17 @@ void write_replay(JsonWriter& json, const ReportContext& context) {
   json.end_object();
 }
 
+void write_speed(JsonWriter& json, const TrainingSpeed& speed) {
+  json.key("samples_per_second").ratio(speed.samples_per_second);
+  json.key("tokens_per_second").ratio(speed.tokens_per_second);
+  json.key("model_flops_utilization").ratio(speed.model_flops_utilization);
+  json.key("scaling_efficiency").ratio(speed.scaling_efficiency);
+}
+
 void write_confidence(JsonWriter& json, const Confidence& confidence) {
   json.key("confidence").begin_object();
   json.key("grade").string(name_of(confidence.grade));
+  json.key("provenance").string_or_null(confidence.provenance);
   json.key("interval_percent").begin_array(JsonWriter::Layout::line);
   json.ratio(confidence.low_percent);
   json.ratio(confidence.high_percent);
@@ -250,6 +270,16 @@ void write_recorded(JsonWriter& json, const std::optional<RecordedToday>& record
 void write_trust(JsonWriter& json, const ReportContext& context) {
   write_confidence(json, context.confidence);
   json.key("warnings").strings(context.warnings);
+  if (!context.calibrated_by.empty()) {
+    json.key("calibrated_by").begin_array();
+    for (const CalibratedShape& log : context.calibrated_by) {
+      json.begin_object(JsonWriter::Layout::line);
+      json.key("source").string(log.source);
+      json.key("digest").string(log.digest);
+      json.end_object();
+    }
+    json.end_array();
+  }
   if (context.replay) {
     json.key("replay");
     write_replay(json, context);

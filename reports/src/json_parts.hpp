@@ -14,6 +14,10 @@ void write_versions(JsonWriter& json, const ReportContext& context);
 
 /// Every cause, in one order; intervals are those of `confidence`.
 void write_loss(JsonWriter& json, const Loss& loss, const Confidence& confidence);
+/// `budget`: what the GPU does with the step, in parts that add up to it. Nothing where the context has none.
+void write_budget(JsonWriter& json, const ReportContext& context);
+/// What the job gets done in a second; null where that is not known.
+void write_speed(JsonWriter& json, const TrainingSpeed& speed);
 void write_confidence(JsonWriter& json, const Confidence& confidence);
 /// What `tune` advises.
 /// `no_cap_because`: why no cap can be recommended at all; empty when one can.

@@ -160,6 +160,15 @@ std::string lead_sentence(const Lead& lead, const std::string& fastest, const st
   return lead.certain() ? certain_lead(lead, fastest, other) : open_lead(lead, fastest, other);
 }
 
+std::string learning_caveat(const NamedCandidate& first, const NamedCandidate& other) {
+  if (first.changed_numerics == other.changed_numerics) return "";
+  std::vector<std::string> names;
+  for (const NamedCandidate* one : {&first, &other})
+    if (!one->changed_numerics.empty()) names.push_back(one->name);
+  return fmt::format(" This counts samples, not what they teach: {} {} numerics.",
+                     fmt::join(names, " and "), names.size() == 1 ? "changes" : "change");
+}
+
 std::string lead_reason(const Lead& lead, const std::string& fastest, const std::string& other,
                         std::span<const std::string> workloads) {
   if (lead.same) return "";

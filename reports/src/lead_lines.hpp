@@ -15,6 +15,14 @@ std::string name_of_job(const ReportContext& context);
 /// One sentence: who trains faster, by how much, how surely.
 std::string lead_sentence(const Lead& lead, const std::string& fastest, const std::string& other);
 
+/// A candidate that a sentence calls the first, or holds against it.
+struct NamedCandidate {
+  std::string name;
+  std::string changed_numerics;  ///< as ReportContext has it
+};
+/// What the order of two says nothing about, with a blank in front; empty where neither learns otherwise than the other.
+std::string learning_caveat(const NamedCandidate& first, const NamedCandidate& other);
+
 /// What decides, or why not; empty where nothing is worth saying. Names as in the sentence before it; `workloads`, of
 /// several: theirs.
 std::string lead_reason(const Lead& lead, const std::string& fastest, const std::string& other,

@@ -14,7 +14,7 @@ namespace {
 /// In the order of the enumeration.
 constexpr std::array<std::string_view, kLossCauses> kLabels = {"DDP's copies",
                                                                "DDP's host",
-                                                               "compute beside NCCL",
+                                                               "compute slowed by NCCL",
                                                                "slowest GPU",
                                                                "stragglers",
                                                                "jitter",
@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, kLossCauses> kLabels = {"DDP's copies",
                                                                "the host in the GPU's place",
                                                                "launching kernels",
                                                                "input",
-                                                               "unexplained slowdown"};
+                                                               "multi-GPU overhead"};
 
 Duration magnitude(Duration time) {
   return std::max(time, -time);
@@ -54,9 +54,10 @@ std::string_view label_of(LossCause cause, bool of_ddp) {
 }
 
 std::optional<LossCause> largest_loss(const Loss& loss) {
-  const std::vector<LossCause> causes = by_size(loss);
-  if (causes.empty() || loss[causes.front()] <= Duration()) return std::nullopt;
-  return causes.front();
+  for (const LossCause cause : by_size(loss))
+    if (cause != LossCause::unexplained)
+      return loss[cause] > Duration() ? std::optional(cause) : std::nullopt;
+  return std::nullopt;
 }
 
 std::string blocking_text(const StepTimes& times) {
@@ -96,8 +97,8 @@ std::string loss_table(const StepTimes& times, const Confidence& confidence,
 
   Table table({{"where the efficiency goes"},
                {std::string(name_of(unit)), Align::right},
-               {"points", Align::right},
-               {"may be", Align::left, 1}});
+               {"% of step", Align::right},
+               {"80 % interval", Align::left, 1}});
   table.add_row({of_ddp ? "one GPU, without DDP" : "one GPU by itself", ms[0], shares[0], ""});
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const LossInterval interval = loss_interval(rows[i], times.loss, confidence);

@@ -12,7 +12,7 @@ namespace ddpsim {
 /// "exposed all-reduces"; `of_ddp`: it is DDP that copies, and DDP's host that is waited for.
 std::string_view label_of(LossCause cause, bool of_ddp = true);
 
-/// Absent where nothing is lost.
+/// Of what is simulated or was measured: an allowance is neither. Absent where nothing is lost.
 std::optional<LossCause> largest_loss(const Loss& loss);
 
 /// "25 % of it blocked by communication", "all communication hidden", "no communication".

@@ -12,6 +12,7 @@ void write_candidate(JsonWriter& json, const MixReport& report, std::size_t inde
   json.key("cluster").string(label.cluster_text);
   json.key("ranks").integer(label.ranks);
   json.key("grade").string(name_of(label.grade));
+  json.key("changed_numerics").string_or_null(label.changed_numerics);
   write_range(json, "time", candidate.time);
   json.key("behind_percent");
   write_lead(json, candidate.behind);

@@ -33,8 +33,12 @@ std::string mix_verdict(const MixReport& report) {
   const auto second = opponent(report);
   if (!second)
     return fmt::format("{} is the only one that runs all workloads.", name_in_mix(report, first));
+  const auto named = [&](std::size_t i) {
+    return NamedCandidate{printable(report.labels[i].label), report.labels[i].changed_numerics};
+  };
   return lead_sentence(report.mix.candidates[*second].behind, name_in_mix(report, first),
-                       name_in_mix(report, *second));
+                       name_in_mix(report, *second)) +
+         learning_caveat(named(first), named(*second));
 }
 
 std::string mix_reason(const MixReport& report, const TerminalStyle& style) {
@@ -132,12 +136,14 @@ CostedCandidates costed(const MixReport& report) {
       .labels = {},
       .ranks = {},
       .grades = {},
+      .changed_numerics = {},
       .amount = {kHour, fmt::format("what {} does of it in an hour",
                                     printable(report.labels[report.reference].label))}};
   for (const MixLabel& label : report.labels) {
     all.labels.push_back(label.label);
     all.ranks.push_back(label.ranks);
     all.grades.push_back(label.grade);
+    all.changed_numerics.push_back(label.changed_numerics);
   }
   return all;
 }

@@ -48,23 +48,6 @@ std::vector<Sensitivity> worth_naming(const Confidence& confidence) {
   return named;
 }
 
-/// The sources that make most of the interval, then what the grade rests on. JSON has every reason.
-std::string widest_sources(const std::vector<Sensitivity>& named, const Confidence& confidence) {
-  constexpr std::size_t kMost = 2;
-  constexpr double kBeside = 0.25;  // of the widest: a narrower one hardly adds to it
-  std::string text;
-  for (std::size_t i = 0; i < std::min(kMost, named.size()); ++i) {
-    const Sensitivity& one = named[i];
-    if (one.width() < named.front().width().scaled(kBeside)) break;
-    text +=
-        fmt::format("{} {} ({} to {})", i == 0 ? ", mostly from" : " and", phrase_of(one.source),
-                    signed_percent(100 * (one.low / confidence.predicted)),
-                    signed_percent(100 * (one.high / confidence.predicted)));
-  }
-  if (!confidence.basis.empty()) text += "; " + printable(confidence.basis);
-  return text + "; --json has every reason";
-}
-
 constexpr int kRecordedDigits = 3;
 
 /// "Today: 107 ms recorded on 2 GPUs (median of 5 steps, 81.8 to 167 ms)".
@@ -205,6 +188,20 @@ std::string subject(const ReportContext& context) {
                      counted(static_cast<std::uint64_t>(context.ranks), "GPU"));
 }
 
+std::string speed_clause(const StepTimes& times, const ReportContext& context, int digits) {
+  const TrainingSpeed speed = training_speed(context.work, times);
+  std::vector<std::string> parts;
+  if (speed.samples_per_second)
+    parts.push_back(significant(*speed.samples_per_second, digits) + " samples/s");
+  if (speed.tokens_per_second)
+    parts.push_back(significant(*speed.tokens_per_second, digits) + " tokens/s");
+  if (speed.model_flops_utilization)
+    parts.push_back("MFU " + percent_text(100 * *speed.model_flops_utilization));
+  if (context.ranks > 1 && speed.scaling_efficiency)
+    parts.push_back("scaling efficiency " + percent_text(100 * *speed.scaling_efficiency));
+  return parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, ", "));
+}
+
 std::string memory_line(const ReportContext& context, const TerminalStyle& style) {
   if (!context.memory) return "";
   const PeakMemory& peak = *context.memory;
@@ -324,30 +321,39 @@ std::size_t beside_recording(const std::vector<ReportContext>& contexts) {
   return 0;
 }
 
-std::string confidence_line(const ReportContext& context, Duration predicted,
-                            const TerminalStyle& style) {
+std::string interval_line(const ReportContext& context, Duration predicted,
+                          const TerminalStyle& style, std::string_view of) {
   const Confidence& confidence = context.confidence;
-  const int digits = digits_of(confidence.grade);
   const TimeUnit unit = unit_for(predicted);
-  std::string text =
-      fmt::format("Confidence {}: {} {} ({} to {})", name_of(confidence.grade),
+  std::vector<std::string> parts = {
+      fmt::format("80 % interval {}: {} {}", of,
                   time_interval(predicted.scaled(1 + confidence.low_percent / 100),
-                                predicted.scaled(1 + confidence.high_percent / 100), digits, unit),
-                  name_of(unit), signed_percent(confidence.low_percent),
-                  signed_percent(confidence.high_percent));
+                                predicted.scaled(1 + confidence.high_percent / 100),
+                                digits_of(confidence.grade), unit),
+                  name_of(unit)),
+      confidence.provenance};
+  // Where a measurement would help, its line names the source.
   const std::vector<Sensitivity> named = worth_naming(confidence);
-  text += named.empty() ? printable(fmt::format(": {}", fmt::join(confidence.because, "; ")))
-                        : widest_sources(named, confidence);
-  return wrapped(text + '.', style.width, kIndent);
+  if (!named.empty() && !confidence.measure_next)
+    parts.push_back(fmt::format("most of it from {}", phrase_of(named.front().source)));
+  std::erase(parts, "");
+  return wrapped(fmt::format("{}.", fmt::join(parts, "; ")), style.width, kIndent);
 }
 
-std::string grades_line(const TerminalStyle& style) {
+std::string interval_reasons(const ReportContext& context, const TerminalStyle& style) {
+  const Confidence& confidence = context.confidence;
   std::string lines = wrapped(
-      "Intervals hold 80 %. A: calibrated, today's step reproduced; B: calibrated; C: "
-      "specification.",
+      fmt::format("Why the interval runs from {} to {}:", signed_percent(confidence.low_percent),
+                  signed_percent(confidence.high_percent)),
       style.width, kIndent);
-  lines.pop_back();
-  return dim(lines, style) + '\n';
+  for (const Sensitivity& one : worth_naming(confidence))
+    lines += wrapped(fmt::format("  {}: {} to {}", phrase_of(one.source),
+                                 signed_percent(100 * (one.low / confidence.predicted)),
+                                 signed_percent(100 * (one.high / confidence.predicted))),
+                     style.width, 2 * kIndent);
+  for (const std::string& reason : confidence.because)
+    lines += wrapped("  " + printable(reason), style.width, 2 * kIndent);
+  return lines;
 }
 
 std::string next_measurement(const ReportContext& context, const TerminalStyle& style) {
@@ -359,8 +365,10 @@ std::string next_measurement(const ReportContext& context, const TerminalStyle& 
 }
 
 void add_warnings(Page& page, const ReportContext& context, const TerminalStyle& style) {
+  std::size_t said = 0;
   for (const std::string& warning : context.warnings)
-    page.add(Weight::warning, wrapped("warning: " + printable(warning), style.width, kIndent));
+    page.add(said++ < context.overturning ? Weight::verdict : Weight::warning,
+             wrapped("warning: " + printable(warning), style.width, kIndent));
 }
 
 std::string warning_lines(const ReportContext& context, const TerminalStyle& style) {

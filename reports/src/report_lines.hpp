@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "ddpsim/reports/reports.hpp"
 #include "page.hpp"
@@ -35,12 +36,14 @@ std::string predicted_line(const ReportContext& context, const TerminalStyle& st
 /// The candidate whose predictions are laid beside the recording: the first that may be its cluster, else the first.
 std::size_t beside_recording(const std::vector<ReportContext>& contexts);
 
-/// Grade, interval as times around `predicted`, and the reasons.
-std::string confidence_line(const ReportContext& context, Duration predicted,
-                            const TerminalStyle& style);
+/// " (4660 samples/s, MFU 41 %, scaling efficiency 88 %)": each where it is known.
+std::string speed_clause(const StepTimes& times, const ReportContext& context, int digits);
 
-/// The level of intervals, and what grades mean.
-std::string grades_line(const TerminalStyle& style);
+/// The interval as times around `predicted`, what it rests on, and its widest source. `of`: what is predicted.
+std::string interval_line(const ReportContext& context, Duration predicted,
+                          const TerminalStyle& style, std::string_view of = "of the step");
+/// Every source of the interval, and every reason.
+std::string interval_reasons(const ReportContext& context, const TerminalStyle& style);
 
 /// The single measurement that would narrow the interval most.
 std::string next_measurement(const ReportContext& context, const TerminalStyle& style);

@@ -192,6 +192,8 @@ std::string result_json(const SimulationResult& result, const ReportContext& con
   write_setting(json, context);
   write_step(json, result.step, context.scheme);
   json.key("alone_us").time(result.step.times.alone());
+  write_speed(json, training_speed(context.work, result.step.times));
+  write_budget(json, context);
   write_loss(json, result.step.times.loss, context.confidence);
   if (context.launch_cost) write_launch_cost(json, *context.launch_cost);
   write_memory(json, context.memory);

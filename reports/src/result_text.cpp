@@ -1,10 +1,13 @@
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
+#include <vector>
 
+#include "budget_lines.hpp"
 #include "data_lines.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "ddpsim/sim/size_text.hpp"
@@ -49,29 +52,26 @@ std::string blocking_either_way(const MeasuredCorrection& correction) {
 
 std::string verdict(const StepTimes& times, const ReportContext& context) {
   const bool measured = is_measured(context, times.iteration);
-  std::string text =
-      fmt::format("{}: {} a step{}, ", subject(context),
-                  time_text(times.iteration, measured ? 3 : digits_of(context.confidence.grade)),
-                  measured ? ", as measured" : "");
+  const int digits = digits_of(context.confidence.grade);
+  const TimeUnit unit = unit_for(times.iteration);
+  std::string step = fmt::format("{}: {} a step{}", subject(context),
+                                 time_text(times.iteration, measured ? 3 : digits),
+                                 measured ? ", as measured" : "");
   if (context.replay && context.replay->contradicted())
-    return text +
-           fmt::format(
-               "but today's was measured at {}: another job was recorded, or a unit slipped.",
-               time_text(context.replay->measured, 3));
-  if (differ(context)) return text + blocking_either_way(*context.correction);
-  text += blocking_text(times);
+    return fmt::format(
+        "{}, but today's was measured at {}: another job was recorded, or a unit slipped.", step,
+        time_text(context.replay->measured, 3));
+  step += speed_clause(times, context, digits);
+  const std::optional<BudgetPart> part = leading_wait(context);
+  // What communication and slower GPUs take stands among the losses.
+  if (part == BudgetPart::input || part == BudgetPart::host)
+    return fmt::format("{}; {}.", step, wait_clause(context, *part, "it", digits, unit));
+  if (differ(context)) return step + ", " + blocking_either_way(*context.correction);
+  std::string text = step + ", " + blocking_text(times);
   if (const auto cause = largest_loss(times.loss))
     text += fmt::format("; largest loss: {}, {}", label_of(*cause, speaks_of_buckets(context)),
-                        time_text(times.loss[*cause], 2, unit_for(times.iteration)));
+                        time_text(times.loss[*cause], 2, unit));
   return text + '.';
-}
-
-/// Samples all ranks take in a second, where the step's samples are known.
-std::string throughput_line(const StepTimes& times, const ReportContext& context) {
-  const auto rate = context.samples_per_second(times.iteration);
-  if (!rate) return "";
-  return fmt::format("{} samples/s over all GPUs.\n",
-                     significant(*rate, digits_of(context.confidence.grade)));
 }
 
 /// Parts of a step that add up to it, and what they hold. Those that may be absent are left out where they are.
@@ -89,7 +89,7 @@ constexpr std::array kParts = {
     Part{"  of it slowed by NCCL", &StepTimes::interference, true, true},
     Part{"SyncBatchNorm", &StepTimes::sync_batchnorm, false, true},
     Part{"waiting for the slowest GPU", &StepTimes::slowest_gpu, false, true},
-    Part{"several GPUs, unexplained", &StepTimes::unexplained, false, true},
+    Part{"multi-GPU overhead", &StepTimes::unexplained, false, true},
     Part{"exposed communication", &StepTimes::exposed_communication},
     Part{"  of it in forward", &StepTimes::exposed_in_forward, true, true},
     Part{"  of it behind the optimizer", &StepTimes::exposed_in_optimizer, true, true},
@@ -321,11 +321,11 @@ std::string result_text(const SimulationResult& result, const ReportContext& con
   if (context.elastic) page.add(Weight::verdict, elastic_verdict(*context.elastic, style));
   page.add(Weight::trust, replay_line(context, style));
   page.add(Weight::trust, recorded_line(context, style));
-  add_warnings(page, context, style);
+  page.add(Weight::trust, budget_line(context, style));
   page.add(Weight::trust, rank_lines(result, context, digits, style));
-  page.add(Weight::trust, confidence_line(context, times.iteration, style) + grades_line(style));
+  page.add(Weight::answer, interval_line(context, times.iteration, style));
+  add_warnings(page, context, style);
   page.add(Weight::evidence, next_measurement(context, style));
-  page.add(Weight::detail, throughput_line(times, context));
   page.add(Weight::trust, setting_line(context, style));
   page.add(Weight::detail, memory_line(context, style));
   if (context.elastic) {
@@ -348,6 +348,7 @@ std::string result_text(const SimulationResult& result, const ReportContext& con
   page.add(Weight::more, averaging_line(result.step, digits, style));
   page.add(Weight::detail, host_line(times, context, digits, style));
   page.add(Weight::detail, pipeline_line(times, digits, style));
+  page.add(Weight::more, after_blank(interval_reasons(context, style)));
   page.add(Weight::drawing, after_blank(overlap_drawing(result, style, digits)));
   if (!result.step.buckets.empty()) {
     page.add(Weight::detail,

@@ -1,6 +1,7 @@
 #include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/reports/sweep_report.hpp"
 #include "ddpsim/topologies/kind_words.hpp"
+#include "json_parts.hpp"
 
 namespace ddpsim {
 namespace {
@@ -40,17 +41,15 @@ void write_step(JsonWriter& json, const SweepRow& row) {
   json.key("iteration_low_us").time(low);
   json.key("iteration_high_us").time(high);
   json.key("grade").string_or_null(row.confidence ? name_of(row.confidence->grade) : "");
+  json.key("provenance").string_or_null(row.confidence ? row.confidence->provenance : "");
   json.key("corrected_by").string_or_null(row.corrected_by);
-  json.key("samples_per_second").ratio(row.samples_per_second);
-  std::optional<double> efficiency;
   std::optional<Duration> exposed;
   std::optional<Duration> blocking;
   if (row.times) {
-    efficiency = row.times->alone() / row.times->iteration;
     exposed = row.times->exposed_communication;
     blocking = row.times->blocking_communication();
   }
-  json.key("scaling_efficiency").ratio(efficiency);
+  write_speed(json, row.times ? training_speed(row.work, *row.times) : TrainingSpeed());
   json.key("exposed_communication_us").time(exposed);
   json.key("blocking_communication_us").time(blocking);
   json.key("memory_bytes");

@@ -81,6 +81,7 @@ struct SweepCurves::Point {
   double step = 0;   ///< seconds
   std::optional<std::pair<double, double>> interval;
   Grade grade = Grade::c;
+  std::string provenance;  ///< empty in files of older programs
   std::string setting;
 };
 
@@ -106,6 +107,8 @@ void SweepCurves::add(std::string_view text) {
               .ranks = static_cast<int>(number("ranks").value_or(1)),
               .step = *step * kMicroseconds,
               .grade = grade_from(line.optional("grade"))};
+  if (const auto rests_on = line.optional("provenance"); rests_on && rests_on->is_string())
+    point.provenance = rests_on->string();
   const std::optional<double> samples = number("samples_per_second");
   point.in_samples = samples.has_value();
   point.speed = samples.value_or(point.ranks / point.step);
@@ -126,13 +129,13 @@ void SweepCurves::add(std::string_view text) {
 std::string SweepCurves::svg() const {
   std::vector<std::string> workloads;
   std::set<std::string> clusters;
-  std::set<Grade> grades;
+  std::set<std::string> provenances;
   bool in_samples = true;
   for (const Point& point : points_) {
     if (std::ranges::find(workloads, point.workload) == workloads.end())
       workloads.push_back(point.workload);
     clusters.insert(point.label);
-    grades.insert(point.grade);
+    if (!point.provenance.empty()) provenances.insert(point.provenance);
     in_samples = in_samples && point.in_samples;
   }
   const bool several = workloads.size() > 1;
@@ -181,18 +184,13 @@ std::string SweepCurves::svg() const {
     chart.notes.push_back(fmt::format("Not drawn: {}, slower where largest than those that are.",
                                       counted(gone, "curve")));
   const bool lines = in_several_sizes(points);
-  chart.notes.insert(
-      chart.notes.begin(),
-      header_.intervals
-          ? fmt::format("Predicted. {}: each point by itself, meant to hold four times in five.",
-                        lines ? "Band" : "Bar")
-          : std::string("Predicted; how surely was not asked (--no-intervals)."));
+  chart.notes.insert(chart.notes.begin(),
+                     header_.intervals
+                         ? fmt::format("Predicted. {}: 80 % interval of each point by itself.",
+                                       lines ? "Band" : "Bar")
+                         : std::string("Predicted; how surely was not asked (--no-intervals)."));
   if (header_.intervals)
-    for (const Grade grade : grades) {
-      Confidence confidence;
-      confidence.grade = grade;
-      chart.notes.push_back(grade_and_source(confidence));
-    }
+    for (const std::string& provenance : provenances) chart.notes.push_back(as_note(provenance));
   if (without_answer_ > 0)
     chart.notes.push_back(fmt::format("{} without an answer; \"error\" of its line says why.",
                                       counted(without_answer_, "point")));

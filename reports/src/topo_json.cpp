@@ -36,6 +36,8 @@ void write_cluster(JsonWriter& json, const Topology& topology) {
   json.key("gpus_per_node").integer(cluster.gpus_per_host());
   json.key("ranks").integer(cluster.ranks());
   json.key("gpu").string(cluster.gpu.name);
+  json.key("gpu_variant").string(cluster.gpu.product());
+  json.key("gpu_memory_bytes").integer(cluster.gpu.memory.count());
   json.key("intra").begin_object(Layout::line);
   json.key("kind").string(kind_word(cluster.intra.kind, cluster.gpu.vendor));
   write_rate(json, "per_gpu_gbps", cluster.intra.per_gpu);
@@ -72,6 +74,7 @@ void write_node_type(JsonWriter& json, const NodeType& type) {
   json.key("name").string(type.name);
   json.key("count").integer(type.count);
   json.key("gpu").string(type.gpu.name);
+  json.key("gpu_variant").string(type.gpu.product());
   json.key("pcie_assumed").boolean(type.pcie_assumed);
   json.key("vertices").begin_array();
   for (const Vertex& vertex : type.graph.vertices) {
@@ -158,9 +161,9 @@ void write_bounds(JsonWriter& json, const Cluster& cluster) {
 std::vector<std::string> warnings_of(const Cluster& cluster) {
   std::vector<std::string> warnings = implausible_figures(cluster);
   for (const std::string& assumed :
-       {assumed_of_amd(cluster), std::string(assumed_of_connections(cluster)),
-        std::string(assumed_of_leaves(cluster)), assumed_of_peers(cluster),
-        assumed_of_roots(cluster), assumed_of_gpudirect(cluster)})
+       {assumed_of_variant(cluster.gpu), assumed_of_amd(cluster),
+        std::string(assumed_of_connections(cluster)), std::string(assumed_of_leaves(cluster)),
+        assumed_of_peers(cluster), assumed_of_roots(cluster), assumed_of_gpudirect(cluster)})
     if (!assumed.empty()) warnings.push_back(assumed);
   return warnings;
 }

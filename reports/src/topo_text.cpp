@@ -57,6 +57,12 @@ std::string units_of(const GpuModel& gpu) {
   return fmt::format("sm_{}, {} SMs", gpu.compute_capability, gpu.sms);
 }
 
+/// "32 GiB at 900 GB/s"
+std::string memory_of(const GpuModel& gpu) {
+  const std::string rate = rate_text(gpu.memory_bandwidth);
+  return gpu.memory > Bytes() ? fmt::format("{} GiB at {}", gpu.memory.count() >> 30, rate) : rate;
+}
+
 std::string summary(const Topology& topology, const TerminalStyle& style) {
   const Cluster& cluster = topology.cluster;
   std::string text;
@@ -66,14 +72,16 @@ std::string summary(const Topology& topology, const TerminalStyle& style) {
             ? fmt::format("{} ({}): ", printable(type.name),
                           counted(static_cast<std::uint64_t>(type.count), "node"))
             : "";
-    text += labelled(
-        "GPUs",
-        fmt::format("{}{} × {} per node, {}, memory {}", who, cluster.gpus_per_host(),
-                    type.gpu.name, units_of(type.gpu), rate_text(type.gpu.memory_bandwidth)),
-        style);
+    text += labelled("GPUs",
+                     fmt::format("{}{} × {} per node, {}, memory {}", who, cluster.gpus_per_host(),
+                                 type.gpu.product(), units_of(type.gpu), memory_of(type.gpu)),
+                     style);
   }
   if (cluster.gpus_per_node > 1) text += labelled("joined by", joined_words(cluster), style);
   if (cluster.nodes > 1) text += labelled("network", network_words(topology), style);
+  for (const NodeType& type : topology.node_types)
+    if (const std::string assumed = assumed_of_variant(type.gpu); !assumed.empty())
+      text += labelled("assumed", assumed, style);
   if (const std::string assumed = assumed_of_amd(cluster); !assumed.empty())
     text += labelled("assumed", assumed, style);
   if (const std::string_view assumed = assumed_of_connections(cluster); !assumed.empty())

@@ -103,6 +103,30 @@ void write_advice(JsonWriter& json, const AdviceByVersion& advice,
   write_setting(json, advice, today);
 }
 
+void write_measure_first(JsonWriter& json, const MeasureFirst& first) {
+  json.begin_object();
+  json.key("doubt").string(name_of(first.doubt));
+  json.key("because").string(first.because);
+  json.key("bucket_cap_mb").number(first.bucket_cap_mb);
+  json.key("first_bucket_mb").number(first.first_bucket_mb);
+  json.key("gain_us");
+  write_gain(json, first.gain);
+  json.key("sizes_bytes").begin_array(Layout::line);
+  for (const Bytes size : first.sizes) json.integer(size.count());
+  json.end_array();
+  json.key("command").string(first.command);
+  json.key("then").string_or_null(first.then);
+  json.key("takes_us").time(first.takes);
+  json.key("deciding_bytes").integer(first.deciding.count());
+  json.key("predicted_us").time(first.predicted);
+  json.key("set_up_to_us");
+  if (first.set_up_to)
+    json.time(*first.set_up_to);
+  else
+    json.null();
+  json.end_object();
+}
+
 void write_partition(JsonWriter& json, const BestPartition& partition) {
   json.begin_object();
   json.key("bucket_bytes").begin_array(Layout::line);
@@ -140,6 +164,11 @@ void write_recommendation(JsonWriter& json, const Recommendation& recommended,
   } else {
     json.null();
   }
+  json.key("measure_first");
+  if (recommended.measure_first)
+    write_measure_first(json, *recommended.measure_first);
+  else
+    json.null();
   json.key("expected_gain_us").time(recommended.expected);
   json.key("regret_us").time(recommended.regret);
   json.key("next_worse");
@@ -155,6 +184,7 @@ std::string tune_json(const TuneResult& result, const ReportContext& context) {
   json.begin_object();
   json.key("schema").string("ddpsim.tune/1");
   write_setting(json, context);
+  write_budget(json, context);
   json.key("default");
   write_point(json, result.default_setting);
   json.key("today");

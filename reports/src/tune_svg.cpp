@@ -288,14 +288,14 @@ class CapCurveChart {
           "of today's step misses.",
           result_.only_caps_asked ? "Bars of caps" : "Band"));
     if (result_.recommended.set)
-      chart_.notes.push_back(fmt::format(
-          "Bar of what is recommended: what it saves of today's step, {} {}, meant to hold four "
-          "times in five.",
-          time_interval(result_.recommended.gain.low, result_.recommended.gain.high, digits_,
-                        unit_),
-          name_of(unit_)));
+      chart_.notes.push_back(
+          fmt::format("Bar of what is recommended: what it saves of today's step, {} {} (80 % "
+                      "interval).",
+                      time_interval(result_.recommended.gain.low, result_.recommended.gain.high,
+                                    digits_, unit_),
+                      name_of(unit_)));
     chart_.notes.push_back(shared_error(context_.confidence));
-    chart_.notes.push_back(grade_and_source(context_.confidence));
+    chart_.notes.push_back(as_note(context_.confidence.provenance));
   }
 
   const TuneResult& result_;

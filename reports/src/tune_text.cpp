@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "advice_lines.hpp"
+#include "budget_lines.hpp"
 #include "curve_selection.hpp"
 #include "ddpsim/reports/reports.hpp"
+#include "ddpsim/sim/size_text.hpp"
 #include "report_lines.hpp"
 #include "text_layout.hpp"
 
@@ -33,10 +35,23 @@ std::string inside(double value, const CapRange& range, bool upwards) {
   return exact(value);
 }
 
-std::string setting_name(const CurvePoint& point) {
-  if (point.bucket_cap_mb)
-    return "bucket_cap_mb=" + inside(*point.bucket_cap_mb, point.cap_range_mb, false);
-  return fmt::format("a first bucket of {} MiB", cap_text(point.first_bucket_mb.value_or(0)));
+/// "bucket_cap_mb=100", "bucket_cap_mb=100 and a first bucket of 5 MiB", "PyTorch's default".
+std::string setting_text(std::optional<double> cap_mb, std::optional<double> first_mb) {
+  std::vector<std::string> parts;
+  if (cap_mb) parts.push_back("bucket_cap_mb=" + exact(*cap_mb));
+  if (first_mb) parts.push_back(fmt::format("a first bucket of {} MiB", exact(*first_mb)));
+  return parts.empty() ? "PyTorch's default" : fmt::format("{}", fmt::join(parts, " and "));
+}
+
+/// "46.8186 to 46.8187 MiB", "1680.82 MiB and more"; of another first bucket its size.
+std::string range_words(const CurvePoint& point) {
+  const CapRange& range = point.cap_range_mb;
+  if (!point.bucket_cap_mb)
+    return fmt::format("the default behind a first bucket of {} MiB",
+                       cap_text(point.first_bucket_mb.value_or(0)));
+  const std::string low = inside(range.first, range, true);
+  if (range.second == kNoLimitMb) return fmt::format("{} MiB and more", low);
+  return fmt::format("{} to {} MiB", low, inside(range.second, range, false));
 }
 
 std::string keep_verdict(const TuneResult& result, const std::optional<Replay>& replay, int digits,
@@ -60,23 +75,28 @@ std::string keep_verdict(const TuneResult& result, const std::optional<Replay>& 
         "{} until you know whether compute or communication is what the replay of today's step "
         "misses: a cap gains in one case, not in the other ({} a step).",
         keep, step);
+  if (const std::optional<MeasureFirst>& first = result.recommended.measure_first)
+    return fmt::format(
+        "{} until you have measured: {} may save {} of {} (80 % interval {} {}), but {}.", keep,
+        setting_text(first->bucket_cap_mb, first->first_bucket_mb),
+        time_text(first->gain.value, digits, unit), step,
+        time_interval(first->gain.low, first->gain.high, digits, unit), name_of(unit),
+        first->because);
   if (gain == Duration()) {
     const std::string& reason = result.recommended.reason;
     return fmt::format("{}: {} ({} a step).", keep,
                        reason.empty() ? "no other bucketing is faster" : printable(reason), step);
   }
-  if (gain < result.recommended.measurable) {
+  if (gain < result.recommended.measurable)
     return fmt::format(
         "{}: no bucket cap gains more than can be measured (best {} of {}; {} is the least you "
         "could see).",
         keep, time_text(gain, digits, unit), step, measurable);
-  }
-  const Gain sure = result.recommended.most_robust.value_or(Gain{});
   return fmt::format(
-      "{}: {} might save {} of {}, but too much is not known: even the most robust cap gains {} "
-      "{}.",
-      keep, setting_name(result.best), time_text(gain, digits, unit), step,
-      time_interval(sure.low, sure.high, digits, unit), name_of(unit));
+      "{}: no common cap saves more than {} of {}, the least you could see. The best of all caps, "
+      "{}, "
+      "may save {}.",
+      keep, measurable, step, range_words(result.best), time_text(gain, digits, unit));
 }
 
 std::string set_verdict(const TuneResult& result, const ReportContext& context, int digits,
@@ -93,11 +113,11 @@ std::string set_verdict(const TuneResult& result, const ReportContext& context, 
     what += fmt::format("the first bucket to {} MiB", exact(*recommended.first_bucket_mb));
   }
   std::string text =
-      fmt::format("{}: saves {} of {} (interval {} {}, confidence {}).", what,
+      fmt::format("{}: saves {} of {} (80 % interval {} {}; {}).", what,
                   time_text(recommended.gain.value, digits, unit),
                   time_text(result.baseline().iteration, digits, unit),
                   time_interval(recommended.gain.low, recommended.gain.high, digits, unit),
-                  name_of(unit), name_of(context.confidence.grade));
+                  name_of(unit), context.confidence.provenance);
   if (!context.confidence.beyond.empty())
     text += fmt::format(" A guess: {}.", context.confidence.beyond);
   if (context.replay && !context.replay->reproduced())
@@ -110,18 +130,65 @@ std::string set_verdict(const TuneResult& result, const ReportContext& context, 
   return text;
 }
 
-/// "22.1 MiB costs 1.4 ms more, 47.5 MiB 3.1 ms"; empty where there is no cliff.
-std::string cliffs(const Recommendation& recommended, int digits, TimeUnit unit) {
-  if (!recommended.next_worse) return "";
-  std::vector<std::string> sides;
-  const auto add = [&](const std::string& cap, Duration loss) {
-    sides.push_back(fmt::format("{} MiB costs {} more", cap, time_text(loss, digits, unit)));
-  };
-  if (const std::optional<Cliff>& below = recommended.next_worse->below)
-    add(inside(below->cap_mb, {0, below->cap_mb}, false), below->loss);
-  if (const std::optional<Cliff>& above = recommended.next_worse->above)
-    add(inside(above->cap_mb, {above->cap_mb, kNoLimitMb}, true), above->loss);
-  return fmt::format("{}", fmt::join(sides, ", "));
+/// The step with a cap; absent where no point of the curve has it.
+std::optional<Duration> step_with(const TuneResult& result, double cap) {
+  const auto point = std::ranges::find_if(result.curve, [&](const CurvePoint& one) {
+    return one.bucket_cap_mb && one.reachable && cap >= one.cap_range_mb.first &&
+           cap <= one.cap_range_mb.second;
+  });
+  return point == result.curve.end() ? std::nullopt : std::optional(point->iteration);
+}
+
+/// "Caps from 50 to 200 MiB do as well; 25 MiB costs 2.5 ms more." Of caps that people type.
+std::string plateau(const TuneResult& result, int digits, TimeUnit unit) {
+  const Recommendation& recommended = result.recommended;
+  const auto [low, high] = recommended.cap_range_mb;
+  std::vector<double> alike;
+  std::optional<double> below;
+  std::optional<double> above;
+  for (const double cap : kTypedCaps) {
+    if (cap < low)
+      below = cap;
+    else if (cap <= high)
+      alike.push_back(cap);
+    else if (!above)
+      above = cap;
+  }
+  std::vector<std::string> parts;
+  if (alike.size() > 1)
+    parts.push_back(
+        fmt::format("Caps from {} to {} MiB do as well, within the {} that can be measured",
+                    alike.front(), alike.back(), time_text(recommended.measurable, digits, unit)));
+  const std::optional<Duration> own = step_with(result, *recommended.bucket_cap_mb);
+  for (const std::optional<double> cap : {below, above}) {
+    const std::optional<Duration> step = cap ? step_with(result, *cap) : std::nullopt;
+    if (own && step && *step > *own)
+      parts.push_back(
+          fmt::format("{} MiB costs {} more", *cap, time_text(*step - *own, digits, unit)));
+  }
+  return parts.empty() ? "" : fmt::format("{}.", fmt::join(parts, "; "));
+}
+
+/// "40 s", "3 min".
+std::string length_text(Duration length) {
+  constexpr double kMinute = 60'000;
+  const double ms = length.milliseconds();
+  return ms < 2 * kMinute ? fmt::format("{:.0f} s", std::ceil(ms / 10'000) * 10)
+                          : fmt::format("{:.0f} min", std::ceil(ms / kMinute));
+}
+
+/// What to run, and what each outcome means.
+std::string measurement_lines(const MeasureFirst& first, const std::optional<Today>& today,
+                              const TerminalStyle& style) {
+  std::string text = "\n    " + bold(first.command, style) + "\n\n";
+  std::string means = fmt::format("It takes about {}. ", length_text(first.takes));
+  if (first.set_up_to)
+    means += fmt::format(
+        "If its time for {} is at most {} ({} predicted), set {}. If it is longer, keep {}. ",
+        size_text(first.deciding), time_text(*first.set_up_to, 2), time_text(first.predicted, 2),
+        setting_text(first.bucket_cap_mb, first.first_bucket_mb), kept(today));
+  if (!first.then.empty()) means += fmt::format("To use the whole log: {}.", first.then);
+  return text + wrapped(means, style.width, 2);
 }
 
 std::string recommendation_lines(const TuneResult& result, int digits, TimeUnit unit,
@@ -129,22 +196,16 @@ std::string recommendation_lines(const TuneResult& result, int digits, TimeUnit 
   const Recommendation& recommended = result.recommended;
   std::string lines;
   if (!recommended.python.empty()) lines += "\n    " + bold(recommended.python, style) + "\n\n";
-  const Duration gain = result.baseline().iteration - result.best.iteration;
   const bool told =  // by the verdict
-      recommended.depends_on_cause || (!recommended.set && gain < recommended.measurable);
+      recommended.depends_on_cause || (!recommended.set && !recommended.depends_on_version);
   if (!told && !recommended.reason.empty()) {
     lines += wrapped(fmt::format("Why: {}.", printable(recommended.reason)), style.width, 2);
   }
-  const auto [low, high] = recommended.cap_range_mb;
-  if (!recommended.set || low >= high) return lines;
-  std::string range =
-      fmt::format("Any cap from {} {} does as well, within the {} that can be measured",
-                  inside(low, {low, high}, true),
-                  high == kNoLimitMb ? "MiB up" : "to " + inside(high, {low, high}, false) + " MiB",
-                  time_text(recommended.measurable, digits, unit));
-  const std::string beyond = cliffs(recommended, digits, unit);
-  if (!beyond.empty()) range += "; " + beyond;
-  lines += wrapped(range + '.', style.width, 2);
+  if (recommended.measure_first)
+    lines += measurement_lines(*recommended.measure_first, result.today, style);
+  if (!recommended.set || !recommended.bucket_cap_mb || result.only_caps_asked) return lines;
+  const std::string around = plateau(result, digits, unit);
+  if (!around.empty()) lines += wrapped(around, style.width, 2);
   return lines;
 }
 
@@ -168,6 +229,7 @@ std::string marks_of(const CurvePoint& point, const TuneResult& result) {
   if (same_setting(point, result.default_setting)) marks.emplace_back("default");
   if (same_setting(point, result.best)) marks.emplace_back("best");
   if (is_recommended(point, result)) marks.emplace_back("recommended");
+  if (is_to_measure(point, result)) marks.emplace_back("measure first");
   return fmt::format("{}", fmt::join(marks, ", "));
 }
 
@@ -208,7 +270,7 @@ std::string curve_table(const TuneResult& result, int digits, TimeUnit unit,
   const std::string suffix = fmt::format(" {}", name_of(unit));
   const bool either_way = causes_differ(result);
   std::vector<Column> columns = {{"bucket_cap_mb", Align::decimal},
-                                 {"same for caps", Align::left, 2},
+                                 {"same buckets", Align::left, 2},
                                  {"buckets", Align::right, 3},
                                  {"step" + suffix, Align::decimal},
                                  {"change" + suffix, Align::decimal}};
@@ -289,16 +351,24 @@ std::string bound_lines(const TuneResult& result, int digits, TimeUnit unit,
                          style.width, 2);
 }
 
-/// "More than any cap: fp16_compress_hook saves 100 ms, and changes numerics (ddpsim advise)."
+/// What makes batches come in time, in front of all caps: "Set DataLoader(num_workers=2): saves 48 ms (interval 48 to 69 ms). "
+std::string loader_first(const ReportContext& context, int digits, TimeUnit unit) {
+  if (!context.better_lever || !context.better_lever->loads_data) return "";
+  const AdviceRow& row = *context.better_lever;
+  return fmt::format("Set {}: saves {} (80 % interval {} {}). ", fmt::join(row.levers, " + "),
+                     time_text(row.gain.value, digits, unit),
+                     time_interval(row.gain.low, row.gain.high, digits, unit), name_of(unit));
+}
+
+/// "fp16_compress_hook saves more: 100 ms, and changes numerics (…)."
 std::string lever_line(const ReportContext& context, int digits, TimeUnit unit,
                        const TerminalStyle& style) {
-  if (!context.better_lever) return "";
+  if (!context.better_lever || context.better_lever->loads_data) return "";
   const AdviceRow& row = *context.better_lever;
-  return wrapped(
-      fmt::format("More than any cap: {} saves {}{} (`ddpsim advise` ranks every lever).",
-                  fmt::join(row.levers, " + "), time_text(row.gain.value, digits, unit),
-                  row.changes_numerics ? ", and changes numerics" : ""),
-      style.width, 2);
+  return wrapped(fmt::format("{} saves more: {}{} (`ddpsim advise` ranks every setting).",
+                             fmt::join(row.levers, " + "), time_text(row.gain.value, digits, unit),
+                             row.changes_numerics ? ", and changes numerics" : ""),
+                 style.width, 2);
 }
 
 }  // namespace
@@ -310,30 +380,34 @@ std::string tune_text(const TuneResult& result, const ReportContext& context,
   Page page;
   if (context.no_cap_because.empty()) {
     page.add(Weight::verdict,
-             bold(result.recommended.set ? set_verdict(result, context, digits, unit)
-                                         : keep_verdict(result, context.replay, digits, unit),
+             bold(wait_first(context, digits, unit) + loader_first(context, digits, unit) +
+                      (result.recommended.set ? set_verdict(result, context, digits, unit)
+                                              : keep_verdict(result, context.replay, digits, unit)),
                   style) +
                  '\n' + recommendation_lines(result, digits, unit, style) +
                  cause_lines(result, context, digits, unit, style) +
                  version_lines(result, digits, unit, style));
   } else {
     page.add(Weight::verdict,
-             bold("No cap is recommended.", style) + '\n' +
-                 wrapped(fmt::format("Why: {}.", context.no_cap_because), style.width, 2));
+             bold(wait_first(context, digits, unit) + loader_first(context, digits, unit) +
+                      "No cap is recommended.",
+                  style) +
+                 '\n' + wrapped(fmt::format("Why: {}.", context.no_cap_because), style.width, 2));
   }
   page.add(Weight::verdict, lever_line(context, digits, unit, style));
   page.add(Weight::trust, dim(subject(context), style) + '\n');
   page.add(Weight::trust, replay_line(context, style));
   page.add(Weight::trust, recorded_line(context, style));
+  page.add(Weight::trust, budget_line(context, style));
+  page.add(Weight::answer, interval_line(context, result.baseline().iteration, style));
   add_warnings(page, context, style);
-  page.add(Weight::trust,
-           confidence_line(context, result.baseline().iteration, style) + grades_line(style));
   page.add(Weight::evidence, next_measurement(context, style));
   page.add(Weight::trust, setting_line(context, style));
   // Of caps asked for none is left out.
   const Weight curve = result.only_caps_asked ? Weight::verdict : Weight::answer;
   page.add(curve, curve_table(result, digits, unit, style) + curve_note(result, style));
   page.add(Weight::evidence, after_blank(bound_lines(result, digits, unit, style)));
+  page.add(Weight::more, after_blank(interval_reasons(context, style)));
   page.add(Weight::next, hint_line(context, style));
   return page.text(style);
 }

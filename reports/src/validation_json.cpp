@@ -28,6 +28,7 @@ std::string validation_json(const Validation& validation, const Figures& predict
   json.key("p90_abs_error_percent").ratio(validation.p90_abs_error_percent);
   json.key("worst_abs_error_percent").ratio(validation.worst_abs_error_percent);
   json.key("worst_name").string(validation.worst_name);
+  json.key("own_calibration").boolean(validation.own_calibration);
   json.key("intervals").begin_object(JsonWriter::Layout::line);
   json.key("given").integer(validation.intervals);
   json.key("hold").integer(validation.within_intervals);
@@ -51,6 +52,7 @@ std::string validation_json(const Validation& validation, const Figures& predict
   }
   json.key("notes").strings(validation.notes);
   json.key("warnings").begin_array();
+  if (validation.own_calibration) json.string(kOwnCalibration);
   for (const Figures* side : {&predicted, &measured}) {
     for (const std::string& warning : side->warnings) json.string(warning);
   }

@@ -74,6 +74,7 @@ std::string validation_text(const Validation& validation, const Figures& predict
                   counted(validation.rows.size(), "figure"), validation.median_abs_error_percent,
                   validation.p90_abs_error_percent, validation.worst_abs_error_percent,
                   printable(validation.worst_name));
+  if (validation.own_calibration) verdict += fmt::format(" {}.", kOwnCalibration);
   if (limit) {
     verdict += fmt::format(" The {} is {} the {:g} % allowed.", name_of(limit->statistic),
                            exceeds(validation, *limit) ? "above" : "within", limit->percent);

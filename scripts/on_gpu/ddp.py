@@ -14,10 +14,11 @@ import time
 
 import command
 from programs import Programs, SHARES_A_GPU
-from reducer import TINY, WORKLOADS
+from reducer import CURVES, TINY, WORKLOADS
 
 RUNNER = pathlib.Path(__file__).resolve().parents[2] / "real/torch_runner.py"
-CAPS = "1,25,100"
+CAPS = "1,5,25,100,400"
+MODELS = WORKLOADS | CURVES
 
 
 def environment(programs, collectives):
@@ -73,15 +74,15 @@ def main():
         if given.rehearse:
             workload.write_text(json.dumps(TINY), encoding="utf-8")
         else:
-            programs.run(programs.ddpsim, "import", WORKLOADS[name], "-o", workload, timeout=20)
+            programs.run(programs.ddpsim, "import", MODELS[name], "-o", workload, timeout=20)
         steps = ["--iterations", "2"] if given.rehearse or part.probe else ["--iterations", "7"]
         where = [] if given.rehearse else ["--gpu"]
         options = ["--caps", "25" if part.probe or given.rehearse else CAPS, "--collectives", collectives, *steps, *where]
         row = trained(programs, workload, folder / f"{name}-{collectives}", collectives, options, timeout=min(45, part.left() - 1))
-        return {"workload": WORKLOADS[name], **row}
+        return {"workload": MODELS[name], **row}
 
     # A rehearsal's workload is a tiny one under every name.
-    for name in ("resnet50",) if part.probe or given.rehearse else ("resnet50", "bert-large"):
+    for name in ("resnet50",) if part.probe or given.rehearse else ("resnet50", "bert-large", "gpt2", "vgg16"):
         worked = len(part.document["rows"])
         if not given.rehearse:
             part.measure(f"{name} nccl", lambda: measured(name, "nccl"))  # noqa: B023

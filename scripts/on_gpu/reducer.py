@@ -15,6 +15,10 @@ from programs import Programs
 # The reference card's own recording, and two steps of today's length: one with few bytes, one with many.
 WORKLOADS = {"resnet50-v100": "resnet50-v100-b32", "resnet50": "resnet50@H100:b128:bf16", "bert-large": "bert-large@H100:b16:s128:bf16"}
 CAPS = "1,5,25,50,100"
+# Whole cap curves, with and without views, of models whose gradients are large, far apart in size, or many.
+CURVES = {"vgg16": "vgg16@H100:b64:bf16", "gpt2": "gpt2@H100:b8:s1024:bf16", "gpt2-medium": "gpt2-medium@H100:b4:s1024:bf16",
+          "resnet152": "resnet152@H100:b64:bf16"}
+CURVE_CAPS = "1,2,5,10,25,50,100,200,400,1000"
 SIZES = "64KiB,256KiB,1MiB,4MiB,16MiB,64MiB,256MiB"
 TINY = {"schema": "ddpsim.workload/1", "name": "tiny",
         "parameters": [{"name": f"p{i}", "shape": [4000 * (i + 1) + i % 2], "dtype": "float32"} for i in range(4)],
@@ -99,6 +103,9 @@ def main():
         checks = ("--no-check",) if name == "bert-large" else ()
         part.measure(name, lambda: sweeps.run(name, workload, "--caps", CAPS, "--views", "both", "--all-reduce",  # noqa: B023
                                               "64KiB,1MiB" if given.rehearse else SIZES, *checks, *short))
+    for name, workload in CURVES.items():
+        part.measure(name, lambda: sweeps.run(name, workload, "--caps", CURVE_CAPS, "--views", "both", "--all-reduce",  # noqa: B023
+                                              "64KiB,1MiB" if given.rehearse else SIZES, "--no-check", *short))
     part.measure("resnet50 one rank", lambda: sweeps.run("resnet50 one rank", WORKLOADS["resnet50"], "--caps", "1,25", "--views", "both",
                                                          *short, ranks="one rank"))
     part.measure("bert-large fp16 hook", lambda: sweeps.run("bert-large fp16 hook", WORKLOADS["bert-large"], "--caps", "25",

@@ -21,7 +21,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Most valuable first; seconds of the probe, of the whole, and of a rehearsal, which leaves half of its minute free.
-PARTS = {"reducer": (30, 120, 20), "ddp": (20, 55, 25), "estimates": (30, 200, 25), "recorder": (20, 40, 25), "copies": (15, 20, 20)}
+PARTS = {"reducer": (30, 240, 20), "ddp": (20, 120, 25), "estimates": (30, 200, 25), "recorder": (20, 40, 25), "copies": (15, 20, 20)}
 SECONDS, REHEARSAL_SECONDS = 510, 60
 INCOMPLETE = 4  # exit code of a rehearsal that did not run everything
 ARCHIVE_BYTES = 16 << 20

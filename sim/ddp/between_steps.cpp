@@ -12,6 +12,15 @@ Duration pause_after_step(const Job& job, const Recorded& recorded) {
   return (between - replaced_pause(job, recorded)) * job.options().ddp.accumulate;
 }
 
+void add_pause(const Job& job, const Recorded& recorded, StepTimes& times) {
+  const Duration pause = pause_after_step(job, recorded);
+  const Duration waited =
+      (waited_for_data(recorded) - replaced_pause(job, recorded)) * job.options().ddp.accumulate;
+  times.stall += pause;
+  times.input += waited;
+  times.pause += pause - waited;
+}
+
 Duration forward_ahead(const Job& job, const Recorded& recorded) {
   const Duration between = stall(recorded).value_or(Duration());
   const Duration ahead =

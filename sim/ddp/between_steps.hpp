@@ -3,11 +3,15 @@
 #pragma once
 
 #include "ddpsim/sim/job.hpp"
+#include "ddpsim/sim/result.hpp"
 
 namespace ddpsim {
 
 /// What kept the recorded GPU waiting (data loading), for every micro-batch.
 Duration pause_after_step(const Job& job, const Recorded& recorded);
+
+/// Adds it to a step: to its stall, and to what it waits for, data or the host.
+void add_pause(const Job& job, const Recorded& recorded, StepTimes& times);
 
 /// How long before the end of a step the next forward begins, as compute takes on this job's GPU: no more
 /// than all of it, for no backward begins before the optimizer of the step before has run.

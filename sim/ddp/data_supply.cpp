@@ -15,6 +15,11 @@ bool bound_by_workers(const Recorded& recorded) {
   return recorded.data_loading && recorded.data_loading->interval;
 }
 
+/// Ranks that read from one storage at the same time.
+std::int64_t readers_of_storage(const DataLoader& loader, const Cluster& cluster) {
+  return loader.storage_shared ? cluster.ranks() : cluster.gpus_per_host();
+}
+
 /// Another rank's does the same.
 SupplySetting setting_of(const Job& job, const DataLoader& loader,
                          std::optional<Duration> host_step) {
@@ -22,7 +27,9 @@ SupplySetting setting_of(const Job& job, const DataLoader& loader,
   const std::int64_t ranks = cluster.gpus_per_host();
   const std::int64_t samples = job.workload().batch_per_gpu.value_or(1);
   SupplySetting setting{.workers = loader.num_workers, .prefetch = loader.prefetch_factor};
-  if (loader.storage) setting.read = loader.sample_bytes * (samples * ranks) / *loader.storage;
+  if (loader.storage)
+    setting.read =
+        loader.sample_bytes * (samples * readers_of_storage(loader, cluster)) / *loader.storage;
   setting.decode = loader.batch.value_or(Duration());
   if (loader.sample) setting.decode = *loader.sample * samples;
   if (loader.cores) setting.cores = {.of_node = *loader.cores, .ranks = ranks};
@@ -97,6 +104,15 @@ std::optional<int> least_workers(const SupplySetting& setting, Duration step) {
   return std::nullopt;
 }
 
+/// What all ranks read each second when a step takes no longer than this; absent where nothing is read.
+std::optional<Bandwidth> storage_demand(const Job& job, const DataLoader& loader, Duration step) {
+  if (!loader.storage || step <= Duration()) return std::nullopt;
+  const double samples = static_cast<double>(job.workload().batch_per_gpu.value_or(1)) *
+                         job.options().ddp.accumulate * job.cluster().ranks();
+  return Bandwidth::bytes_per_second(static_cast<double>(loader.sample_bytes.count()) * samples /
+                                     step.seconds());
+}
+
 /// Rounds of workers until one waits as long as all that follow; what they wait beyond that.
 void note_warm_up(const SupplySetting& setting, Duration step, DataSupply& supply) {
   SupplyChain chain(setting);
@@ -141,11 +157,12 @@ DataSupply recorded_supply(const Job& job, Duration step) {
 
 }  // namespace
 
-double seconds_of_a_batch(const DataLoader& loader, double samples, int ranks_of_node) {
+double seconds_of_a_batch(const DataLoader& loader, double samples, const Cluster& cluster) {
   double seconds = loader.batch.value_or(Duration()).seconds();
   if (loader.sample) seconds += loader.sample->seconds() * samples;
   if (loader.storage)
-    seconds += static_cast<double>(loader.sample_bytes.count()) * samples * ranks_of_node /
+    seconds += static_cast<double>(loader.sample_bytes.count()) * samples *
+               static_cast<double>(readers_of_storage(loader, cluster)) /
                loader.storage->bytes_per_second();
   return seconds + static_cast<double>(loader.batch_bytes.count()) / loader.pin.bytes_per_second();
 }
@@ -184,6 +201,8 @@ std::optional<DataSupply> data_supply(const Job& job, Duration step,
   supply.worker_time = setting.read + setting.decode;
   supply.interval = interval_of(setting);
   supply.step_without = step;
+  supply.nodes = job.cluster().hosts();
+  supply.storage_demand = storage_demand(job, *loader, step + setting.copy * supply.batches);
   const SupplyStall stall = supply_stall(job, step, host_step);
   supply.wait = stall.wait;
   supply.copy = stall.copy;
@@ -216,6 +235,7 @@ SupplyStall DataFeed::next(Duration step, std::optional<Duration> host_step) {
 void add_stall(const SupplyStall& stall, StepTimes& times) {
   const Duration both = stall.wait + stall.copy;
   times.stall += both;
+  times.input += both;
   times.iteration += both;
   times.loss[LossCause::input] += both;
 }

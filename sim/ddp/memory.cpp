@@ -90,8 +90,8 @@ class Memory {
     always_.parameters += bytes;
     always_.optimizer += optimizer.state;
     masters_ += optimizer.masters;
-    if (!parameter.frozen) {
-      trained_ += bytes;
+    if (steps && !parameter.frozen) {
+      stepped_ += bytes;
       largest_ = std::max(largest_, bytes);
     }
     allocator_.allocate(bytes);
@@ -257,7 +257,7 @@ class Memory {
     if (on_host(job_) || keeps_gradients_)
       now.temporaries = temporaries_of_a_step() * largest_;
     else
-      now.temporaries = trained_;
+      now.temporaries = stepped_;
     now.temporaries += masters_;
     return now;
   }
@@ -291,7 +291,7 @@ class Memory {
   std::vector<std::size_t> bucket_of_;  ///< of each parameter
   MemoryParts always_;
   Bytes masters_;
-  Bytes trained_;  ///< of parameters
+  Bytes stepped_;  ///< parameters that this rank's optimizer steps
   Bytes largest_;
   FlatParameters flat_;  ///< what local SGD averages
 };

@@ -139,7 +139,7 @@ StepTimes attribute_scheme_times(const PlannedStep& planned, const Execution& ex
   if (planned.host) times.host = planned.host->step;
   times.forward_ahead = std::min(forward_ahead(job, job.workload()), times.forward);
   times.forward -= times.forward_ahead;
-  times.stall = pause_after_step(job, job.workload());
+  add_pause(job, job.workload(), times);
   times.iteration = times.forward + times.backward + times.exposed_communication + times.finalize +
                     times.optimizer + times.model_averaging + times.stall;
   attribute_slowdown(walk.work(), job, times);

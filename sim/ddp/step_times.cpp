@@ -224,7 +224,8 @@ StepTimes attribute_times(const PlannedStep& planned, const Execution& execution
   // A recorded one stands at the start of the recorded forward.
   times.buffer_broadcast += std::max(planned.recorded_broadcast - times.forward_ahead, Duration());
   times.buffer_broadcast = std::min(times.buffer_broadcast, times.forward);
-  times.stall = gaps + pause_after_step(job, workload);
+  times.stall = gaps;
+  add_pause(job, workload, times);
   times.iteration = times.forward + times.backward + times.sync_batchnorm +
                     times.exposed_communication + times.finalize + times.optimizer +
                     times.model_averaging + times.stall;

@@ -109,9 +109,11 @@ struct PipelineConstants {
   /// links bind first, but in Blackwell's trees.) V100, A100, H100 and GH200 logs below 32 MiB. A block has as many
   /// threads on two channels as on 24, so none moves less than a log of any number of channels carried: V100 6.0
   /// (8 MiB, launch and all), A100 9.7 (rings of a DGX A100 pair, what 8 to 64 MiB differ by; its links bind at 11).
-  /// On H100 links bind in every log (14.4).
+  /// On H100 links bind in every log (14.4), and no log of Blackwell has LL128 rings. What NCCL expects of a channel of two
+  /// blocks (perChMaxRingLL128Bws in graph/tuning.cc) is 20 on A100, as the logs say; 36.7 on Hopper, and half of it stands
+  /// here; on Blackwell 34.6 between two nodes (2.28) and 40 (2.30), where 2.27 had twice Hopper's.
   GenerationRate ll_gbps{2.9, 1.53, 5.6};
-  GenerationRate ll128_gbps{6.5, 9.5, 15};
+  GenerationRate ll128_gbps{6.5, 9.5, 18.3};
   /// GB/s of data that one process sends through a NIC with LL: its proxy looks at the flags of every line before it
   /// sends them (transport/net.cc), whatever the GPU. Two tables of two L40S, 3.1 to 3.3 at 256 and 512 KiB; between no
   /// two machines of one GPU a node does LL carry more.

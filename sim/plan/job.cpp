@@ -120,9 +120,13 @@ Job Job::with(CollectiveModel model) const {
 Job Job::with(std::shared_ptr<const LinkLoads> loads) const {
   Cluster cluster = *cluster_;
   cluster.loads = std::move(loads);
+  return on(std::make_shared<const Cluster>(std::move(cluster)));
+}
+
+Job Job::on(std::shared_ptr<const Cluster> cluster) const {
   const bool flow = std::holds_alternative<FlowModel>(model_);
   Job job = flow ? with(CollectiveModel(AnalyticModel(*nccl_of(model_)))) : *this;
-  job.cluster_ = std::make_shared<const Cluster>(std::move(cluster));
+  job.cluster_ = std::move(cluster);
   return job;
 }
 
@@ -137,11 +141,10 @@ Job Job::within(int nodes, std::optional<int> gpus_per_node) const {
   const int gpus =
       std::min(gpus_per_node.value_or(cluster_->gpus_per_node), cluster_->gpus_per_node);
   if (nodes >= cluster_->nodes && gpus == cluster_->gpus_per_node) return *this;
-  const bool flow = std::holds_alternative<FlowModel>(model_);
-  Job job = flow ? with(CollectiveModel(AnalyticModel(*nccl_of(model_)))) : *this;
-  job.cluster_ = find_group(*cluster_, std::min(nodes, cluster_->nodes), gpus);
-  DDPSIM_ASSERT(job.cluster_ != nullptr, "nothing is known of some of the nodes", nodes);
-  return job;
+  std::shared_ptr<const Cluster> group =
+      find_group(*cluster_, std::min(nodes, cluster_->nodes), gpus);
+  DDPSIM_ASSERT(group != nullptr, "nothing is known of some of the nodes", nodes);
+  return on(std::move(group));
 }
 
 CollectivePlan plan(const Job& job, CollectiveKind kind, Bytes size, std::size_t index) {

@@ -17,8 +17,9 @@ std::optional<Outcome> outcome(const Job& job, const BucketCaps& setting, const 
   if (unsupported(options)) return std::nullopt;
   const Gains gains(job, buckets_of(job), readings);
   const std::vector<Bucket> after = steady_buckets(job.workload(), options);
-  return Outcome{gains.of([&](const Job& one) { return with_buckets(one, after, setting); }),
-                 measurable(gains.step_before(), tuning)};
+  return Outcome{
+      gains.of([&](const Job& one) { return with_buckets(one, after, setting); }, kBucketsAlone),
+      measurable(gains.step_before(), tuning)};
 }
 
 void withdraw(TuneResult& result, const std::string& reason) {
@@ -29,6 +30,7 @@ void withdraw(TuneResult& result, const std::string& reason) {
   recommended.python.clear();
   recommended.expected = recommended.regret = Duration();
   recommended.next_worse.reset();
+  recommended.measure_first.reset();
   recommended.most_robust = std::exchange(recommended.gain, Gain{});
   recommended.cap_range_mb = result.baseline().cap_range_mb;
   recommended.reason = reason;

@@ -173,17 +173,18 @@ void hold_against_versions(const Job& job, const TuneOptions& tuning, TuneResult
     result.by_version.push_back(own_advice(job, range, tuning));
   if (std::ranges::any_of(result.by_version, &AdviceByVersion::set)) {
     result.recommended.depends_on_version = true;
+    result.recommended.measure_first.reset();  // first of all the version must be known
     result.recommended.reason = kDepends;
   }
 }
 
-bool is_nowhere_slower(const Job& job, const Change& change, Duration expected,
-                       const TuneOptions& tuning) {
+bool is_nowhere_slower(const Job& job, const Change& change, const ChangeTraits& traits,
+                       Duration expected, const TuneOptions& tuning) {
   for (const VersionRange& range : job.options().possible_versions)
     for (const Job& version : jobs_of(job, range)) {
       if (!is_possible(change(version), version)) continue;
       const Gains gains(version, buckets_of(version), readings_of(measured_step(tuning)));
-      const Outcome there{gains.of(change), measurable(gains.step_before(), tuning)};
+      const Outcome there{gains.of(change, traits), measurable(gains.step_before(), tuning)};
       if (!there.is_harmless(expected)) return false;
     }
   return true;

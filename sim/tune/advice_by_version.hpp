@@ -11,7 +11,7 @@ namespace ddpsim {
 void hold_against_versions(const Job& job, const TuneOptions& tuning, TuneResult& result);
 
 /// As predicted not slower than today's, and its regret bearable, under every version it may be that can run it.
-bool is_nowhere_slower(const Job& job, const Change& change, Duration expected,
-                       const TuneOptions& tuning);
+bool is_nowhere_slower(const Job& job, const Change& change, const ChangeTraits& traits,
+                       Duration expected, const TuneOptions& tuning);
 
 }  // namespace ddpsim

@@ -15,6 +15,7 @@
 #include "ddpsim/sim/parallel.hpp"
 #include "ddpsim/sim/size_text.hpp"
 #include "lever.hpp"
+#include "reach.hpp"
 
 namespace ddpsim {
 namespace {
@@ -42,6 +43,7 @@ class Adviser {
         options_(options),
         gains_(job_, buckets_of(job_), readings_of(measured_step(options.tuning))),
         measurable_(measurable(gains_.step_before(), options.tuning)),
+        reach_(gains_, options.tuning),
         peak_(peak_memory(job_).total()) {}
 
   Advice run() {
@@ -72,6 +74,7 @@ class Adviser {
     WeighedGain gain;
     Bytes peak;
     bool worth = false;
+    std::string doubt;  ///< why it is not, though it gains what can be measured
     std::string error;
   };
   static Duration expected_of(const Candidate& candidate) { return candidate.gain.expected; }
@@ -80,7 +83,8 @@ class Adviser {
   }
 
   Candidate weigh(std::vector<Lever> levers) const {
-    Candidate candidate{.levers = std::move(levers), .gain = {}, .peak = {}, .error = {}};
+    Candidate candidate{
+        .levers = std::move(levers), .gain = {}, .peak = {}, .doubt = {}, .error = {}};
     const Change change = together(candidate.levers);
     candidate.peak = peak_memory(change(job_)).total();
     if (options_.memory && candidate.peak > *options_.memory) {
@@ -89,10 +93,19 @@ class Adviser {
                       rounded_size_text(*options_.memory));
       return candidate;
     }
-    const bool other = std::ranges::any_of(candidate.levers, &Lever::other_collectives);
-    candidate.gain = other ? gains_.of_other_collectives(change) : gains_.of(change);
-    candidate.worth = is_worth(candidate.gain, measurable_) && !contradicted() &&
-                      is_nowhere_slower(job_, change, candidate.gain.expected, options_.tuning);
+    const ChangeTraits traits = traits_of(candidate.levers);
+    candidate.gain = gains_.of(change, traits);
+    for (const Lever& lever : candidate.levers)
+      candidate.gain.gain.high = std::max(candidate.gain.gain.high, lever.may_save);
+    const bool gains = candidate.gain.gain.value >= measurable_ && !contradicted();
+    if (!gains) return candidate;
+    if (!is_worth(candidate.gain, measurable_))
+      candidate.doubt = "it may cost more than it is expected to gain";
+    else if (!is_nowhere_slower(job_, change, traits, candidate.gain.expected, options_.tuning))
+      candidate.doubt = "not under every PyTorch and NCCL that may run";
+    else if (auto doubted = reach_.doubt(change, candidate.gain, traits))
+      candidate.doubt = std::move(doubted->because);
+    candidate.worth = candidate.doubt.empty();
     return candidate;
   }
 
@@ -140,6 +153,14 @@ class Adviser {
   void add_caps(const Job& job, std::vector<Candidate>& singles) const {
     const TuneResult result = tune(job, options_.tuning);
     if (result.recommended.set) singles.push_back(weigh({cap_lever(result.recommended)}));
+    if (const std::optional<MeasureFirst>& first = result.recommended.measure_first) {
+      Recommendation doubted;
+      doubted.bucket_cap_mb = first->bucket_cap_mb;
+      doubted.first_bucket_mb = first->first_bucket_mb;
+      singles.push_back(weigh({cap_lever(doubted)}));
+      singles.back().worth = false;
+      singles.back().doubt = first->because;
+    }
     if (!result.best_partition || !result.best_partition->reachable) return;
     if (const std::optional<Lever> list = cap_list_lever(job, result.best_partition->buckets))
       singles.push_back(weigh({*list}));
@@ -227,6 +248,7 @@ class Adviser {
     row.line = python_of(candidate.levers);
     row.changes_numerics = changes_numerics(candidate);
     row.changes_batch = std::ranges::any_of(candidate.levers, &Lever::changes_batch);
+    row.loads_data = std::ranges::any_of(candidate.levers, &Lever::loads_data);
     row.setting = setting_of(together(candidate.levers)(job_));
     row.error = candidate.error;
     if (!row.error.empty()) return row;
@@ -235,6 +257,7 @@ class Adviser {
     row.regret = candidate.gain.regret();
     row.iteration = gains_.step_before() - candidate.gain.gain.value;
     row.worth = candidate.worth;
+    row.doubt = candidate.doubt;
     row.memory_bytes = (candidate.peak - peak_).count();
     return row;
   }
@@ -256,6 +279,7 @@ class Adviser {
   const AdviseOptions& options_;
   const Gains gains_;
   const Duration measurable_;
+  const Reach reach_;
   const Bytes peak_;
 };
 

@@ -73,6 +73,7 @@ void grade(AllReduceTable& table, const Cluster& cluster, std::span<const Bytes>
   if (table.collective != CollectiveKind::all_reduce) {
     const std::string name(name_of(table.collective));
     confidence.grade = Grade::c;
+    confidence.provenance = "not calibrated: no log of this collective";
     confidence.basis = fmt::format("no log of this collective ({}) stands behind it", name);
     confidence.because = {confidence.basis,
                           fmt::format("{}, and as much again for what {} may do otherwise",
@@ -87,6 +88,7 @@ void grade(AllReduceTable& table, const Cluster& cluster, std::span<const Bytes>
   confidence.measure_next =
       measure_all_reduces(ErrorSource::collective_times, {sizes.begin(), sizes.end()}, cluster);
   grade_by_sizes(confidence, {sizes.begin(), sizes.end()}, "all-reduces", cluster);
+  confidence.provenance = provenance_of(cluster, confidence.grade);
 }
 
 }  // namespace

@@ -72,16 +72,18 @@ class Search {
     else if (first_bucket_tunable(options_.torch) && !options_.first_bucket_mb)
       walk_both();
     else
-      walk_caps(first_in_force());
+      walk_caps(exactly(first_in_force()));
     return std::move(result_);
   }
 
  private:
-  void add(std::optional<Bytes> cap, Bytes first, std::vector<Bytes> limits, LimitRange range,
-           bool reachable = true) {
-    Bucketing bucketing{.limits = std::move(limits), .point = {}};
+  void add(std::optional<Bytes> cap, const LimitRange& first, std::vector<Bytes> limits,
+           LimitRange range, bool reachable = true) {
+    Bucketing bucketing{.limits = std::move(limits),
+                        .point = {},
+                        .first_range_mb = {mib(first.low), mib(first.high)}};
     if (cap) bucketing.point.bucket_cap_mb = mib(*cap);
-    bucketing.point.first_bucket_mb = mib(first);
+    bucketing.point.first_bucket_mb = mib(bucketing.limits.front());
     bucketing.point.cap_range_mb = {mib(range.low), mib(range.high)};
     bucketing.point.buckets = range.buckets;
     bucketing.point.reachable = reachable;
@@ -103,7 +105,7 @@ class Search {
       const std::size_t count = runs_.buckets(runs_.cut(limits));
       const Bytes value = limits.back();
       const bool follows = limits.front() == value;
-      add(value, limits.front(), limits, {value, value, count}, reachable);
+      add(value, exactly(limits.front()), limits, {value, value, count}, reachable);
       // As asked for, not as PyTorch truncates it to whole bytes.
       CurvePoint& point = result_.found.back().point;
       point.bucket_cap_mb = cap;
@@ -122,7 +124,7 @@ class Search {
   void walk_one_cap_or_first() {
     const auto one_cap = [](Bytes cap) { return std::vector<Bytes>{cap, cap}; };
     for (const LimitRange& range : walk(runs_, {.from = 0}, one_cap))
-      add(range.name(), range.name(), one_cap(range.name()), range);
+      add(range.name(), range, one_cap(range.name()), range);
     for (const LimitRange& range : firsts()) {
       const std::vector<Bytes> limits = {name_of_first(range), default_cap_};
       const Cut cut = runs_.cut(limits);
@@ -130,7 +132,7 @@ class Search {
       const std::optional<Bytes> cap = cut.smallest_closed;
       if (!cap) continue;  // one bucket of everything: a cap gives that too
       if (cut.same_buckets(runs_.cut(one_cap(*cap)))) continue;
-      add(std::nullopt, limits.front(), limits, {default_cap_, default_cap_, range.buckets});
+      add(std::nullopt, range, limits, {default_cap_, default_cap_, range.buckets});
     }
   }
 
@@ -140,24 +142,27 @@ class Search {
     const std::size_t caps = caps_after(default_first_).size();
     constexpr std::size_t kMostPairs = 200'000;
     if (all.size() * caps <= kMostPairs) {
-      for (const LimitRange& range : all) walk_caps(name_of_first(range));
+      for (const LimitRange& range : all) walk_caps(range);
       return;
     }
     result_.left_out = fmt::format(
         "{} first buckets with {} caps each are too many to try: every cap was tried with the "
         "default first bucket, and every first bucket with the default cap",
         all.size(), caps);
-    walk_caps(default_first_);
+    walk_caps(exactly(default_first_));
     for (const LimitRange& range : all)
       if (name_of_first(range) != default_first_)
-        add(default_cap_, name_of_first(range), {name_of_first(range), default_cap_},
+        add(default_cap_, range, {name_of_first(range), default_cap_},
             {default_cap_, default_cap_, range.buckets});
   }
 
-  void walk_caps(Bytes first) {
+  void walk_caps(const LimitRange& firsts) {
+    const Bytes first = name_of_first(firsts);
     for (const LimitRange& range : caps_after(first))
-      add(range.name(), first, {first, range.name()}, range);
+      add(range.name(), firsts, {first, range.name()}, range);
   }
+
+  static LimitRange exactly(Bytes limit) { return {limit, limit, 0}; }
 
   std::vector<LimitRange> caps_after(Bytes first) const {
     return walk(runs_, {.from = 1}, [&](Bytes cap) { return std::array{first, cap}; });
@@ -192,6 +197,13 @@ BucketCaps caps_of(const Bucketing& bucketing, TorchVersion torch) {
           .first_bucket_mb = follows ? std::nullopt : std::optional(point.first_bucket_mb)};
 }
 
+std::vector<double> typed_caps(const std::pair<double, double>& range_mb) {
+  std::vector<double> typed;
+  for (const double cap : kTypedCaps)
+    if (cap >= range_mb.first && cap <= range_mb.second) typed.push_back(cap);
+  return typed;
+}
+
 double mib(Bytes bytes) {
   return static_cast<double>(bytes.count()) / (1024.0 * 1024.0);
 }
@@ -222,7 +234,7 @@ std::vector<Bucket> buckets_under(const Workload& workload, const DdpOptions& op
 Bucketing default_bucketing(const Workload& workload, const DdpOptions& options) {
   const DdpOptions plain = without_caps(options);
   const std::vector<Bytes> limits = bucket_limits(plain).rebuild;
-  Bucketing result{.limits = limits, .point = {}};
+  Bucketing result{.limits = limits, .point = {}, .first_range_mb = {}};
   result.point.first_bucket_mb = mib(limits.front());
   result.point.buckets = buckets_under(workload, plain, limits).size();
   result.point.cap_range_mb = {mib(limits.back()), mib(limits.back())};

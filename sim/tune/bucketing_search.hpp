@@ -7,6 +7,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "ddpsim/sim/bucket_assignment.hpp"
@@ -20,7 +21,12 @@ namespace ddpsim {
 struct Bucketing {
   std::vector<Bytes> limits;
   CurvePoint point;  ///< times not filled in
+  /// First limits in MiB, both ends included, that give this bucketing with its cap; where the cap is the first limit, the cap's.
+  std::pair<double, double> first_range_mb;
 };
+
+/// Of kTypedCaps those in a range, both ends included.
+std::vector<double> typed_caps(const std::pair<double, double>& range_mb);
 
 /// As a script would set it.
 BucketCaps caps_of(const Bucketing& bucketing, TorchVersion torch);

@@ -1,6 +1,7 @@
 #include "cap_search.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +13,7 @@
 #include "candidates.hpp"
 #include "cap_curve.hpp"
 #include "ddpsim/sim/parallel.hpp"
+#include "reach.hpp"
 #include "why.hpp"
 
 namespace ddpsim {
@@ -128,10 +130,11 @@ class Tuner {
   /// are as large.
   bool cap_is_first_limit() const { return cap_holds_for_first_bucket(options_.ddp.torch); }
 
-  /// A setting that might be recommended: a point of the curve, the cap to write, what it gains.
+  /// A setting that might be recommended: a point of the curve, what to write, what it gains.
   struct Setting {
     std::size_t index = kNone;
     std::optional<double> cap;
+    std::optional<double> first;
     WeighedGain gain;
   };
 
@@ -143,32 +146,84 @@ class Tuner {
       verdict.reason = "none of the caps asked for can be set with this PyTorch";
       return verdict;
     }
-    const CapCurve curve(candidates.all(), cap_is_first_limit());
-    const std::vector<Setting> examined = examine(candidates, best);
-    Setting setting = most_expected(candidates, examined, true);
-    // One number to pass is easier to live with than two: the second must earn its place.
-    const Setting any = most_expected(candidates, examined, false);
-    if (setting.index == kNone ||
-        any.gain.expected > setting.gain.expected + measurable_.scaled(0.25))
-      setting = any;
-    if (setting.cap && tuning_.caps.empty() && is_worth(setting.gain, measurable_))
-      setting = in_the_middle(curve, candidates, examined, setting);
+    std::vector<Setting> gaining = gaining_settings(candidates);
+    if (gaining.empty() || contradicted()) return keep(candidates, best, verdict);
+    const std::vector<Setting> preferred = in_order_of_preference(candidates, gaining);
+    if (preferred.empty())
+      return keep_until_measured(candidates, surest(gaining),
+                                 {Doubt::loss, "it may cost more than it is expected to gain"},
+                                 verdict);
+    std::optional<Doubted> first_doubt;
+    const Reach reach(gains_, tuning_);
+    for (const Setting& setting : preferred) {
+      const auto doubted =
+          reach.doubt(candidates.change_to(setting.index), setting.gain, kBucketsAlone);
+      if (!doubted) return set(candidates, setting, best, verdict);
+      if (!first_doubt) first_doubt = doubted;
+    }
+    return keep_until_measured(candidates, preferred.front(), *first_doubt, verdict);
+  }
 
+  Recommendation set(Candidates& candidates, const Setting& setting, std::size_t best,
+                     Recommendation verdict) const {
+    const CapCurve curve(candidates.all(), cap_is_first_limit());
     candidates.simulate(setting.index);
-    const CurvePoint& point = candidates[setting.index].point;
-    verdict.cap_range_mb = point.cap_range_mb;
+    verdict.set = true;
+    verdict.bucket_cap_mb = setting.cap;
+    verdict.first_bucket_mb = setting.first;
+    verdict.cap_range_mb = candidates[setting.index].point.cap_range_mb;
     if (setting.cap) {
       const auto [low, high] = simulated_range(curve, candidates, setting.index);
       verdict.cap_range_mb = {curve[low].cap_range_mb.first, curve[high].cap_range_mb.second};
       if (tuning_.caps.empty()) verdict.next_worse = curve.next_worse(setting.index, measurable_);
     }
-    verdict.bucket_cap_mb = setting.cap;
     verdict.gain = setting.gain.gain;
     verdict.expected = setting.gain.expected;
     verdict.regret = setting.gain.regret();
-    if (!is_simple(point)) verdict.first_bucket_mb = point.first_bucket_mb;
-    verdict.set = is_worth(setting.gain, measurable_) && !contradicted();
-    explain(candidates, setting.index, best, verdict);
+    verdict.python = python_of(setting);
+    verdict.reason =
+        why_faster(with_buckets(job_, today_buckets_), candidates.change_to(setting.index)(job_));
+    if (candidates[best].point.iteration < candidates[setting.index].point.iteration)
+      verdict.reason += "; not the fastest predicted, but the most robust";
+    return verdict;
+  }
+
+  static std::string python_of(const Setting& setting) {
+    std::vector<std::string> lines;
+    if (setting.first)
+      lines.push_back(fmt::format("torch.distributed._DEFAULT_FIRST_BUCKET_BYTES = {}",
+                                  std::llround(*setting.first * 1048576)));
+    if (setting.cap)
+      lines.push_back(
+          fmt::format("DistributedDataParallel(model, bucket_cap_mb={})", *setting.cap));
+    return lines.empty() ? "DistributedDataParallel(model)"
+                         : fmt::format("{}", fmt::join(lines, "; "));
+  }
+
+  /// No setting gains what can be measured.
+  Recommendation keep(const Candidates& candidates, std::size_t best,
+                      Recommendation verdict) const {
+    const Gain most = gain(candidates, best).gain;
+    verdict.reason =
+        contradicted() ? "today's measured step contradicts its replay: another job was recorded"
+        : most.value <= Duration() ? "no other bucketing is faster"
+        : most.value < measurable_ ? "no other bucketing gains as much as could be measured"
+                                   : "no common cap gains as much as could be measured";
+    verdict.most_robust = most;
+    verdict.cap_range_mb = baseline().cap_range_mb;
+    return verdict;
+  }
+
+  Recommendation keep_until_measured(const Candidates& candidates, Setting setting, Doubted doubted,
+                                     Recommendation verdict) const {
+    setting.cap = least_unusual(candidates, setting);
+    verdict.measure_first = measure_first(gains_, candidates.change_to(setting.index), setting.gain,
+                                          std::move(doubted), measurable_);
+    verdict.measure_first->bucket_cap_mb = setting.cap;
+    verdict.measure_first->first_bucket_mb = setting.first;
+    verdict.most_robust = setting.gain.gain;
+    verdict.reason = "a gain is predicted, but " + verdict.measure_first->because;
+    verdict.cap_range_mb = baseline().cap_range_mb;
     return verdict;
   }
 
@@ -206,122 +261,124 @@ class Tuner {
     return !point.bucket_cap_mb && point.first_bucket_mb == standard_.first_bucket_mb;
   }
 
-  /// All points that gain what can be measured, weighed; where none does, the best point.
-  std::vector<Setting> examine(const Candidates& candidates, std::size_t best) const {
-    std::vector<std::size_t> gaining;
-    for (const std::size_t i : candidates.simulated())
-      if (candidates[i].point.reachable && mean_gain(candidates[i].point) >= measurable_)
-        gaining.push_back(i);
-    if (gaining.empty()) gaining = {best};
-    // Very many candidates differ by next to nothing: a sample by rank stands for all.
-    std::stable_sort(gaining.begin(), gaining.end(), [&](std::size_t a, std::size_t b) {
-      return mean_gain(candidates[a].point) > mean_gain(candidates[b].point);
-    });
-    const std::size_t most = most_examined();
-    const std::size_t stride = (gaining.size() + most - 1) / most;
-    std::vector<Setting> examined((gaining.size() + stride - 1) / stride);
-    for_each_index(
-        examined.size(), tuning_.threads, kGainsPerThread, tuning_.progress, [&](std::size_t i) {
-          const std::size_t index = gaining[i * stride];
-          examined[i] = {index, candidates[index].point.bucket_cap_mb, gain(candidates, index)};
-        });
-    return examined;
-  }
-
-  /// So many that their steps have about as many gradients as those of the search.
-  std::size_t most_examined() const {
-    constexpr std::size_t kLeast = 8;
-    constexpr std::size_t kMost = 256;
-    const std::size_t gradients = gains_.steps() * workload_.parameters.size();
-    return std::clamp(tuning_.most_gradients / gradients, kLeast, kMost);
-  }
-
-  /// Of what is worth it the most expected; where nothing is, what is surest.
-  Setting most_expected(const Candidates& candidates, const std::vector<Setting>& examined,
-                        bool simple) const {
-    const Setting* most = nullptr;
-    const auto better = [&](const Setting& a, const Setting& b) {
-      const bool worth = is_worth(a.gain, measurable_);
-      if (worth != is_worth(b.gain, measurable_)) return worth;
-      return worth ? a.gain.expected > b.gain.expected : a.gain.gain.low > b.gain.gain.low;
-    };
-    for (const Setting& one : examined) {
-      if (simple && !is_simple(candidates[one.index].point)) continue;
-      if (most == nullptr || better(one, *most)) most = &one;
+  /// Settings that give this bucketing, as people type them; none where nobody would.
+  std::vector<Setting> typed(const Bucketing& bucketing, std::size_t index) const {
+    const CurvePoint& point = bucketing.point;
+    if (is_default(point)) return {{.index = index, .cap = {}, .first = {}, .gain = {}}};
+    std::optional<double> first;
+    if (!is_simple(point)) {
+      const std::vector<double> firsts = typed_caps(bucketing.first_range_mb);
+      if (firsts.empty()) return {};
+      first = firsts[(firsts.size() - 1) / 2];
     }
-    return most == nullptr ? Setting{} : *most;
-  }
-
-  /// Caps whose expected gains cannot be told from the greatest are as good; of them one on the widest plateau, a
-  /// round number near its middle, is far from every cliff. Where its gain is not as good there, in ever smaller
-  /// parts of the plateau, at last among the caps that give the very bucketing.
-  Setting in_the_middle(const CapCurve& curve, const Candidates& candidates,
-                        const std::vector<Setting>& examined, const Setting& most) const {
-    const Duration slack = measurable_.scaled(kAsGood);
-    const Duration slowest = curve[most.index].iteration + slack;
-    const bool simple = is_simple(curve[most.index]);
-    const auto as_good = [&](const WeighedGain& gain) {
-      return is_worth(gain, measurable_) && gain.expected + slack >= most.gain.expected;
-    };
-    Setting chosen = most;
-    auto [low, high] = curve.within(most.index, Duration(), slowest);
-    for (const Setting& one : examined) {
-      if (!one.cap || !as_good(one.gain) || (simple && !is_simple(curve[one.index]))) continue;
-      const auto [from, to] = curve.within(one.index, Duration(), slowest);
-      if (curve.width(from, to) <= curve.width(low, high)) continue;
-      chosen = one;
-      low = from;
-      high = to;
-    }
-    const std::size_t exact = chosen.index;
-    while (low < high) {
-      const double cap = round_cap(curve[low].cap_range_mb.first, curve.end(high));
-      std::size_t i = low;
-      while (i < high && curve[i].cap_range_mb.second < cap) ++i;
-      const WeighedGain rounded = gain(candidates, i);
-      if (curve[i].cap_range_mb.first <= cap && as_good(rounded)) return {i, cap, rounded};
-      low = exact - (exact - low) / 2;
-      high = exact + (high - exact) / 2;
-    }
-    const auto& [from, to] = curve[exact].cap_range_mb;
-    chosen.cap = round_cap(from, to);
-    return chosen;
-  }
-
-  void explain(const Candidates& candidates, std::size_t chosen, std::size_t best,
-               Recommendation& verdict) const {
-    if (verdict.set) {
-      if (verdict.first_bucket_mb)
-        verdict.python = fmt::format("torch.distributed._DEFAULT_FIRST_BUCKET_BYTES = {}",
-                                     std::llround(*verdict.first_bucket_mb * 1048576));
-      if (verdict.bucket_cap_mb)
-        verdict.python += fmt::format("{}DistributedDataParallel(model, bucket_cap_mb={})",
-                                      verdict.python.empty() ? "" : "; ", *verdict.bucket_cap_mb);
-      if (verdict.python.empty()) verdict.python = "DistributedDataParallel(model)";
-      verdict.reason =
-          why_faster(with_buckets(job_, today_buckets_), candidates.change_to(chosen)(job_));
-      if (candidates[best].point.iteration < candidates[chosen].point.iteration)
-        verdict.reason += "; not the fastest predicted, but the most robust";
-      return;
-    }
-    verdict.bucket_cap_mb.reset();
-    verdict.first_bucket_mb.reset();
-    if (verdict.gain.value <= Duration())
-      verdict.reason = "no other bucketing is faster";
-    else if (verdict.gain.value < measurable_)
-      verdict.reason = "no other bucketing gains as much as could be measured";
-    else if (contradicted())
-      verdict.reason = "today's measured step contradicts its replay: another job was recorded";
+    std::vector<Setting> settings;
+    if (!point.bucket_cap_mb)
+      settings.push_back({.index = index, .cap = {}, .first = first, .gain = {}});
+    else if (!tuning_.caps.empty())
+      settings.push_back({.index = index, .cap = point.bucket_cap_mb, .first = first, .gain = {}});
     else
-      verdict.reason =
-          "a larger gain is predicted, but within what is not known it may cost more than can be "
-          "measured, or than a quarter of what is expected of it";
-    verdict.most_robust = std::exchange(verdict.gain, Gain{});
-    verdict.cap_range_mb = baseline().cap_range_mb;
+      for (const double cap : typed_caps(point.cap_range_mb))
+        settings.push_back({.index = index, .cap = cap, .first = first, .gain = {}});
+    return settings;
+  }
+
+  bool gains_enough(const Candidates& candidates, std::size_t i) const {
+    return candidates[i].point.reachable && mean_gain(candidates[i].point) >= measurable_;
+  }
+
+  /// What people type and gains what can be measured, weighed.
+  std::vector<Setting> gaining_settings(Candidates& candidates) const {
+    std::vector<Setting> found;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      const std::vector<Setting> settings = typed(candidates.all()[i], i);
+      if (settings.empty()) continue;
+      candidates.simulate(i);
+      if (gains_enough(candidates, i)) found.insert(found.end(), settings.begin(), settings.end());
+    }
+    std::vector<std::size_t> weighed;
+    for (const Setting& setting : found)
+      if (weighed.empty() || weighed.back() != setting.index) weighed.push_back(setting.index);
+    std::vector<WeighedGain> gains(weighed.size());
+    for_each_index(weighed.size(), tuning_.threads, kGainsPerThread, tuning_.progress,
+                   [&](std::size_t k) { gains[k] = gain(candidates, weighed[k]); });
+    for (Setting& setting : found)
+      setting.gain = gains[static_cast<std::size_t>(
+          std::ranges::lower_bound(weighed, setting.index) - weighed.begin())];
+    return found;
+  }
+
+  static const Setting& surest(const std::vector<Setting>& settings) {
+    return *std::ranges::max_element(settings, {},
+                                     [](const Setting& setting) { return setting.gain.gain.low; });
+  }
+
+  /// Of those that are worth it. First the caps in a row whose expected gains cannot be told from the greatest, from the middle
+  /// of the row outwards: that is far from every cliff. Then the others, the most expected first; a few of all.
+  std::vector<Setting> in_order_of_preference(const Candidates& candidates,
+                                              std::vector<Setting> settings) const {
+    constexpr std::size_t kMost = 5;
+    std::erase_if(settings, [&](const Setting& one) { return !is_worth(one.gain, measurable_); });
+    if (settings.empty()) return {};
+    const Duration slack = measurable_.scaled(kAsGood);
+    // One number to pass is easier to live with than two: the second must earn its place.
+    const auto rank = [&](const Setting& one) {
+      const bool simple = is_simple(candidates[one.index].point);
+      return one.gain.expected - (simple ? Duration() : measurable_.scaled(0.25));
+    };
+    const Setting most = *std::ranges::max_element(settings, {}, rank);
+    std::vector<Setting> row;
+    if (most.cap && !most.first) {
+      for (const Setting& one : settings)
+        if (one.cap && !one.first && one.gain.expected + slack >= most.gain.expected)
+          row.push_back(one);
+      std::ranges::sort(row, {}, &Setting::cap);
+      row = around(row, *most.cap);
+      const auto middle = static_cast<std::ptrdiff_t>((row.size() - 1) / 2);
+      std::vector<Setting> outwards{row[static_cast<std::size_t>(middle)]};
+      for (std::ptrdiff_t off = 1; outwards.size() < row.size(); ++off)
+        for (const std::ptrdiff_t at : {middle - off, middle + off})
+          if (at >= 0 && at < std::ssize(row))
+            outwards.push_back(row[static_cast<std::size_t>(at)]);
+      row = std::move(outwards);
+    }
+    std::ranges::stable_sort(settings, std::ranges::greater(), rank);
+    row.insert(row.end(), settings.begin(), settings.end());
+    std::vector<Setting> preferred;
+    for (const Setting& one : row) {
+      const auto same_buckets = [&](const Setting& other) { return other.index == one.index; };
+      if (preferred.size() == kMost) break;
+      if (std::ranges::any_of(preferred, same_buckets)) continue;
+      preferred.push_back(one);
+      preferred.back().cap = least_unusual(candidates, one);
+    }
+    return preferred;
+  }
+
+  /// Of caps that people type and that give the same buckets the one nearest to PyTorch's default.
+  std::optional<double> least_unusual(const Candidates& candidates, const Setting& setting) const {
+    constexpr double kDefault = 25;
+    if (!setting.cap || !tuning_.caps.empty()) return setting.cap;
+    const std::vector<double> caps = typed_caps(candidates[setting.index].point.cap_range_mb);
+    return *std::ranges::min_element(
+        caps, {}, [](double cap) { return std::max(cap / kDefault, kDefault / cap); });
+  }
+
+  /// The part of an ascending row of caps around `cap` that leaves out no cap that people type.
+  static std::vector<Setting> around(const std::vector<Setting>& row, double cap) {
+    const auto place = [](const Setting& one) {
+      return std::ranges::upper_bound(kTypedCaps, *one.cap) - kTypedCaps.begin();
+    };
+    std::size_t low = 0;
+    while (*row[low].cap < cap) ++low;
+    std::size_t high = low;
+    while (low > 0 && place(row[low]) - place(row[low - 1]) <= 1) --low;
+    while (high + 1 < row.size() && place(row[high + 1]) - place(row[high]) <= 1) ++high;
+    return {row.begin() + static_cast<std::ptrdiff_t>(low),
+            row.begin() + static_cast<std::ptrdiff_t>(high) + 1};
   }
 
   WeighedGain gain(const Candidates& candidates, std::size_t i) const {
-    return gains_.of(candidates.change_to(i));
+    return gains_.of(candidates.change_to(i), kBucketsAlone);
   }
 
   void partition(const Candidates& candidates, std::size_t best, TuneResult& result) const {

@@ -61,15 +61,12 @@ Job carried(const Job& job, const Explanation& explanation) {
 
 /// What the scenarios of a step make of its efficiency.
 FigureRange efficiency_range(const StepTimes& times, const std::vector<Bounds>& scenarios) {
-  const auto efficiency = [](const StepTimes& of) {
-    return of.iteration > Duration() ? of.alone() / of.iteration : 1;
-  };
-  const double expected = efficiency(times);
+  const double expected = scaling_efficiency(times);
   double low = 0;
   double high = 0;
   for (const Bounds& bounds : scenarios) {
-    const double one = efficiency(bounds.at_one) - expected;
-    const double other = efficiency(bounds.at_other) - expected;
+    const double one = scaling_efficiency(bounds.at_one) - expected;
+    const double other = scaling_efficiency(bounds.at_other) - expected;
     const double down = std::min({one, other, 0.0});
     const double up = std::max({one, other, 0.0});
     low += down * down;

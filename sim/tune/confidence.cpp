@@ -181,7 +181,7 @@ Grade grade_of(const Cluster& cluster, bool step_reproduced) {
 
 std::string calibration_of(const Cluster& cluster) {
   if (!cluster.calibration)
-    return "the cluster is not calibrated: collective times come from its specification";
+    return "the cluster is not calibrated: collective times come from data sheets";
   const Calibration& calibration = *cluster.calibration;
   const std::string beyond = beyond_calibration(calibration, cluster.nodes, cluster.gpus_per_node);
   const auto joined =
@@ -207,6 +207,22 @@ std::string calibration_of(const Cluster& cluster) {
                         log->source, log->nodes, log->nodes == 1 ? "" : "s", log->gpus_per_node,
                         log->gpus_per_node == 1 ? "" : "s");
   return text;
+}
+
+std::string_view provenance_of(const Cluster& cluster, Grade grade) {
+  if (!cluster.calibration) return "not calibrated: data sheets";
+  if (grade == Grade::a) return "measured on this cluster";
+  if (grade == Grade::c) return "calibrated far from this job";
+  const auto any = [&](auto counts) {
+    return std::ranges::any_of(cluster.calibration->shapes, counts);
+  };
+  if (any([](const CalibratedShape& shape) {
+        return shape.timed_by == TimedBy::all_reduce_perf && !shape.published;
+      }))
+    return "calibrated by logs of this cluster";
+  return any([](const CalibratedShape& shape) { return shape.published; })
+             ? "calibrated by published logs"
+             : "calibrated by recorded all-reduces";
 }
 
 LossInterval loss_interval(LossCause cause, const Loss& loss, const Confidence& confidence) {
@@ -272,6 +288,11 @@ Confidence assess(const Job& job, const StepTimes& times, const std::vector<Boun
       sensitivities.begin(), sensitivities.end(),
       [](const Sensitivity& a, const Sensitivity& b) { return a.width() > b.width(); });
   grade_by_sizes(confidence, all_reduce_sizes(job), "buckets", basis);
+  if (is_estimate(job.workload())) confidence.provenance = "compute estimated, collectives ";
+  confidence.provenance += contradicted ? "contradicted by the measured step"
+                           : std::holds_alternative<GlooModel>(job.model())
+                               ? gloo_provenance(job, confidence.grade)
+                               : provenance_of(basis, confidence.grade);
   return confidence;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -27,6 +28,14 @@ double in_seconds(RunTime time) {
 }
 RunTime run_time(double seconds) {
   return RunTime(std::llround(std::min(seconds, kLongestSeconds) * kNanoseconds));
+}
+
+/// Strictly between 0 and 1.
+double uniform(std::uint64_t& state) {
+  return (static_cast<double>(next_random(state) >> 11) + 0.5) * 0x1p-53;
+}
+double exponential(double mean, std::uint64_t& state) {
+  return -mean * elementary::log(uniform(state));
 }
 
 /// Of one run.
@@ -77,8 +86,8 @@ class Runs {
     std::vector<double>& known = goodputs_[checkpoint_steps];
     if (!known.empty()) return known;
     known = goodputs_of(outcomes(checkpoint_steps));
-    // The intervals that search_intervals tries; some round to the same steps.
-    constexpr std::size_t kTried = 29;
+    // The intervals that search_intervals tries, and its answer; some round to the same steps.
+    constexpr std::size_t kTried = 30;
     if (progress_ != nullptr) progress_->go_on(std::min(goodputs_.size(), kTried), kTried);
     return known;
   }
@@ -132,7 +141,34 @@ std::int64_t best_tried(const Runs& runs) {
   return best;
 }
 
-/// Around `centre`, coarsely and then finely around the best.
+/// The interval at which  loss = a / interval + b * interval + c,  fitted by least squares to those tried within an octave of `best`,
+/// is least: Young's formula with the failures and costs of these runs. A draw that favours one interval hardly moves it.
+/// Absent where the loss of those tried has no such valley.
+std::optional<double> least_loss(const Runs& runs, std::int64_t best) {
+  // Normal equations of x = best / interval, 1 / x and 1.
+  std::array<std::array<double, 4>, 3> rows{};
+  for (const auto& [steps, goodputs] : runs.tried()) {
+    const double x = static_cast<double>(best) / static_cast<double>(steps);
+    if (x < 0.5 || x > 2) continue;
+    const std::array<double, 4> terms = {x, 1 / x, 1, 1 - mean_goodput(goodputs)};
+    for (std::size_t row = 0; row < rows.size(); ++row)
+      for (std::size_t k = 0; k < terms.size(); ++k) rows[row][k] += terms[row] * terms[k];
+  }
+  const auto determinant = [&](std::size_t a, std::size_t b, std::size_t c) {
+    return rows[0][a] * (rows[1][b] * rows[2][c] - rows[1][c] * rows[2][b]) -
+           rows[0][b] * (rows[1][a] * rows[2][c] - rows[1][c] * rows[2][a]) +
+           rows[0][c] * (rows[1][a] * rows[2][b] - rows[1][b] * rows[2][a]);
+  };
+  // Cramer's rule; both coefficients have the same, positive, denominator.
+  const double checkpoints = determinant(3, 1, 2);
+  const double lost_work = determinant(0, 3, 2);
+  if (checkpoints <= 0 || lost_work <= 0) return std::nullopt;
+  const double interval = std::sqrt(checkpoints / lost_work);
+  if (interval < 0.5 || interval > 2) return std::nullopt;
+  return interval * static_cast<double>(best) * runs.step_seconds();
+}
+
+/// Around `centre`, coarsely and then finely around the best. Some of those tried are lucky: what all of them say decides.
 std::int64_t search_intervals(Runs& runs, double centre) {
   constexpr int kCoarse = 8;  // half octaves to each side
   for (int i = -kCoarse; i <= kCoarse; ++i)
@@ -144,7 +180,9 @@ std::int64_t search_intervals(Runs& runs, double centre) {
     for (const double i : {-1.5, -1.0, -0.5, 0.5, 1.0, 1.5})
       runs.goodputs(runs.steps_of(best * elementary::exp2(i * octaves)));
   }
-  return best_tried(runs);
+  const std::int64_t best = best_tried(runs);
+  const std::optional<double> smooth = least_loss(runs, best);
+  return smooth ? runs.steps_of(*smooth) : best;
 }
 
 /// Those tried about the best whose goodput differs from its, seed by seed, by no more than the standard error of that.
@@ -277,16 +315,17 @@ std::vector<NodeFailure> draw_failures(const ElasticOptions& options, double nod
   for (int node = 0; node < options.max_nodes; ++node) {
     std::uint64_t state = mixed(mixed(seed + kSplitMixGamma) +
                                 kSplitMixGamma * (static_cast<std::uint64_t>(node) + 1));
-    const auto uniform = [&] {  // strictly between 0 and 1
-      return (static_cast<double>(next_random(state) >> 11) + 0.5) * 0x1p-53;
-    };
+    std::uint64_t repairs = mixed(state);  // numbers of their own: failures stay where they are
     double at = 0;
     while (true) {
-      at -= node_mtbf_seconds * elementary::log(uniform());
-      const bool process = uniform() < options.process_share;
+      at += exponential(node_mtbf_seconds, state);
+      const bool process = uniform(state) < options.process_share;
       if (at >= end) break;
-      all.push_back({run_time(at), node, process});
-      if (!process) at += in_seconds(options.repair);
+      NodeFailure& failure = all.emplace_back(NodeFailure{run_time(at), node, process});
+      if (process) continue;
+      const double repair = exponential(in_seconds(options.repair), repairs);
+      failure.repair = run_time(repair);
+      at += repair;
     }
   }
   std::ranges::stable_sort(all, {}, &NodeFailure::at);

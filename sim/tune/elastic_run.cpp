@@ -90,7 +90,7 @@ class Run {
     }
   }
   void lose(const NodeFailure& failure) {
-    back_at_[place(failure.node)] = failure.at + options_.repair;
+    back_at_[place(failure.node)] = failure.at + failure.repair.value_or(options_.repair);
     if (member_[place(failure.node)])
       expiry_ =
           std::max(expiry_, failure.at + options_.keep_alive() - options_.keep_alive_interval / 2);

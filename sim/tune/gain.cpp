@@ -1,10 +1,50 @@
 #include "gain.hpp"
 
+#include <algorithm>
 #include <utility>
 
+#include "host_ahead.hpp"
 #include "uncertainty.hpp"
 
 namespace ddpsim {
+namespace {
+
+/// With so many times the micro-batches a step, each with as much of the allowance for multi-GPU overhead as before: an estimate
+/// counts it once for each all-reduce.
+Job with_same_allowance(const Job& job, double times_batches) {
+  SimulationOptions options = job.options();
+  RankSlowdown& terms = options.rank_slowdown;
+  for (double* term :
+       {&terms.one_gpu, &terms.several_gpus, &terms.several_nodes, &terms.per_doubling})
+    *term *= times_batches;
+  return job.with(std::move(options));
+}
+
+/// What the lower bound still holds and a setting may save.
+Duration beside_collectives(const Loss& loss) {
+  Duration sum;
+  for (const LossCause cause : {LossCause::copies, LossCause::hooks, LossCause::slowest_gpu,
+                                LossCause::straggler, LossCause::jitter})
+    sum += loss[cause];
+  return std::max(Duration(), sum);
+}
+
+/// Either may hold; what one alone would save is not counted on.
+WeighedGain lesser(const WeighedGain& a, const WeighedGain& b) {
+  return {.gain = {.value = std::min(a.gain.value, b.gain.value),
+                   .low = std::min(a.gain.low, b.gain.low),
+                   .high = std::max(a.gain.high, b.gain.high)},
+          .expected = std::min(a.expected, b.expected)};
+}
+
+/// Bounds combine as independent errors, and so may exceed each of them.
+WeighedGain no_more_than(Duration most, WeighedGain gain) {
+  gain.gain.high = std::min(gain.gain.high, most);
+  gain.expected = std::min(gain.expected, most);
+  return gain;
+}
+
+}  // namespace
 
 Job with_buckets(const Job& job, std::vector<Bucket> buckets) {
   SimulationOptions options = job.options();
@@ -47,10 +87,15 @@ Gains::Gains(const Job& job, std::vector<Bucket> before, const Readings& reading
     : before_(std::move(before)) {
   for (const std::optional<MeasuredCause>& measured : readings)
     readings_.push_back(reading(job, measured));
+  if (readings.size() == 1 && !readings.front() && launch_bound(job.workload()))
+    unprofiled_ = reading(job.with(host_ahead(job.workload())), std::nullopt);
 }
 
 Gains::Reading Gains::reading(const Job& job, const std::optional<MeasuredCause>& measured) const {
-  Reading reading{.expected = bound(as_measured(job, measured)), .bounds = {}};
+  const Job read = as_measured(job, measured);
+  const StepTimes before = times_before(read);
+  Reading reading{
+      .expected = {read, before.iteration}, .most = most_saved(read, before), .bounds = {}};
   // What of the GPUs' speed is not known is in the measured step, and so in what explains it.
   SimulationOptions certain = job.options();
   if (measured) {
@@ -63,37 +108,54 @@ Gains::Reading Gains::reading(const Job& job, const std::optional<MeasuredCause>
   return reading;
 }
 
+Duration Gains::MostSaved::by(const ChangeTraits& traits) const {
+  return communication + (traits.sets_else ? beside : Duration()) +
+         (traits.loads_data ? input : Duration());
+}
+
+Gains::MostSaved Gains::most_saved(const Job& read, const StepTimes& before) const {
+  return {.communication = std::max(Duration(), before.iteration - lower_bound(read, before_)),
+          .beside = beside_collectives(before.loss),
+          .input = before.input};
+}
+
 std::size_t Gains::steps() const {
   std::size_t steps = 0;
   for (const Reading& reading : readings_) steps += 1 + 2 * reading.bounds.size();
-  return steps;
+  return steps + (unprofiled_ ? 1 + 2 * unprofiled_->bounds.size() : 0);
+}
+
+StepTimes Gains::times_before(const Job& job) const {
+  return simulate_times(with_buckets(job, before_));
 }
 
 Gains::Bound Gains::bound(const Job& job) const {
-  return {job, simulate_times(with_buckets(job, before_)).iteration};
+  return {job, times_before(job).iteration};
 }
 
-Duration Gains::gain(const Bound& bound, const Change& change) {
-  const Job after = change(bound.job);
-  const double batches = static_cast<double>(bound.job.options().ddp.accumulate) /
-                         static_cast<double>(after.options().ddp.accumulate);
+Duration Gains::gain(Duration most, const Bound& bound, const Change& change) {
+  Job after = change(bound.job);
+  const int before_batches = bound.job.options().ddp.accumulate;
+  const int after_batches = after.options().ddp.accumulate;
+  const double batches = static_cast<double>(before_batches) / after_batches;
+  if (batches != 1) after = with_same_allowance(after, 1 / batches);
   const Duration step = simulate_times(after).iteration;
-  return bound.before - (batches == 1 ? step : step.scaled(batches));
+  return std::min(most, bound.before - (batches == 1 ? step : step.scaled(batches)));
 }
 
-WeighedGain Gains::with_shared_errors(const Reading& reading, const Change& change) {
+WeighedGain Gains::with_shared_errors(const Reading& reading, Duration most, const Change& change) {
   std::vector<GainBounds> bounds;
   for (const Bounds& of : reading.bounds)
-    bounds.push_back({of.source, gain(of.one, change), gain(of.other, change)});
-  return weighed(gain(reading.expected, change), bounds);
+    bounds.push_back({of.source, gain(most, of.one, change), gain(most, of.other, change)});
+  return no_more_than(most, weighed(gain(most, reading.expected, change), bounds));
 }
 
-WeighedGain Gains::with_own_errors(const Reading& reading, const Change& change) {
-  const Duration value = gain(reading.expected, change);
+WeighedGain Gains::with_own_errors(const Reading& reading, Duration most, const Change& change) {
+  const Duration value = gain(most, reading.expected, change);
   std::vector<GainBounds> bounds;
   for (const Bounds& of : reading.bounds) {
-    const Duration at_one = gain(of.one, change);
-    const Duration at_other = gain(of.other, change);
+    const Duration at_one = gain(most, of.one, change);
+    const Duration at_other = gain(most, of.other, change);
     const bool collectives = of.source == ErrorSource::fixed_cost ||
                              of.source == ErrorSource::bandwidth ||
                              of.source == ErrorSource::collective_times;
@@ -107,23 +169,21 @@ WeighedGain Gains::with_own_errors(const Reading& reading, const Change& change)
     bounds.push_back({of.source, value + today_one, value + today_other});
     bounds.push_back({of.source, at_one - today_one, at_other - today_other});
   }
-  return weighed(value, bounds);
+  return no_more_than(most, weighed(value, bounds));
 }
 
-WeighedGain Gains::of(const Change& change) const {
+WeighedGain Gains::gain_of(const Reading& reading, const Change& change,
+                           const ChangeTraits& traits) {
+  const Duration most = reading.most.by(traits);
+  return traits.other_collectives ? with_own_errors(reading, most, change)
+                                  : with_shared_errors(reading, most, change);
+}
+
+WeighedGain Gains::of(const Change& change, const ChangeTraits& traits) const {
   std::vector<WeighedGain> gains;
-  for (const Reading& reading : readings_) gains.push_back(with_shared_errors(reading, change));
-  return whichever(gains);
-}
-
-WeighedGain Gains::of(const std::vector<Bucket>& after) const {
-  return of([&](const Job& job) { return with_buckets(job, after); });
-}
-
-WeighedGain Gains::of_other_collectives(const Change& change) const {
-  std::vector<WeighedGain> gains;
-  for (const Reading& reading : readings_) gains.push_back(with_own_errors(reading, change));
-  return whichever(gains);
+  for (const Reading& reading : readings_) gains.push_back(gain_of(reading, change, traits));
+  const WeighedGain gain = whichever(gains);
+  return unprofiled_ ? lesser(gain, gain_of(*unprofiled_, change, traits)) : gain;
 }
 
 }  // namespace ddpsim

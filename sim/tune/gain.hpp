@@ -15,6 +15,16 @@ namespace ddpsim {
 /// Another way to run a job: the same job, but for what it sets.
 using Change = std::function<Job(const Job&)>;
 
+/// What a change touches, by which it is weighed.
+struct ChangeTraits {
+  bool sets_buckets = false;  ///< it chooses what all-reduces carry
+  bool sets_else = true;  ///< it may save copies, hooks and waits as well, not communication alone
+  bool loads_data = false;  ///< it may save waits for input
+  bool other_collectives =
+      false;  ///< they run by other algorithms or channels: NCCL's own choice was measured, this was not
+};
+inline constexpr ChangeTraits kBucketsAlone{.sets_buckets = true, .sets_else = false};
+
 /// What a script sets to get a bucketing.
 struct BucketCaps {
   std::optional<double> bucket_cap_mb;
@@ -46,8 +56,14 @@ Readings readings_of(const std::optional<Duration>& measured);
 /// The job itself where nothing was measured, else as the cause explains the measured step.
 Job as_measured(const Job& job, const std::optional<MeasuredCause>& measured);
 
-/// Gains over one bucketing of a job, of other bucketings and whatever else can be changed, weighed with every source of error at its bounds. A step that was
-/// measured is that step whatever the source does: at each bound each reading explains it anew.
+/// Gains over one bucketing of a job, weighed with every source of error at its bounds: of other bucketings and whatever else can be
+/// changed. A step that was measured is that step whatever the source does: at each bound each reading explains it anew.
+///
+/// Of a recording whose host set the pace a gain spans both ends, all of the waits for the host and none, and its value is the
+/// lesser of the two: what only the profiler's waits would save is no gain.
+///
+/// No gain, and no bound of one, exceeds what the change could save in this step. The allowance for multi-GPU overhead, which other
+/// people's published jobs teach, enters no gain: each micro-batch has as much of it before and after.
 class Gains {
  public:
   Gains(const Job& job, std::vector<Bucket> before, const Readings& readings);
@@ -59,13 +75,9 @@ class Gains {
   std::size_t steps() const;
   /// By the first reading.
   Duration step_before() const { return readings_.front().expected.before; }
-  /// Of several readings: the mean of values, the least low, the greatest high. A step that takes several micro-batches
-  /// counts by today's number of them.
-  WeighedGain of(const Change& change) const;
-  WeighedGain of(const std::vector<Bucket>& after) const;
-  /// Of a change that has collectives run by another algorithm, or otherwise than they were measured: what one is
-  /// mistaken by says nothing of the other.
-  WeighedGain of_other_collectives(const Change& change) const;
+  /// Over several readings: the mean of values, the least low, the greatest high. A step that takes several micro-batches
+  /// counts by today's number of them. Where collectives run otherwise, what today's are mistaken by says nothing of the others.
+  WeighedGain of(const Change& change, const ChangeTraits& traits) const;
 
  private:
   struct Bound {
@@ -77,18 +89,33 @@ class Gains {
     Bound one;
     Bound other;
   };
+  /// No change saves more.
+  struct MostSaved {
+    Duration communication;  ///< cost of collectives: no other bucketing saves more
+    Duration beside;         ///< copies, hooks and waits for other ranks
+    Duration input;          ///< waits for batches
+    Duration by(const ChangeTraits& traits) const;
+  };
   struct Reading {
     Bound expected;
+    MostSaved most;
     std::vector<Bounds> bounds;
   };
-  static Duration gain(const Bound& bound, const Change& change);
-  static WeighedGain with_shared_errors(const Reading& reading, const Change& change);
-  static WeighedGain with_own_errors(const Reading& reading, const Change& change);
+  static Duration gain(Duration most, const Bound& bound, const Change& change);
+  static WeighedGain with_shared_errors(const Reading& reading, Duration most,
+                                        const Change& change);
+  static WeighedGain with_own_errors(const Reading& reading, Duration most, const Change& change);
+  static WeighedGain gain_of(const Reading& reading, const Change& change,
+                             const ChangeTraits& traits);
+  MostSaved most_saved(const Job& read, const StepTimes& before) const;
   Reading reading(const Job& job, const std::optional<MeasuredCause>& measured) const;
+  StepTimes times_before(const Job& job) const;
   Bound bound(const Job& job) const;
 
   std::vector<Bucket> before_;
   std::vector<Reading> readings_;
+  /// Of a recording whose host set the pace, where no step was measured: without its waits, which the profiler may have caused.
+  std::optional<Reading> unprofiled_;
 };
 
 }  // namespace ddpsim

@@ -76,6 +76,12 @@ std::string gloo_calibration_of(const Job& job) {
                      logs == 1 ? "" : "s", beyond.empty() ? "" : ", but " + beyond);
 }
 
+std::string_view gloo_provenance(const Job& job, Grade grade) {
+  if (grade == Grade::a) return "measured on this cluster";
+  return job.cluster().gloo ? "calibrated by logs of this cluster"
+                            : "not calibrated: gloo's cost model";
+}
+
 bool is_covered_by_gloo_logs(const Job& job) {
   return job.cluster().gloo != nullptr && beyond_logs(job).empty();
 }

@@ -20,5 +20,6 @@ bool is_covered_by_gloo_logs(const Job& job);
 
 /// As NCCL's.
 Grade gloo_grade(const Job& job, bool step_reproduced);
+std::string_view gloo_provenance(const Job& job, Grade grade);
 
 }  // namespace ddpsim

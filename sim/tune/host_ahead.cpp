@@ -1,36 +1,84 @@
 #include "host_ahead.hpp"
 
+#include <utility>
+
+#include "ddpsim/sim/measured_correction.hpp"
+#include "ddpsim/sim/step.hpp"
+
 namespace ddpsim {
 namespace {
 
-void take_out_waits(Recorded& recorded) {
+/// `busy`, and of the rest so much.
+Duration between(Duration busy, Duration recorded, double share) {
+  return busy + (recorded - busy).scaled(share);
+}
+
+void leave_waits(Recorded& recorded, double share) {
   if (!recorded.busy || !recorded.backward) return;
+  const Duration waited = waited_for_data(recorded);
+  PartTimes& busy = *recorded.busy;
   Backward& backward = *recorded.backward;
-  const double share =
-      backward.duration > Duration() ? recorded.busy->backward / backward.duration : 1;
+  const Duration shorter = between(busy.backward, backward.duration, share);
+  const double left = backward.duration > Duration() ? shorter / backward.duration : 1;
   for (ReadyEvent& event : backward.ready) {
-    event.at = event.at.scaled(share);
-    if (event.copied_at) event.copied_at = event.copied_at->scaled(share);
+    event.at = event.at.scaled(left);
+    event.copied_at.reset();  // the host launched each copy, so most of it was a wait
   }
-  backward.duration = recorded.busy->backward;
-  if (recorded.forward) recorded.forward = recorded.busy->forward;
-  if (recorded.optimizer) recorded.optimizer = recorded.busy->optimizer;
+  backward.duration = busy.backward = shorter;
+  if (recorded.forward && *recorded.forward > Duration()) {
+    const Duration forward = between(busy.forward, *recorded.forward, share);
+    std::optional<Duration>& broadcast = recorded.recorded_with.buffer_broadcast;
+    if (broadcast) broadcast = broadcast->scaled(forward / *recorded.forward);
+    recorded.forward = busy.forward = forward;
+  }
+  if (recorded.optimizer)
+    recorded.optimizer = busy.optimizer = between(busy.optimizer, *recorded.optimizer, share);
   recorded.host_ready.clear();
   recorded.host_held.clear();
-  recorded.launch_waits = {};
+  PartTimes& waits = recorded.launch_waits;
+  waits = {.forward = waits.forward.scaled(share),
+           .backward = waits.backward.scaled(share),
+           .optimizer = waits.optimizer.scaled(share)};
   if (recorded.launches) recorded.launches->cost.reset();
-  recorded.iteration.reset();
   recorded.recorded_with.exposed.reset();
-  recorded.recorded_with.buffer_broadcast.reset();
+  recorded.recorded_with.finalize.reset();
   recorded.recorded_with.collectives.clear();
+  recorded.iteration.reset();
+  if (waited > Duration())
+    recorded.iteration = recorded.forward.value_or(Duration()) + backward.duration +
+                         recorded.optimizer.value_or(Duration()) + waited;
 }
 
 }  // namespace
 
-Workload host_ahead(Workload workload) {
-  take_out_waits(workload);
-  for (RankRecording& rank : workload.ranks) take_out_waits(rank);
+Workload host_partly_ahead(Workload workload, double share) {
+  leave_waits(workload, share);
+  for (RankRecording& rank : workload.ranks) leave_waits(rank, share);
   return workload;
+}
+
+Workload host_ahead(Workload workload) {
+  return host_partly_ahead(std::move(workload), 0);
+}
+
+std::optional<Job> without_profiler(const Job& job, Duration measured) {
+  const Workload& recorded = job.workload();
+  if (!launch_bound(recorded)) return std::nullopt;
+  SimulationOptions steady = job.options();
+  steady.iterations = 0;
+  const Job timed = job.with(std::move(steady));
+  const auto step = [&](double share) {
+    return simulate_times(timed.with(host_partly_ahead(recorded, share))).iteration;
+  };
+  if (measured <= step(0) || measured >= simulate_times(timed).iteration) return std::nullopt;
+  constexpr int kHalvings = 30;
+  double least = 0;
+  double most = 1;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = (least + most) / 2;
+    (step(middle) < measured ? least : most) = middle;
+  }
+  return job.with(host_partly_ahead(recorded, most));
 }
 
 }  // namespace ddpsim

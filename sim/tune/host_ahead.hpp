@@ -5,9 +5,13 @@
 
 namespace ddpsim {
 
-/// Every window as long as the GPU was busy in it, gradients at the same share of backward; nothing of the host,
-/// of collectives that ran, of the time between steps. As `import --timing compacted`, but for the
-/// place of each gradient. Ranks that say nothing of it stay as they are.
+/// Every window as long as the GPU was busy in it, gradients at the same share of backward; copies, collectives and what lies behind
+/// backward as they are modelled, between steps waiting for data alone. As `import --timing compacted`, but for the place of each
+/// gradient. Ranks that say nothing of it stay as they are.
 Workload host_ahead(Workload workload);
+
+/// Between the two: a share of each wait for the host is left, from 0 (as host_ahead()) to 1 (as recorded). What is left is no
+/// profiler's: nothing is known of it but that it is there.
+Workload host_partly_ahead(Workload workload, double share);
 
 }  // namespace ddpsim

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -14,6 +15,7 @@
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "ddpsim/sim/size_text.hpp"
 #include "ddpsim/sim/step.hpp"
+#include "loader_lever.hpp"
 #include "scheme_levers.hpp"
 
 namespace ddpsim {
@@ -89,14 +91,15 @@ void add_ddp_levers(const Job& job, std::vector<Lever>& levers) {
         "every parameter was used in the workload's step");
 }
 
+constexpr const char* kHooks = "from torch.distributed.algorithms.ddp_comm_hooks import ";
+
 Lever cast_lever(CommHook hook) {
   return {.name = std::string(name_of(hook)),
           .change = of_ddp([hook](DdpOptions& ddp) { ddp.comm_hook = hook; }),
-          .after = fmt::format("model.register_comm_hook(None, torch.distributed.algorithms."
-                               "ddp_comm_hooks.default_hooks.{})",
-                               name_of(hook)),
+          .after = fmt::format("model.register_comm_hook(None, default_hooks.{})", name_of(hook)),
           .changes_numerics = true,
-          .note = "gradients travel with 16 bits"};
+          .note = "gradients travel with 16 bits",
+          .imports = {fmt::format("{}default_hooks", kHooks)}};
 }
 
 /// Of buckets of `least` MiB or more.
@@ -136,7 +139,8 @@ void add_power_sgd(const Job& job, std::vector<Lever>& levers) {
                               rank),
          .changes_numerics = true,
          .note =
-             fmt::format("gradients are approximated by rank {}, from the 1000th step on", rank)});
+             fmt::format("gradients are approximated by rank {}, from the 1000th step on", rank),
+         .imports = {fmt::format("{}powerSGD_hook", kHooks)}});
 }
 
 /// Within one node there is nothing to leave out.
@@ -150,17 +154,19 @@ void add_local_sgd(const Job& job, std::vector<Lever>& levers) {
            ddp.comm_hook = CommHook::post_local_sgd;
            ddp.local_sgd = {.period = period};
          }),
-         .after =
-             fmt::format("model.register_comm_hook(post_localSGD_hook.PostLocalSGDState(None, "
-                         "None, {0}), post_localSGD_hook.post_localSGD_hook); "
-                         "optimizer = torch.distributed.optim.PostLocalSGDOptimizer(optimizer, "
-                         "averagers.PeriodicModelAverager({1}, {0}))",
-                         kStart, period),
+         .after = fmt::format("model.register_comm_hook(post_localSGD_hook.PostLocalSGDState(None, "
+                              "None, {0}), post_localSGD_hook.post_localSGD_hook); "
+                              "optimizer = PostLocalSGDOptimizer(optimizer, "
+                              "averagers.PeriodicModelAverager({1}, {0}))",
+                              kStart, period),
          .changes_numerics = true,
          .changes_batch = true,
          .note = fmt::format("from the {}th step on each node trains by itself on its own share of "
                              "the batch; parameters are averaged every {} steps",
-                             kStart, period)});
+                             kStart, period),
+         .imports = {fmt::format("{}post_localSGD_hook", kHooks),
+                     "from torch.distributed.algorithms.model_averaging import averagers",
+                     "from torch.distributed.optim import PostLocalSGDOptimizer"}});
 }
 
 void add_optimizer_in_backward(const Job& job, std::vector<Lever>& levers) {
@@ -169,24 +175,34 @@ void add_optimizer_in_backward(const Job& job, std::vector<Lever>& levers) {
   levers.push_back(
       {.name = name,
        .change = of_ddp([](DdpOptions& ddp) { ddp.optimizer_in_backward = true; }),
-       .before = "torch.distributed.optim._apply_optimizer_in_backward(torch.optim.…, "
-                 "model.parameters(), {…})",
+       // What a class keeps among its defaults it does not always take: AdamW of 2.7 and later has "decoupled_weight_decay".
+       .before =
+           "_apply_optimizer_in_backward(type(optimizer), model.parameters(), {name: value for "
+           "name, value in optimizer.defaults.items() if name in "
+           "inspect.signature(type(optimizer)).parameters})",
        .note =
-           "parameters step one by one: no clipping by the norm of all gradients, no GradScaler"});
+           "parameters step one by one: no clipping by the norm of all gradients, no GradScaler; "
+           "leave out optimizer.step()",
+       .imports = {"import inspect",
+                   "from torch.distributed.optim import _apply_optimizer_in_backward"}});
 }
 
 void add_accumulation(const Job& job, std::vector<Lever>& levers) {
   for (const int times : {2, 4}) {
     const int micro_batches = times * job.options().ddp.accumulate;
-    levers.push_back({.name = fmt::format("accumulate {} under no_sync()", micro_batches),
-                      .change = of_ddp([=](DdpOptions& ddp) { ddp.accumulate = micro_batches; }),
-                      .after = fmt::format("with model.no_sync(): … for {} of {} micro-batches",
-                                           micro_batches - 1, micro_batches),
-                      .changes_numerics = true,
-                      .changes_batch = true,
-                      .note = fmt::format(
-                          "the optimizer steps {} times more rarely, on a batch {} times as large",
-                          times, times)});
+    levers.push_back(
+        {.name = fmt::format("accumulate {} under no_sync()", micro_batches),
+         .change = of_ddp([=](DdpOptions& ddp) { ddp.accumulate = micro_batches; }),
+         .after = fmt::format("sync = lambda k: contextlib.nullcontext() if k % {} == {} "
+                              "else model.no_sync()",
+                              micro_batches, micro_batches - 1),
+         .changes_numerics = true,
+         .changes_batch = true,
+         .note =
+             fmt::format("the optimizer steps {} times more rarely, on a batch {} times as large; "
+                         "micro-batch k runs forward and backward within \"with sync(k):\"",
+                         times, times),
+         .imports = {"import contextlib"}});
   }
 }
 
@@ -197,7 +213,7 @@ void add_sync_batchnorm(const Job& job, std::vector<Lever>& levers) {
                       ddp.sync_batchnorm = false;
                       ddp.sync_batchnorm_group.reset();
                     }),
-                    .before = "# no SyncBatchNorm.convert_sync_batchnorm",
+                    .after = "# leave out torch.nn.SyncBatchNorm.convert_sync_batchnorm",
                     .changes_numerics = true,
                     .note = "statistics are of each rank's batch alone"});
 }
@@ -265,13 +281,17 @@ bool is_possible(const Job& job, const Job& today) {
   if (nccl == nullptr) return true;
   constexpr NcclVersion kBfloat16{2, 10, 0};
   if (ddp.comm_hook == CommHook::bf16_compress && nccl->tuning.nccl < kBfloat16) return false;
-  return can_select_algorithm(job.cluster(), nccl->tuning);
+  const CollectiveTuning& tuning = nccl->tuning;
+  if (tuning.min_channels && tuning.max_channels && *tuning.min_channels > *tuning.max_channels)
+    return false;
+  return can_select_algorithm(job.cluster(), tuning);
 }
 
 std::vector<Lever> levers_of(const Job& job) {
   std::vector<Lever> levers;
+  if (std::optional<Lever> loader = loader_lever(job)) levers.push_back(*std::move(loader));
   if (!uses_reducer(job.options().scheme)) {
-    levers = scheme_levers(job);
+    for (Lever& lever : scheme_levers(job)) levers.push_back(std::move(lever));
     add_nccl_levers(job, levers);
     std::erase_if(levers, [&](const Lever& lever) { return !is_possible(lever.change(job), job); });
     return levers;
@@ -357,24 +377,99 @@ Lever cap_lever(const Recommendation& recommended) {
   return lever;
 }
 
-std::string python_of(const std::vector<Lever>& levers) {
-  std::vector<std::string> statements;
-  std::vector<std::string> arguments{"model"};
-  std::string call;
-  for (const Lever& lever : levers) {
-    if (!lever.call.empty()) call = lever.call;
-    if (!lever.before.empty()) statements.push_back(lever.before);
-    if (!lever.argument.empty()) arguments.push_back(lever.argument);
+namespace {
+
+/// `text` with `by` in place of each `what`.
+std::string replaced(std::string text, std::string_view what, const std::string& by) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
+    text.replace(at, what.size(), by);
+  return text;
+}
+
+/// NCCL's variables: in a shell, or in Python beside what is written there.
+std::string variable_of(const Lever& lever, bool in_python) {
+  if (!in_python) return "export " + lever.before;
+  const std::size_t equals = lever.before.find('=');
+  return fmt::format("os.environ[\"{}\"] = \"{}\"", lever.before.substr(0, equals),
+                     lever.before.substr(equals + 1));
+}
+
+/// DeepSpeed's configuration and Megatron-LM's options are no Python.
+bool is_python(const Lever& lever) {
+  return !lever.other_collectives && !lever.call.starts_with('{') &&
+         !lever.argument.starts_with("--");
+}
+
+class PythonLine {
+ public:
+  explicit PythonLine(const std::vector<Lever>& levers)
+      : levers_(levers), in_python_(std::ranges::any_of(levers, is_python)) {}
+
+  std::string text() {
+    imports();
+    for (const Lever& lever : levers_)
+      if (lever.other_collectives)
+        add(variable_of(lever, in_python_));
+      else
+        add(lever.before);
+    call();
+    for (const bool comments : {false, true})  // what follows a comment would belong to it
+      for (const Lever& lever : levers_)
+        if (lever.after.starts_with('#') == comments) add(lever.after);
+    return fmt::format("{}", fmt::join(statements_, "; "));
   }
-  if (!call.empty() && arguments.size() > 1) {
-    arguments.erase(arguments.begin());
-    statements.push_back(
-        call.replace(call.find("{}"), 2, fmt::format("{}", fmt::join(arguments, ", "))));
-  } else if (arguments.size() > 1)
-    statements.push_back(fmt::format("DistributedDataParallel({})", fmt::join(arguments, ", ")));
-  for (const Lever& lever : levers)
-    if (!lever.after.empty()) statements.push_back(lever.after);
-  return fmt::format("{}", fmt::join(statements, "; "));
+
+ private:
+  void add(const std::string& statement) {
+    if (!statement.empty()) statements_.push_back(statement);
+  }
+  void imports() {
+    std::vector<std::string> needed;
+    if (in_python_ && std::ranges::any_of(levers_, &Lever::other_collectives))
+      needed.emplace_back("import os");
+    for (const Lever& lever : levers_)
+      needed.insert(needed.end(), lever.imports.begin(), lever.imports.end());
+    for (const std::string& import : needed)
+      if (std::ranges::find(statements_, import) == statements_.end()) add(import);
+  }
+  void call() {
+    std::vector<std::string> arguments;
+    std::string call;
+    std::string mesh;
+    for (const Lever& lever : levers_) {
+      if (!lever.call.empty() && (call.empty() || lever.argument.empty())) call = lever.call;
+      if (!lever.argument.empty()) arguments.push_back(lever.argument);
+      if (lever.argument.starts_with("mesh=")) mesh = ", " + lever.argument;
+    }
+    if (!call.empty()) {
+      if (arguments.empty()) call = replaced(call, ", {}", "");
+      call = replaced(call, "{mesh}", mesh);
+      add(replaced(call, "{}", fmt::format("{}", fmt::join(arguments, ", "))));
+    } else if (!arguments.empty()) {
+      const bool goes_on = std::ranges::any_of(levers_, [](const Lever& lever) {
+        return lever.after.find("model") != std::string::npos;
+      });
+      add(fmt::format("{}DistributedDataParallel(model, {})", goes_on ? "model = " : "",
+                      fmt::join(arguments, ", ")));
+    }
+  }
+
+  const std::vector<Lever>& levers_;
+  bool in_python_;
+  std::vector<std::string> statements_;
+};
+
+}  // namespace
+
+std::string python_of(const std::vector<Lever>& levers) {
+  return PythonLine(levers).text();
+}
+
+ChangeTraits traits_of(const std::vector<Lever>& levers) {
+  return {.sets_buckets = std::ranges::any_of(levers, &Lever::sets_buckets),
+          .sets_else = !std::ranges::all_of(levers, &Lever::sets_buckets),
+          .loads_data = std::ranges::any_of(levers, &Lever::loads_data),
+          .other_collectives = std::ranges::any_of(levers, &Lever::other_collectives)};
 }
 
 Change together(const std::vector<Lever>& levers) {

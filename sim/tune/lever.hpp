@@ -22,8 +22,14 @@ struct Lever {
   /// Collectives run by other algorithms or channels: NCCL's own choice was measured, this was not.
   bool other_collectives = false;
   bool sets_buckets = false;
-  /// Of another scheme than DDP what `argument` goes to, where "{}" stands: "fully_shard(module, {})".
+  bool loads_data = false;  ///< of the script's DataLoader: batches come sooner
+  /// The recorded trainer waited so long; how much of it the GPU stood still, its launches hide.
+  Duration may_save = {};
+  /// Of another scheme than DDP what `argument` goes to, where "{}" stands: "FullyShardedDataParallel(model, {})". Where "{mesh}"
+  /// stands, the argument of that name goes alone. A lever without an argument replaces the call of those that have one.
   std::string call = {};
+  /// Statements of Python that the line needs: a user's script imports torch, torch.distributed and DistributedDataParallel.
+  std::vector<std::string> imports = {};
 };
 
 /// Whether this job's PyTorch, NCCL and cluster can run it with the options it has. What fails today already is no reason.
@@ -41,8 +47,11 @@ std::optional<Lever> cap_list_lever(const Job& job, const std::vector<Bucket>& b
 /// What `tune` recommends for this job.
 Lever cap_lever(const Recommendation& recommended);
 
-/// All of them at once, to paste: "NCCL_ALGO=Tree; DistributedDataParallel(model, …); model.register_comm_hook(…)".
+/// All of them at once, to paste, imports first: "from … import …; model = DistributedDataParallel(model, …);
+/// model.register_comm_hook(…)". NCCL's variables alone are a line of shell, "export NCCL_ALGO=Tree".
 std::string python_of(const std::vector<Lever>& levers);
+/// Of all of them together.
+ChangeTraits traits_of(const std::vector<Lever>& levers);
 /// One after the other.
 Change together(const std::vector<Lever>& levers);
 

@@ -86,6 +86,15 @@ NextMeasurement measure_ranks(const Workload& workload) {
           .then = "ddpsim import RANK... -o WORKLOAD"};
 }
 
+/// What collectives take, without a step around them. Absent where it was measured already.
+std::optional<NextMeasurement> measured_by_itself(ErrorSource source,
+                                                  const std::vector<Bytes>& sizes, const Job& job) {
+  if (!std::holds_alternative<GlooModel>(job.model()))
+    return measure_all_reduces(source, sizes, job.cluster());
+  if (is_covered_by_gloo_logs(job)) return std::nullopt;
+  return measure_gloo(source, sizes, job.cluster());
+}
+
 /// Absent where the source was measured already, or cannot be.
 std::optional<NextMeasurement> measurement_of(ErrorSource source, const Job& job) {
   const Cluster& cluster = job.cluster();
@@ -98,12 +107,11 @@ std::optional<NextMeasurement> measurement_of(ErrorSource source, const Job& job
     case ErrorSource::bandwidth:
     case ErrorSource::collective_times: {
       if (gloo && cluster.ranks() <= 1) break;
-      if (gloo && is_covered_by_gloo_logs(job)) return std::nullopt;
-      const std::vector<Bytes> sizes = source == ErrorSource::fixed_cost
-                                           ? std::vector<Bytes>{Bytes(1024), kSmallAllReduce}
-                                           : all_reduce_sizes(job);
-      if (gloo) return measure_gloo(source, sizes, cluster);
-      return measure_all_reduces(source, sizes, cluster);
+      return measured_by_itself(source,
+                                source == ErrorSource::fixed_cost
+                                    ? std::vector<Bytes>{Bytes(1024), kSmallAllReduce}
+                                    : all_reduce_sizes(job),
+                                job);
     }
     case ErrorSource::gpu_spread:
     case ErrorSource::rank_slowdown:
@@ -169,6 +177,12 @@ std::optional<NextMeasurement> measure_all_reduces(ErrorSource source,
                                    cluster.gpus_per_host(), range),
       .then = fmt::format("ddpsim calibrate LOG{} --cluster CLUSTER -o CALIBRATED",
                           logs_again(cluster))};
+}
+
+std::optional<NextMeasurement> measure_collectives(const Job& job,
+                                                   const std::vector<Bytes>& sizes) {
+  if (job.cluster().ranks() <= 1) return std::nullopt;
+  return measured_by_itself(ErrorSource::collective_times, sizes, job);
 }
 
 std::optional<NextMeasurement> measure_next(const std::vector<Sensitivity>& sensitivities,

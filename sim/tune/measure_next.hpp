@@ -17,6 +17,9 @@ std::optional<NextMeasurement> measure_all_reduces(ErrorSource source,
                                                    const std::vector<Bytes>& sizes,
                                                    const Cluster& cluster);
 
+/// Collectives of these sizes as this job runs them, over NCCL or gloo. Absent where they were measured already.
+std::optional<NextMeasurement> measure_collectives(const Job& job, const std::vector<Bytes>& sizes);
+
 /// Absent where no source that can be measured is worth a measurement.
 std::optional<NextMeasurement> measure_next(const std::vector<Sensitivity>& sensitivities,
                                             Duration predicted, const Job& job);

@@ -87,24 +87,21 @@ Lead lead_in_cost(const Costs& costs, const std::vector<TimedWork>& works, std::
                       usd_per_hour_of_training(dear));
 }
 
-Costs compare_costs(const std::vector<TimedWork>& works,
-                    const std::vector<std::optional<Price>>& prices, const Ownership& ownership,
-                    const std::optional<Failures>& failures,
-                    const std::vector<std::optional<Goodput>>& simulated) {
-  DDPSIM_ASSERT(prices.size() == works.size(), "a price of each candidate, or none");
-  Costs costs{.candidates = std::vector<std::optional<CandidateCost>>(works.size()),
-              .ownership = ownership,
-              .by_cost = {}};
+Costs compare_costs(const std::vector<TimedWork>& works, const std::vector<CandidateMoney>& money) {
+  DDPSIM_ASSERT(money.size() == works.size(), "what each candidate costs by, if anything");
+  Costs costs{.candidates = std::vector<std::optional<CandidateCost>>(works.size()), .by_cost = {}};
   std::vector<double> seconds;
   for (std::size_t i = 0; i < works.size(); ++i) {
     const Cluster& cluster = works[i].work->cluster();
-    Goodput good = failures ? goodput(*failures, cluster.hosts()) : Goodput{};
-    if (i < simulated.size() && simulated[i]) good = *simulated[i];
+    const CandidateMoney& own = money[i];
+    Goodput good = own.failures ? goodput(*own.failures, cluster.hosts()) : Goodput{};
+    if (own.simulated) good = *own.simulated;
     const FigureRange time = works[i].seconds.times(1 / good.share);
     seconds.push_back(time.value);
-    if (!prices[i]) continue;
-    const double hourly = usd_per_hour(*prices[i], cluster, ownership);
-    costs.candidates[i] = {.price = *prices[i],
+    if (!own.price) continue;
+    const double hourly = usd_per_hour(*own.price, cluster, own.ownership);
+    costs.candidates[i] = {.price = *own.price,
+                           .ownership = own.ownership,
                            .usd_per_hour = hourly,
                            .goodput = good,
                            .seconds_per_work = time,

@@ -1,11 +1,14 @@
 #include "scheme_levers.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "ddpsim/sim/advise.hpp"
 
@@ -25,16 +28,29 @@ std::string python(bool value) {
   return value ? "True" : "False";
 }
 
-/// Levers of one library, in the order they are to be listed; `call` has its arguments where "{}" stands.
+/// What Python is told where a line calls the library.
+struct Call {
+  std::string text;  ///< its arguments where "{}" stands
+  std::vector<std::string> imports = {};
+};
+
+/// Levers of one library, in the order they are to be listed.
 template <typename Of>
 class Levers {
  public:
-  Levers(const Of& today, std::string call) : today_(today), call_(std::move(call)) {}
+  Levers(const Of& today, Call call) : today_(today), call_(std::move(call)) {}
 
   /// `name` as --scheme takes it, `argument` as the library does. What is in force is no lever.
   template <typename Set>
   void add(const std::string& name, const std::string& argument, Set set,
-           const std::string& note = "") {
+           const std::string& note = "", const std::vector<std::string>& imports = {}) {
+    Call call = call_;
+    call.imports.insert(call.imports.end(), imports.begin(), imports.end());
+    add_call(name, argument, call, std::move(set), note);
+  }
+  template <typename Set>
+  void add_call(const std::string& name, const std::string& argument, const Call& call, Set set,
+                const std::string& note = "") {
     Of changed = today_;
     set(changed);
     if (changed == today_) return;
@@ -42,7 +58,8 @@ class Levers {
                        .change = of_scheme<Of>(set),
                        .argument = argument,
                        .note = note,
-                       .call = call_});
+                       .call = call.text,
+                       .imports = call.imports});
   }
   void add_number(const std::string& key, const std::string& spelled, std::int64_t Of::*member,
                   std::initializer_list<std::int64_t> values) {
@@ -54,23 +71,96 @@ class Levers {
 
  private:
   const Of& today_;
-  std::string call_;
+  Call call_;
   std::vector<Lever> levers_;
 };
 
-/// Units by other policies than today's.
-template <typename Of>
-void add_wraps(Levers<Of>& levers, const std::string& spelled) {
+/// The elements of the outermost lists of modules, which are a model's layers.
+constexpr const char* kBlocks =
+    "block for blocks in model.modules() if isinstance(blocks, torch.nn.ModuleList) for block in "
+    "blocks";
+
+/// Units by other policies than today's; `add(name, policy)` makes each a lever.
+template <typename Add>
+void add_wraps(const Add& add) {
   using By = WrapPolicy::By;
-  const auto add = [&](const WrapPolicy& wrap, const std::string& name, const std::string& policy) {
-    levers.add(name, fmt::format("{}{}", spelled, policy), [wrap](Of& of) { of.wrap = wrap; });
-  };
-  add({.by = By::blocks, .modules = {}}, "wrap=blocks", "blocks");
-  add({.by = By::none, .modules = {}}, "wrap=none", "none");
+  add("wrap=blocks", WrapPolicy{.by = By::blocks, .modules = {}});
+  add("wrap=none", WrapPolicy{.by = By::none, .modules = {}});
   for (const std::int64_t least : {1'000'000, 10'000'000, 100'000'000})
-    add({.by = By::size, .min_num_params = least, .modules = {}},
-        fmt::format("wrap=size,min_num_params={}", least),
-        fmt::format("size_based_auto_wrap_policy with min_num_params={}", least));
+    add(fmt::format("wrap=size,min_num_params={}", least),
+        WrapPolicy{.by = By::size, .min_num_params = least, .modules = {}});
+}
+
+constexpr const char* kFsdp1 = "from torch.distributed.fsdp import FullyShardedDataParallel";
+constexpr const char* kSizePolicy =
+    "from torch.distributed.fsdp.wrap import size_based_auto_wrap_policy";
+
+std::string size_policy(const WrapPolicy& wrap) {
+  return fmt::format("functools.partial(size_based_auto_wrap_policy, min_num_params={})",
+                     wrap.min_num_params);
+}
+
+void add_wraps(Levers<Fsdp1>& levers) {
+  add_wraps([&](const std::string& name, const WrapPolicy& wrap) {
+    std::string policy = "None";
+    std::vector<std::string> imports;
+    if (wrap.by == WrapPolicy::By::size) {
+      policy = size_policy(wrap);
+      imports = {"import functools", kSizePolicy};
+    } else if (wrap.by == WrapPolicy::By::blocks) {
+      policy = fmt::format(
+          "functools.partial(transformer_auto_wrap_policy, transformer_layer_cls={{type(block) for "
+          "{}}})",
+          std::string(kBlocks).substr(std::string_view("block for ").size()));
+      imports = {"import functools",
+                 "from torch.distributed.fsdp.wrap import transformer_auto_wrap_policy"};
+    }
+    levers.add(
+        name, "auto_wrap_policy=" + policy, [wrap](Fsdp1& of) { of.wrap = wrap; }, "", imports);
+  });
+}
+
+/// fully_shard() of each unit, then of the root, which keeps its parameters gathered for backward whatever the units do.
+Call fully_shard(const WrapPolicy& wrap, TorchVersion torch) {
+  using By = WrapPolicy::By;
+  constexpr TorchVersion kPublic{2, 6};
+  Call call{.imports = {fmt::format("from torch.distributed.{} import fully_shard",
+                                    torch >= kPublic ? "fsdp" : "_composable.fsdp")}};
+  constexpr const char* kRoot = "fully_shard(model{mesh})";
+  const auto each = [&](const std::string& units) {
+    call.text = fmt::format("[fully_shard(module, {{}}) for module in [{}]]; {}", units, kRoot);
+  };
+  switch (wrap.by) {
+    case By::none:
+      call.text = "fully_shard(model, {})";
+      break;
+    case By::blocks:
+      each(kBlocks);
+      break;
+    case By::leaves:
+      each(
+          "leaf for leaf in reversed(list(model.modules())) if "
+          "list(leaf.parameters(recurse=False))");
+      break;
+    case By::size:
+      call.text = fmt::format(
+          "_recursive_wrap(model, {}, wrapper_cls=fully_shard, ignored_modules=set(), "
+          "ignored_params=set(), only_wrap_children=True, {{}}); {}",
+          size_policy(wrap), kRoot);
+      call.imports.emplace_back("import functools");
+      call.imports.emplace_back(kSizePolicy);
+      call.imports.emplace_back("from torch.distributed.fsdp.wrap import _recursive_wrap");
+      break;
+    case By::modules:
+      each(fmt::format(
+          "module for name, module in reversed(list(model.named_modules())) if "
+          "any(fnmatch.fnmatchcase(name, path) and name.count(\".\") == path.count(\".\") "
+          "for path in [\"{}\"])",
+          fmt::join(wrap.modules, "\", \"")));
+      call.imports.emplace_back("import fnmatch");
+      break;
+  }
+  return call;
 }
 
 int node_of(const Job& job) {
@@ -82,7 +172,8 @@ struct OfScheme {
   const Job& job;
 
   std::vector<Lever> operator()(const Fsdp1& today) const {
-    Levers<Fsdp1> levers(today, "FullyShardedDataParallel(model, {})");
+    Levers<Fsdp1> levers(today,
+                         {.text = "FullyShardedDataParallel(model, {})", .imports = {kFsdp1}});
     constexpr std::array kStrategies = {
         std::pair(ShardingStrategy::full_shard, "FULL_SHARD"),
         std::pair(ShardingStrategy::shard_grad_op, "SHARD_GRAD_OP"),
@@ -95,16 +186,18 @@ struct OfScheme {
                  [strategy = strategy](Fsdp1& of) {
                    of.strategy = strategy;
                    if (!is_hybrid(strategy)) of.group.reset();
-                 });
+                 },
+                 "", {"from torch.distributed.fsdp import ShardingStrategy"});
     }
-    add_wraps(levers, "auto_wrap_policy=…: ");
+    add_wraps(levers);
     for (const auto& [prefetch, word] :
          {std::pair(BackwardPrefetch::pre, "BackwardPrefetch.BACKWARD_PRE"),
           std::pair(BackwardPrefetch::post, "BackwardPrefetch.BACKWARD_POST"),
           std::pair(BackwardPrefetch::none, "None")})
       levers.add(fmt::format("backward_prefetch={}", name_of(prefetch)),
                  fmt::format("backward_prefetch={}", word),
-                 [prefetch = prefetch](Fsdp1& of) { of.backward_prefetch = prefetch; });
+                 [prefetch = prefetch](Fsdp1& of) { of.backward_prefetch = prefetch; }, "",
+                 {"from torch.distributed.fsdp import BackwardPrefetch"});
     for (const bool value : {true, false}) {
       levers.add(
           fmt::format("forward_prefetch={}", value),
@@ -121,7 +214,8 @@ struct OfScheme {
   }
 
   std::vector<Lever> operator()(const Fsdp2& today) const {
-    Levers<Fsdp2> levers(today, "fully_shard(module, {})");
+    const TorchVersion torch = job.options().ddp.torch;
+    Levers<Fsdp2> levers(today, fully_shard(today.wrap, torch));
     for (const bool value : {true, false})
       levers.add(fmt::format("reshard_after_forward={}", value),
                  fmt::format("reshard_after_forward={}", python(value)), [value](Fsdp2& of) {
@@ -139,15 +233,19 @@ struct OfScheme {
           [node](Fsdp2& of) {
             of.group = node;
             of.reshard_to.reset();
-          });
+          },
+          "", {"from torch.distributed.device_mesh import init_device_mesh"});
     }
-    add_wraps(levers, "of modules: ");
+    add_wraps([&](const std::string& name, const WrapPolicy& wrap) {
+      levers.add_call(name, "", fully_shard(wrap, torch), [wrap](Fsdp2& of) { of.wrap = wrap; });
+    });
     return levers.take();
   }
 
   std::vector<Lever> operator()(const Zero& today) const {
     Levers<Zero> levers(
-        today, fmt::format("{{\"zero_optimization\": {{\"stage\": {}, {}}}}}", today.stage, "{}"));
+        today, {.text = fmt::format("{{\"zero_optimization\": {{\"stage\": {}, {}}}}}", today.stage,
+                                    "{}")});
     const bool overlaps = today.overlap_comm.value_or(today.stage == 3);
     levers.add(fmt::format("overlap_comm={}", !overlaps),
                fmt::format("\"overlap_comm\": {}", !overlaps),
@@ -176,7 +274,7 @@ struct OfScheme {
   }
 
   std::vector<Lever> operator()(const MegatronOptimizer& today) const {
-    Levers<MegatronOptimizer> levers(today, "{}");
+    Levers<MegatronOptimizer> levers(today, {.text = "{}"});
     if (!today.overlap_grad_reduce)
       levers.add("overlap_grad_reduce=true", "--overlap-grad-reduce",
                  [](MegatronOptimizer& of) { of.overlap_grad_reduce = true; });

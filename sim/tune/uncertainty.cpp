@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -177,7 +178,8 @@ constexpr double kCostsHigh = 1.5;
 constexpr double kHostCopiesLow = 0.7;
 constexpr double kHostCopiesHigh = 2;
 
-/// Fixed cost and bytes so many times as long.
+}  // namespace
+
 Job with_collectives(const Job& job, double fixed, double bandwidth) {
   CollectiveModel model = job.model();
   if (CostFactors* factors = cost_factors_of(model)) {
@@ -186,6 +188,8 @@ Job with_collectives(const Job& job, double fixed, double bandwidth) {
   }
   return job.with(std::move(model));
 }
+
+namespace {
 
 /// gloo's band is one of whole times: its parts err together there.
 std::vector<Scenario> collective_scenarios(const Job& job) {
@@ -375,6 +379,25 @@ std::string left_out_errors(const Cluster& cluster) {
   if (shapes.empty()) return "";
   return fmt::format("without its own logs it would be predicted so far off (median): {}",
                      fmt::join(shapes, ", "));
+}
+
+int most_nodes_measured(const Cluster& cluster) {
+  // Published logs of all_reduce_perf by network and GPU generation: NCCL's tables, and so its choices, go by both.
+  struct Largest {
+    NetworkKind network;
+    int generation;
+    int nodes;
+  };
+  constexpr std::array kLargest = {
+      Largest{NetworkKind::infiniband, 7, 8}, Largest{NetworkKind::infiniband, 8, 8},
+      Largest{NetworkKind::slingshot, 8, 540}, Largest{NetworkKind::slingshot, 9, 128}};
+  constexpr int kElsewhere = 2;
+  const NetworkKind kind =
+      cluster.network.kind == NetworkKind::roce ? NetworkKind::infiniband : cluster.network.kind;
+  const auto* const found = std::ranges::find_if(kLargest, [&](const Largest& one) {
+    return one.network == kind && one.generation == cluster.gpu.compute_capability / 10;
+  });
+  return found == kLargest.end() ? kElsewhere : found->nodes;
 }
 
 std::vector<Scenario> scenarios(const Job& job) {

@@ -20,6 +20,12 @@ Band duration_band(const Cluster& cluster, Bytes size);
 /// What the band rests on, as a sentence without a full stop.
 std::string band_evidence(const Cluster& cluster);
 
+/// Nodes in the largest published log over such a network of such a generation of GPUs; two where there is none.
+int most_nodes_measured(const Cluster& cluster);
+
+/// The job with collectives whose fixed cost and bytes take so many times as long.
+Job with_collectives(const Job& job, double fixed, double bandwidth);
+
 /// How far off each job shape of the calibration would be without its own logs; empty where that is not known.
 std::string left_out_errors(const Cluster& cluster);
 

@@ -42,14 +42,21 @@ bool carries_no_less(const Cluster& from, const Cluster& to) {
       [&](ChannelShape shape) { return most_busbw(shape, from) <= most_busbw(shape, to); });
 }
 
+/// Of two variants of a model the second has no less of anything.
+bool is_no_less(const GpuModel& from, const GpuModel& to) {
+  return from.sms <= to.sms && from.memory_bandwidth <= to.memory_bandwidth &&
+         from.fp32_tflops <= to.fp32_tflops && from.tf32_tflops <= to.tf32_tflops &&
+         from.half_tflops <= to.half_tflops && from.memory <= to.memory;
+}
+
 }  // namespace
 
 bool is_upgrade(const Cluster& from, const Cluster& to) {
   const auto nodes = [](const Cluster& cluster) {
     return std::tie(cluster.nodes, cluster.gpus_per_node, cluster.gpu.name, cluster.cpu);
   };
-  return nodes(from) == nodes(to) && is_calibrated_alike(from, to) &&
-         is_wider(from.intra, to.intra) &&
+  return nodes(from) == nodes(to) && is_no_less(from.gpu, to.gpu) &&
+         is_calibrated_alike(from, to) && is_wider(from.intra, to.intra) &&
          (from.nodes == 1 || is_wider(from.network, to.network)) &&
          to.tree_at_one_gpu <= from.tree_at_one_gpu && carries_no_less(from, to);
 }

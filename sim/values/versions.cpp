@@ -4,6 +4,7 @@
 
 #include <array>
 #include <charconv>
+#include <span>
 
 namespace ddpsim {
 namespace {
@@ -55,8 +56,27 @@ constexpr std::array kBundles{
     Bundle{{1, 7}, {2, 7, 8}},  Bundle{{1, 10}, {2, 10, 3}}, Bundle{{1, 13}, {2, 14, 3}},
     Bundle{{2, 1}, {2, 18, 1}}, Bundle{{2, 2}, {2, 19, 3}},  Bundle{{2, 3}, {2, 20, 5}},
     Bundle{{2, 5}, {2, 21, 5}}, Bundle{{2, 7}, {2, 26, 2}},  Bundle{{2, 8}, {2, 27, 3}},
-    Bundle{{2, 9}, {2, 27, 5}},
+    Bundle{{2, 9}, {2, 27, 5}}, Bundle{{2, 11}, {2, 28, 9}}, Bundle{{2, 12}, {2, 29, 7}},
 };
+
+/// The last release of a major version that another one followed.
+struct LastOfMajor {
+  int major;
+  int minor;
+};
+// From the projects' release notes: PyTorch 0.4.1 and 1.13.1, NCCL 1.3.4.
+constexpr std::array kLastTorch{LastOfMajor{0, 4}, LastOfMajor{1, 13}};
+constexpr std::array kLastNccl{LastOfMajor{1, 3}};
+
+/// Empty where it was released, or may yet be.
+std::string never_released(std::string_view library, int major, int minor,
+                           std::span<const LastOfMajor> finished) {
+  for (const LastOfMajor& last : finished)
+    if (major == last.major && minor > last.minor)
+      return fmt::format("{} {}.{} was never released: {}.0 followed {}.{}", library, major, minor,
+                         major + 1, major, last.minor);
+  return "";
+}
 
 }  // namespace
 
@@ -72,6 +92,19 @@ std::optional<NcclVersion> parse_nccl_version(std::string_view text) {
   const auto numbers = parse_numbers(text);
   if (!numbers || numbers->count < 2) return std::nullopt;
   return NcclVersion{numbers->value[0], numbers->value[1], numbers->value[2]};
+}
+
+std::string never_released_torch(std::string_view text) {
+  const std::string_view release = text.substr(0, text.find('+'));
+  const auto version = parse_torch_version(text);
+  if (!version || without_release_suffix(release) != release) return "";
+  return never_released("PyTorch", version->major, version->minor, kLastTorch);
+}
+
+std::string never_released_nccl(std::string_view text) {
+  const auto version = parse_nccl_version(text);
+  if (!version) return "";
+  return never_released("NCCL", version->major, version->minor, kLastNccl);
 }
 
 std::string to_string(TorchVersion version) {

@@ -70,6 +70,11 @@ std::int64_t Launches::of_backward() const {
   return std::accumulate(backward.begin(), backward.end(), std::int64_t{0});
 }
 
+bool is_estimate(const Workload& workload) {
+  return std::ranges::any_of(workload.provenance,
+                             [](const auto& entry) { return entry.first == kEstimateMark; });
+}
+
 std::optional<std::size_t> recording_of(const Workload& workload, int rank) {
   if (workload.ranks.empty()) return std::nullopt;
   for (std::size_t k = 0; k < workload.ranks.size(); ++k)

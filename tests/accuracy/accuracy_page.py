@@ -351,10 +351,10 @@ TABLES = {
             ((LEVERS, "levers: <n> gains of <jobs> jobs: sign right <right> of <noticed> noticed, ... intervals held <held> of "
               "<ranged>, median error <median> % of the step, of no effect <none> %"),)),
         Row("what `advise` puts first, numerics kept; changed too", "the same jobs",
-            "right in {kept}, {all} of {jobs}; costs {kept_mean}, {all_mean} % over the best measured, worst {kept_worst}, {all_worst} %",
+            "right in {kept} of {kept_measured}, {all} of {all_measured} whose advice was measured, of {jobs}; costs {kept_mean}, {all_mean} % over the best measured, worst {kept_worst}, {all_worst} %",
             "today's setting: {today} %",
-            ((LEVERS, "top advice, numerics kept: right in <kept> of <jobs>; regret mean <kept_mean> %, worst <kept_worst> %"),
-             (LEVERS, "top advice, numerics changed too: right in <all> of <_>; regret mean <all_mean> %, worst <all_worst> %"),
+            ((LEVERS, "top advice, numerics kept: right in <kept> of <kept_measured> measured, <jobs> jobs; regret mean <kept_mean> %, worst <kept_worst> %"),
+             (LEVERS, "top advice, numerics changed too: right in <all> of <all_measured> measured, <_> jobs; regret mean <all_mean> %, worst <all_worst> %"),
              (LEVERS, "always today, numerics kept: regret mean <today> %"))),
         Row("schemes beside DDP: all-reduces one by one, local SGD, ZeroRedundancyOptimizer, parameter servers (PyTorch 2.13)",
             "{n} steps, 2 and 4 ranks", "median {median} %, p90 {p90} %, worst {worst} %",

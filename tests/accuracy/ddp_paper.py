@@ -75,13 +75,13 @@ class Ddpsim:
         self.path, self.known = path, {}
 
     def __call__(self, *arguments, command="simulate"):
-        if arguments not in self.known:
+        if (command, arguments) not in self.known:
             done = subprocess.run([self.path, command, *arguments, "--json"], text=True,
                                   capture_output=True, check=False)
             if done.returncode:
                 raise SystemExit(f"ddpsim {command} {arguments}: {done.stderr}")
-            self.known[arguments] = json.loads(done.stdout)
-        return self.known[arguments]
+            self.known[command, arguments] = json.loads(done.stdout)
+        return self.known[command, arguments]
 
 
 class Curve:

@@ -47,7 +47,7 @@ START = {
     "rdma_share": 0.94, "efa_share": 0.90, "slingshot_share": 0.92, "socket_share": 0.73,
     "socket_nic": 4.9, "host_bridge": 18.5, "first_efa": 0.48, "overlap": 2.5, "channel_us": 0.3,
     "volta_ll": 2.9, "ampere_ll": 1.6, "hopper_ll": 5.6,
-    "volta_ll128": 6.5, "ampere_ll128": 9.5, "hopper_ll128": 15.0,
+    "volta_ll128": 6.5, "ampere_ll128": 9.5, "hopper_ll128": 18.3,
     "tree_start": 0.3, "tree_slingshot_hop": 0.3, "tree_shared_nics": 0.55, "tree_branches": 0.7,
 }
 # Blackwell's share of NVLS: Hopper's times the ratio of NCCL's own efficiencies for the two.

@@ -23,6 +23,7 @@ NODE = "node:1 gpu:{count}x{gpu} nvswitch:450GBps"
 # Data sheets: rates of dense matrix products in TFLOP/s by precision, and the SMs.
 PEAK_TFLOPS = {"H100": {"fp32": 67, "tf32": 494.5, "amp_bf16": 989}, "H200": {"fp32": 67, "tf32": 494.5, "amp_bf16": 989}}
 MEMORY_GBPS = {"H100": 3350, "H200": 4800}
+FEWEST_SIZES = 4  # that `ddpsim calibrate` takes
 SMS = {"H100": 132, "H200": 132}
 COPY_SHARE = 0.85  # of the memory's rate, as sim assumes for copies (ddp_costs.hpp)
 COPY_GAP_US = 1  # from one copy to the next, as sim assumes: no kernel is busy then
@@ -123,6 +124,9 @@ def reducer(ddpsim, gpu, rows):
         times = times_of_collectives(measurement["all_reduces"])
         left_out = [entry["size_bytes"] >> 10 for entry in measurement["all_reduces"] if entry["size_bytes"] not in times]
         print(f"\n{row['item']}: left out: {', '.join(f'{size} KiB' for size in left_out) or 'nothing'}.")
+        if len(times) < FEWEST_SIZES:
+            print(f"{row['item']}: not predicted: {len(times)} sizes are left, and a fit needs {FEWEST_SIZES}.")
+            continue
         largest = max(times)
         clusters = {shared: ddpsim.calibrated(f"{row['item']}-{shared}", gpu, times, nccl, shared) for shared in (True, False)}
         for configuration in measurement["configurations"]:

@@ -180,20 +180,25 @@ class Predictor:
         spec = f"{name}@{gpu_of(row)}:b{row['per_gpu_batch']}:{precision_of(row)}" + (rest and ":" + rest)
         return self.half(spec) if has_half_gradients(row) else spec
 
-    def simulate(self, row, gpus, nodes, scale, slowdown=None):
-        """The result document of a step at that many GPUs, at ddpsim's own slowdown or another."""
-        command = [self.ddpsim, "simulate", self.workload(row)]
+    def words(self, row, gpus, nodes, scale, slowdown=None):
+        """What any command is told of a step at that many GPUs."""
+        words = [self.workload(row)]
         cluster = cluster_of(row) or assumed_cluster_of(row)
         per_node = gpus // nodes
         if ":" in cluster:
-            command += [line_of(cluster, nodes, per_node)]
+            words += [line_of(cluster, nodes, per_node)]
         else:
-            command += [cluster, "--nodes", str(nodes), "--gpus-per-node", str(per_node)]
-        command += ["--compute-scale", f"{scale:.9f}±{BASELINE_NOISE * scale:.9f}", "--json"]
-        command += rules_of(row)
-        command += [o for o in self.extra if not slowdown or not o.startswith("--rank-slowdown")]
+            words += [cluster, "--nodes", str(nodes), "--gpus-per-node", str(per_node)]
+        words += ["--compute-scale", f"{scale:.9f}±{BASELINE_NOISE * scale:.9f}"]
+        words += rules_of(row)
+        words += [o for o in self.extra if not slowdown or not o.startswith("--rank-slowdown")]
         if slowdown:
-            command.append(f"--rank-slowdown={100 * slowdown.share(row, gpus, nodes):.6f}%")
+            words.append(f"--rank-slowdown={100 * slowdown.share(row, gpus, nodes):.6f}%")
+        return words
+
+    def simulate(self, row, gpus, nodes, scale, slowdown=None):
+        """The result document of a step at that many GPUs, at ddpsim's own slowdown or another."""
+        command = [self.ddpsim, "simulate", *self.words(row, gpus, nodes, scale, slowdown), "--json"]
         run = subprocess.run(command, capture_output=True, text=True, check=False)
         if run.returncode != 0:
             sys.exit(f"{' '.join(command)}\n{run.stderr}")

@@ -40,6 +40,7 @@ INTERCONNECTS = {"servers": ("nvswitch:150GBps", "nvswitch:300GBps", "nvlink:6x2
                  "AMD": ("xgmi:7x64GBps",)}
 NICS = ("1x10Gbps:tcp", "1x25Gbps:tcp", "1x100Gbps:ib", "2x100Gbps:roce", "4x100Gbps:ib", "8x200Gbps:ib", "8x400Gbps:ib")
 LEVER_OPTIONS = {"broadcast_buffers=False": {"--no-broadcast-buffers": True},
+                 "forward_sync_buffers=False": {"--no-broadcast-buffers": True},
                  "gradient_as_bucket_view=True": {"--gradient-as-bucket-view": True},
                  "static_graph=True": {"--static-graph": True},
                  "find_unused_parameters=False": {"--find-unused-parameters": None},

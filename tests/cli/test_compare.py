@@ -106,6 +106,19 @@ class Figures(unittest.TestCase):
             self.assertEqual(alone["iteration_us"], row["iteration_us"])
             self.assertAlmostEqual(row["samples_per_second"], 512e6 / row["iteration_us"], 3)
 
+    def test_sequences_cost_by_the_million_tokens(self):
+        words = ("compare", "gpt2@A100:b2:s512:bf16", "dgxa100@1", "dgxa100@2", "--no-tune", "--price", "dgxa100@1=10/node_hour",
+                 "--price", "dgxa100@2=10/node_hour")
+        for row in answer(*words)["rows"]:
+            cost = row["cost"]
+            self.assertAlmostEqual(cost["usd_per_million_samples"]["value"], 512 * cost["usd_per_million_tokens"]["value"])
+            self.assertAlmostEqual(row["tokens_per_second"], 512 * row["samples_per_second"], delta=1e-3)
+            hours = 1e6 / row["tokens_per_second"] / 3600
+            self.assertAlmostEqual(cost["usd_per_million_tokens"]["value"], hours * cost["usd_per_hour"])
+        self.assertIn("a million tokens", ddpsim(*words).out)
+        images = answer("compare", "resnet50-v100-b32", "dgx1v@1", "dgx1v@2", "--no-tune", "--price", "dgx1v@1=10/node_hour")
+        self.assertNotIn("usd_per_million_tokens", images["rows"][0]["cost"])
+
     def test_what_it_costs_follows_from_prices_and_times(self):
         row, other = answer("compare", "resnet50-v100-b32", "dgx1v@2", "p3dn@2", "--price", "dgx1v@2=10/node_hour",
                             "--price", "p3dn@2=2/gpu_hour", "--samples", 1e6, "--no-tune")["rows"]
@@ -116,6 +129,77 @@ class Figures(unittest.TestCase):
             self.assertAlmostEqual(cost["seconds"]["value"], 1e6 / one["samples_per_second"], 3)
             self.assertAlmostEqual(cost["usd"]["value"], cost["seconds"]["value"] * hourly / 3600, 6)
             self.assertLess(cost["usd"]["low"], cost["usd"]["value"])
+
+    def test_what_is_owned_and_fails_is_of_all_candidates_or_of_one(self):
+        words = ("compare", WORKLOAD, "dgx1v@2", "p3dn@2", "--price", "dgx1v@2=100000/node", "--price", "p3dn@2=100000/node",
+                 "--energy-price", 0.1, "--no-tune")
+
+        def hourly(*more):
+            return [row["cost"]["usd_per_hour"] for row in answer(*words, *more)["rows"]]
+
+        def owned(hours, kilowatts):
+            return 2 * (100000 / hours + 0.1 * kilowatts)
+        alike = hourly("--life", "40000h", "--node-power", "4kW")
+        apart = hourly("--life", "40000h", "--life", "p3dn@2=20000h", "--node-power", "dgx1v@2=8kW", "--node-power", "4kW")
+        for got, expected in zip(alike + apart, (owned(40000, 4), owned(40000, 4), owned(40000, 8), owned(20000, 4))):
+            self.assertAlmostEqual(got, expected, 6)
+        rows = answer(*words, "--life", "4y", "--node-power", "4kW", "--mtbf", "5000h", "--mtbf", "p3dn@2=50h", "--restart", "10min",
+                      "--checkpoint", "30s")["rows"]
+        self.assertGreater(rows[0]["cost"]["goodput"], rows[1]["cost"]["goodput"] + 0.02)
+        text = " ".join(ddpsim(*words, "--life", "4y", "--life", "p3dn@2=5y", "--node-power", "4kW").out.split())
+        self.assertIn("Bought, dgx1v@2: over 4 years at", text)
+        self.assertIn("Bought, p3dn@2: over 5 years at", text)
+        run = answer("compare", WORKLOAD, "dgx1v@2", "p3dn@2", "--no-tune", "--nnodes", "1:2", "--mtbf", "dgx1v@2=5000h", "--mtbf",
+                     "p3dn@2=500h", "--checkpoint", "30s", "--elastic", "seeds=4")["rows"]
+        self.assertGreater(run[0]["elastic"]["goodput"], run[1]["elastic"]["goodput"])
+
+    def test_a_message_names_the_option_that_was_given(self):
+        words = ("compare", WORKLOAD, "dgx1v@1", "dgx1v@2", "--price", "dgx1v@1=1/node_hour", "--price", "dgx1v@2=1/node_hour")
+        for option, values in (("--samples", (1, 2)), ("--energy-price", (1, 2)), ("--node-power", ("1kW", "2kW")),
+                               ("--node-power", ("dgx1v@1=1kW", "dgx1v@1=2kW")), ("--life", ("4y", "5y")),
+                               ("--utilisation", ("50%", "60%")), ("--mtbf", ("1y", "2y")), ("--mtbf", ("nobody=1y",)),
+                               ("--restart", ("1min", "2min")), ("--checkpoint", ("x=1s",)), ("--nnodes", ("1:2", "1:3"))):
+            given = [word for value in values for word in (option, value)]
+            outcome = ddpsim(*words, *given)
+            self.assertEqual(outcome.code, 2, given)
+            self.assertTrue(outcome.err.startswith(f"ddpsim: {option}"), outcome.err)
+        self.assertIn("--mtbf nobody=1y: no candidate is called \"nobody\", only dgx1v@1, dgx1v@2",
+                      ddpsim(*words, "--mtbf", "nobody=1y").err)
+        for text in ("=500h", "dgx1v@1="):
+            self.assertIn(f"--mtbf {text}: expected one value for all candidates, or LABEL=VALUE for one of them",
+                          ddpsim(*words, "--mtbf", text).err)
+
+    def test_what_learns_otherwise_is_said_where_it_is_ranked(self):
+        schemes = [word for scheme in ("ddp", "parameter_server:mode=async", "local_sgd:period=8", "fsdp2")
+                   for word in ("--scheme", scheme)]
+        words = ("compare", WORKLOAD, "p3dn@4", "--no-tune", *schemes)
+        rows = {row["label"]: row["changed_numerics"] for row in answer(*words)["rows"]}
+        self.assertEqual([label for label, why in rows.items() if why], ["parameter_server:mode=async", "local_sgd:period=8"])
+        verdict = ddpsim(*words, "--quiet").out
+        self.assertIn("This counts samples, not what they teach: ", verdict)
+        text = ddpsim(*words, "--verbose").out
+        for label in ("parameter_server:mode=async", "local_sgd:period=8"):
+            self.assertIn(f"warning: {label}: {rows[label]}"[:60], " ".join(text.split()))
+        for words in (("--scheme", "parameter_server:mode=async"), ("--scheme", "slowmo"), ("--comm-hook", "powersgd"),
+                      ("--comm-hook", "fp16"), ("--comm-hook", "post_localSGD"), ("--scheme", "fsdp2:reduce_dtype=bf16")):
+            warnings = answer("simulate", WORKLOAD, "p3dn@4", *words)["warnings"]
+            self.assertEqual(1, sum("does not teach what a step of DDP does" in one for one in warnings), words)
+        for words in ((), ("--scheme", "fsdp2"), ("--scheme", "parameter_server")):
+            warnings = answer("simulate", WORKLOAD, "p3dn@4", *words)["warnings"]
+            self.assertFalse([one for one in warnings if "teach" in one], words)
+        # Alike on all of them, the order is one of training, too.
+        self.assertNotIn("teach:", ddpsim("compare", WORKLOAD, "p3dn@2", "p3dn@4", "--no-tune", "--comm-hook", "fp16", "--quiet").out)
+
+    def test_one_scheme_left_looks_like_several(self):
+        told = ddpsim("compare", WORKLOAD, "p3dn@2", "--scheme", "ddp", "--scheme", "data_parallel", "--no-tune").out
+        self.assertIn("ddp (16 GPUs) is the only candidate that runs: ", told.splitlines()[0])
+        several = ddpsim("compare", WORKLOAD, "p3dn@2", "--scheme", "ddp", "--scheme", "fsdp2", "--no-tune").out
+
+        def head(text):
+            return next(line.split() for line in text.splitlines() if "step ms" in line)
+        self.assertEqual("candidate", head(told)[0])
+        for column in ("memory", "efficiency"):
+            self.assertEqual(column in head(told), column in head(several), column)
 
     def test_a_study_is_the_words_one_would_have_typed(self):
         with tempfile.TemporaryDirectory() as folder:

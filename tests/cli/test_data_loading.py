@@ -185,6 +185,22 @@ class DataLoading(unittest.TestCase):
         self.assertIsNone(answer("simulate", *JOB, "--data-loader", "num_workers=8,sample=20ms,cores=16")["data_loader"]
                           ["least_num_workers"])
 
+    def test_a_storage_is_of_each_node_or_of_the_whole_job(self):
+        """128 nodes do not get 128 times a file server."""
+        job = ("resnet50-v100-b32", "dgx1v@4")
+        words = "num_workers=8,sample=1ms,sample_bytes=1MB,storage=1GBps"
+        each, shared = (answer("simulate", *job, "--data-loader", words + more)["data_loader"] for more in ("", ":shared"))
+        self.assertEqual((each["options"]["storage_shared"], shared["options"]["storage_shared"]), (False, True))
+        self.assertAlmostEqual(shared["supply_interval_us"], 4 * each["supply_interval_us"], delta=100)
+        self.assertAlmostEqual(each["storage_demand_gbps"], 32 * 32 * 1e6 / each["step_without_us"] / 1000, places=3)
+        self.assertEqual(shared["storage_demand_gbps"], each["storage_demand_gbps"])
+        for more, said in (("", "Storage gives 1 GB/s to each of 4 nodes, 4 GB/s together (storage=RATE:shared: of all); "
+                                "without waits the job reads "),
+                           (":shared", "Storage gives 1 GB/s to all 4 nodes together; without waits the job reads ")):
+            text = " ".join(ddpsim("simulate", *job, "--data-loader", words + more).out.split())
+            self.assertIn(said, text)
+        self.assertIn("storage", ddpsim("simulate", *job, "--data-loader", words + ":all").err)
+
     def test_a_recording_that_waited_for_its_workers(self):
         """Its workers give a batch a recorded step: a faster step waits for them, a slower one does not."""
         document = workload([{"name": "p", "shape": [1000], "dtype": "float32"}], [0])

@@ -43,12 +43,42 @@ class Changes(unittest.TestCase):
         self.assertEqual((late["pattern"], late["late"]), ("one_rank", [1]))
         self.assertEqual((late["ranks"][1]["longer_in"], late["ranks"][1]["phase"]), ("kernels", "backward"))
 
+    def test_a_rank_whose_input_is_late(self):
+        """As when rank 1 sleeps 400 ms in front of each forward: the closing sentence follows the part that is late."""
+        late_us = 400_000
+        with tempfile.TemporaryDirectory() as folder:
+            for rank in range(2):
+                step = json.loads((LAB / "base" / f"step-rank{rank}.json").read_text())
+                step["iteration"]["duration_us"] += late_us
+                for one in step["steps"]:
+                    if "iteration_us" in one:
+                        one["iteration_us"] += late_us
+                if rank == 1:
+                    for key in ("median_us", "p90_us", "mean_us"):
+                        step["data_loading"][key] += late_us
+                else:
+                    recorded = step["recorded_with"]
+                    recorded["exposed_us"] += late_us
+                    for all_reduces in (recorded["collectives"], *(one["collectives"] for one in step["steps"] if "collectives" in one)):
+                        for one in all_reduces:
+                            one["duration_us"] += late_us
+                pathlib.Path(folder, f"step-rank{rank}.json").write_text(json.dumps(step))
+            answer = diff(LAB / "base", folder).json()
+            text = " ".join(ddpsim("diff", str(LAB / "base"), folder).out.split())
+        self.assertEqual(answer["late_ranks"]["ranks"][1]["longer_in"], "input")
+        self.assertIn("Who is late: rank 1, in nearly every step: its input: its data, its loader or its host.", text)
+        self.assertNotIn("not the data", text)
+        causes = {cause["class"]: cause["decide_by"] for cause in answer["causes"]}
+        self.assertIn("the late rank's batches on another rank", causes["slow_rank"])
+        self.assertIn("one batch over and over", causes["data_loading"])
+
     def test_sleeping_loader(self):
         self.check("sleeping-loader", "data_loading", "input", 30000)
 
     def test_buffers(self):
         answer = self.check("buffers", "buffers_broadcast", "slowest_gpu", 2_000_000 * 4 * 8 / (1448 / 1514) / 1000)
         self.assertEqual(answer["late_ranks"]["ranks"][1]["longer_in"], "buffer_broadcast")
+        self.assertIn("by buffer broadcast, so not for its own slowness", " ".join(ddpsim("diff", str(LAB / "base"), str(LAB / "buffers"), "--verbose").out.split()))
 
     def test_tiny_buckets(self):
         answer = diff(LAB / "many", LAB / "tiny-buckets").json()

@@ -217,13 +217,13 @@ class Reaches(OnTheTinyJob):
     def test_another_gpu_or_batch_widens_the_speed_by_past_errors(self):
         a100 = "node:1 gpu:2xA100 nvlink:6x25GBps:mesh"
         for cluster, options, text in (
-                (a100, ["--gpu", "A100"], "from V100 to A100, layer by layer (resnet50): "),
+                (a100, ["--gpu", "A100"], "from V100-32GB to A100, layer by layer (resnet50): "),
                 (a100, ["--gpu", "A100"], " and 0.85 to 1.20 of that speed by past errors"),
                 (CLUSTER, ["--batch", "64"], "from batch 32 to 64, layer by layer"),
                 (CLUSTER, ["--batch", "64"], " times longer by estimate, and 0.93 to 1.08 of that speed"),
                 # exp(-hypot(ln 0.85, ln 0.93)) and exp(hypot(ln 1.2, ln 1.08))
                 (a100, ["--gpu", "A100", "--batch", "64"],
-                 "from V100 to A100 and from batch 32 to 64, layer by layer"),
+                 "from V100-32GB to A100 and from batch 32 to 64, layer by layer"),
                 (a100, ["--gpu", "A100", "--batch", "64"], " and 0.84 to 1.22 of that speed")):
             warnings = answer("simulate", "resnet50-v100-b32", cluster, *options)["warnings"]
             self.assertTrue(any(text in warning for warning in warnings), (options, text, warnings))
@@ -276,7 +276,7 @@ class Echo(OnTheTinyJob):
         self.assertEqual(self.next_command("simulate", "--csv", "step.csv", "--timeline", "step.json"),
                          f"ddpsim tune w.json '{CLUSTER}'")
         self.assertEqual(self.next_command("tune", "--threads", "1", "--csv", "curve.csv", "--accumulate", "2"),
-                         f"ddpsim simulate w.json '{CLUSTER}' --accumulate 2 --timeline step.pftrace")
+                         f"ddpsim advise w.json '{CLUSTER}' --accumulate 2")
 
     def test_other_backends_and_groups(self):
         self.assertEqual(self.next_command("simulate", *OLD, "--process-groups", "3", *GLOO, "--gloo", "step:9us"),
@@ -287,16 +287,54 @@ class Echo(OnTheTinyJob):
         self.assertEqual(self.next_command("simulate", "--bucket-cap-mb-list", "1,2", "--torch", "2.11"),
                          f"ddpsim tune w.json '{CLUSTER}' --torch 2.11")
 
-    def test_tune_offers_its_own_cap_with_a_timeline(self):
-        # Keeping today's cap, it offers that.
+    def test_tune_that_keeps_the_cap_offers_every_other_setting(self):
         self.assertEqual(self.next_command("tune", "--bucket-cap-mb", "7", "--accumulate", "2"),
-                         f"ddpsim simulate w.json '{CLUSTER}' --bucket-cap-mb 7 --accumulate 2 --timeline step.pftrace")
+                         f"ddpsim advise w.json '{CLUSTER}' --bucket-cap-mb 7 --accumulate 2")
+
+    def test_tune_offers_a_step_with_the_cap_it_sets(self):
+        told = ddpsim("tune", "resnet50-v100-b32", "dgx1v-1xedr@2", "--torch", "2.8", cwd=self.folder).out
+        self.assertIn("Next: ddpsim simulate resnet50-v100-b32 dgx1v-1xedr@2 --bucket-cap-mb 5 --torch 2.8 "
+                      "--timeline step.pftrace\n", told)
 
     def test_compare_offers_the_fastest_cluster_with_what_was_said_of_its_gpu(self):
         outcome = ddpsim("compare", "w.json", CLUSTER, "node:1 gpu:2xA100 nvlink:6x25GBps:mesh", "--accumulate", "2",
                          "--compute-scale", "A100:2±0.1", "--gpu", "A100", cwd=self.folder)
         self.assertIn("Next: ddpsim tune w.json 'node:1 gpu:2xA100 nvlink:6x25GBps:mesh' --accumulate 2 --gpu A100 "
                       "--compute-scale '2±0.1'\n", outcome.out)
+
+
+class Releases(OnTheTinyJob):
+    def test_a_version_that_was_never_released_is_refused_with_those_beside_it(self):
+        for option, version, said in (("--torch", "1.14", "PyTorch 1.14 was never released: 2.0 followed 1.13"),
+                                      ("--torch", "0.5.1", "PyTorch 0.5 was never released: 1.0 followed 0.4"),
+                                      ("--nccl", "1.4", "NCCL 1.4 was never released: 2.0 followed 1.3")):
+            outcome = ddpsim("simulate", *self.job, option, version)
+            self.assertEqual(outcome.code, 2)
+            self.assertIn(said, outcome.err)
+        # NVIDIA shipped a pre-release of what became 2.0.
+        self.assertEqual(answer("simulate", *self.job, "--torch", "1.14.0a0+44dac51")["nccl"], "2.14.3")
+        warnings = answer("simulate", self.variant(torch="1.14.0"), CLUSTER)["warnings"]
+        self.assertTrue(any('the workload\'s torch, "1.14.0", is no version' in warning for warning in warnings), warnings)
+
+    def test_a_version_newer_than_the_rules_is_said(self):
+        for option, version in (("--torch", "2.99"), ("--nccl", "2.99")):
+            warnings = answer("simulate", *self.job, option, version)["warnings"]
+            self.assertTrue(any("is newer than the rules known here" in warning for warning in warnings), warnings)
+
+
+class Decisive(unittest.TestCase):
+    """What another answer hangs on stands on the page of every command, however short that is."""
+
+    def test_rates_of_both_ways_and_the_order_of_ranks(self):
+        twice = "node:2 gpu:8xH100-SXM nvswitch:900GBps nic:8x400Gbps"
+        narrow = "node:16 gpu:8xH100-SXM nvswitch:450GBps nic:8x400Gbps leaf:4 oversubscription:4"
+        for cluster, said in ((twice, "was nvswitch:450GBps meant?"), (narrow, "placement:ordered says so")):
+            for command in ("simulate", "tune", "advise", "compare"):
+                text = " ".join(ddpsim(command, "resnet50@H100-SXM", cluster).out.split())
+                self.assertIn(said, text, command)
+            self.assertIn(said, " ".join(ddpsim("allreduce", cluster).out.replace("\n#", " ").split()))
+        text = ddpsim("tune", "resnet50@H100-SXM", narrow + " placement:scattered").out
+        self.assertNotIn("nobody says how ranks lie", text)
 
 
 class Nccl(OnTheTinyJob):

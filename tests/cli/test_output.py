@@ -109,7 +109,7 @@ class RanksThatDiffer(unittest.TestCase):
 
 class Keys(unittest.TestCase):
     def check_confidence(self, document):
-        self.assertEqual(list(document["confidence"]), ["grade", "interval_percent", "because", "measure_next"])
+        self.assertEqual(list(document["confidence"]), ["grade", "provenance", "interval_percent", "because", "measure_next"])
         if document["confidence"]["measure_next"]:
             self.assertEqual(list(document["confidence"]["measure_next"]),
                              ["source", "command", "then"])
@@ -178,7 +178,7 @@ class Tune(unittest.TestCase):
         self.assertIn(f"{len(caps)} caps asked for", outcome.out)
 
     def test_the_range_recommended_does_as_well(self):
-        document = answer("tune", JOB[0], "p3dn@2", "--torch", "2.8")
+        document = answer("tune", JOB[0], "dgx1v-1xedr@2", "--torch", "2.8")
         recommended = document["recommended"]
         self.assertEqual(recommended["action"], "set")
         low, high = recommended["cap_range_mb"]
@@ -200,11 +200,25 @@ class Tune(unittest.TestCase):
             self.assertEqual(len(step["buckets"]), point["buckets"])
 
     def test_a_recommended_cap_is_one_a_person_would_write(self):
-        # The round number of the whole plateau is not sure enough here: a rounder one close by is.
-        best = answer("tune", "resnet50-v100-b32", "p3dn@2", "--torch", "2.8")["recommended"]
+        best = answer("tune", JOB[0], "dgx1v-1xedr@2", "--torch", "2.8")["recommended"]
         self.assertEqual(best["action"], "set")
-        self.assertEqual(best["bucket_cap_mb"], round(best["bucket_cap_mb"], 1))
+        self.assertIn(best["bucket_cap_mb"], (0.5, 1, 2, 5, 8, 10, 25, 50, 64, 100, 200))
         self.assertGreater(best["gain_us"]["low"], 0)
+
+    def test_what_must_be_measured_first_says_how_and_what_decides(self):
+        best = answer("tune", JOB[0], "p3dn@2", "--torch", "2.8")["recommended"]
+        self.assertEqual(best["action"], "keep default")
+        first = best["measure_first"]
+        self.assertTrue(first["command"].startswith("mpirun -np 16 -N 8 all_reduce_perf -b "))
+        self.assertIn(len(first["sizes_bytes"]), (2, 3))
+        self.assertGreater(first["set_up_to_us"], first["predicted_us"])
+        self.assertEqual(best["most_robust_gain_us"], first["gain_us"])
+
+    def test_neighbours_are_never_told_the_contrary(self):
+        for nodes in (2, 3, 4, 5):
+            words = [f"node:{nodes} gpu:8xH100 nvswitch:450GBps nic:8x400Gbps:ib", "--torch", "2.8"]
+            said = answer("tune", "gpt2-xl@H100:b1:s1024:bf16", *words)["recommended"]
+            self.assertTrue(said["action"] == "set" or said["measure_first"], nodes)
 
 
 class Versions(unittest.TestCase):
@@ -226,7 +240,7 @@ class Versions(unittest.TestCase):
                          for cap in ([], ["--bucket-cap-mb", advice["bucket_cap_mb"]])]
                 self.assertGreaterEqual(steps[0] - steps[1], advice["gain_us"]["value"] - 0.001)
         text = ddpsim("tune", *self.JOB, "--caps", "45,43").out
-        self.assertTrue(text.startswith("Keep the default until you know which PyTorch runs"), text)
+        self.assertTrue(text.startswith("Keep the default bucket_cap_mb until you know which PyTorch runs"), text)
         self.assertIn("PyTorch 2.5 and newer: bucket_cap_mb=45 saves", text)
 
     def test_a_version_that_is_stated_needs_no_other(self):

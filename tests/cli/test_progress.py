@@ -35,11 +35,12 @@ class Waiting:
         self.said = b""
 
     def until(self, pattern):
-        """Reads on until it is said; the program may end instead."""
+        """Reads on until it is said."""
         while not re.search(pattern, self.said):
             ready, _, _ = select.select([self.terminal], [], [], patience.seconds(120))
             assert ready, self.said
-            self.read()
+            if not self.read():
+                raise AssertionError(f"the program ended before it said that: {self.said}")
 
     def read(self):
         try:
@@ -81,8 +82,8 @@ class Progress(unittest.TestCase):
         self.assertEqual(run.process.returncode, -signal.SIGINT)
 
     def test_a_long_search_says_how_long_and_ends_at_once(self):
-        for command in (["advise", "gpt2-xl@A100:b1:s1024:amp", "p4d@8"],
-                        ["compare", "gpt2-xl@A100:b1:s1024:amp", *(f"p4d@{nodes}" for nodes in range(2, 200))]):
+        for command in (["advise", "gpt2-xl@A100:b1:s1024:amp", "p4de@8"],
+                        ["compare", "gpt2-xl@A100:b1:s1024:amp", *(f"p4de@{nodes}" for nodes in range(2, 200))]):
             run = Waiting(*command)
             run.until(rb"\d+ of \d+ (settings|candidates), \d+ s left")
             self.assertNotIn(b"Ctrl-C", run.said)  # nothing is kept

@@ -44,6 +44,12 @@ class Times(unittest.TestCase):
         lines, _ = self.shown({"build": 4, "tests": 100, "fuzzing": 10})
         self.assertEqual([self.line(lines, name)[-2] for name in ("build", "tests")], ["-196", "+0"])
 
+    def test_what_a_check_will_take_here(self):
+        slow = {"build": 400, "tests": 200}  # a machine half as fast
+        self.assertEqual(self.shown(slow, "--expected", "fuzzing")[0], ["10"])
+        self.assertEqual(self.shown({}, "--expected", "tests")[0], ["50"])
+        self.assertEqual(self.shown(slow, "--expected", "a new check")[0], ["0"])
+
     def test_keep_replaces_the_table(self):
         lines, kept = self.shown({"build": 7, "coverage": 9}, "--keep")
         self.assertEqual(self.line(lines, "coverage")[-1], "new")

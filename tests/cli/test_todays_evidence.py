@@ -47,6 +47,27 @@ class TodaysEvidence(unittest.TestCase):
         self.assertLess(low, 1.4 * compacted["iteration_us"] / 1000)
         self.assertEqual(as_recorded["sensitivities"][0]["source"], "host_delays")
 
+    def test_what_only_its_profiler_makes_slow_is_no_gain(self):
+        def rows(*options):
+            ran = ddpsim("advise", str(TRACES / f"{R50}.json.gz"), TWO_A100, *options, "--json")
+            self.assertEqual(ran.code, 0, ran.err)
+            return {row["levers"][0]: row["gain_us"] for row in json.loads(ran.out)["rows"] if len(row["levers"]) == 1}
+        as_recorded, compacted = rows(), rows("--timing", "compacted")
+        view = "gradient_as_bucket_view=True"
+        self.assertLess(as_recorded[view]["value"], 1000)  # with every recorded wait it were 17 ms
+        self.assertGreater(as_recorded[view]["high"], 10_000)
+        apart = [lever for lever in set(as_recorded) & set(compacted)
+                 if as_recorded[lever]["low"] > compacted[lever]["high"] or compacted[lever]["low"] > as_recorded[lever]["high"]]
+        self.assertEqual(apart, [])
+
+    def test_a_step_measured_without_the_profiler_decides_how_much_of_the_waits_was_its_own(self):
+        result = self.simulate(R50, TWO_A100, "--measured-step", "60ms")
+        self.assertAlmostEqual(result["iteration_us"], 60_000, delta=10)
+        self.assertAlmostEqual(result["replay"]["missed_percent"] if "missed_percent" in result["replay"] else 0, 0, delta=0.1)
+        self.assertGreater(result["budget"]["host_us"], 10_000)
+        self.assertTrue(any("they are shortened until" in warning for warning in result["warnings"]), result["warnings"])
+        self.assertNotIn("another job", ddpsim("tune", str(TRACES / f"{R50}.json.gz"), TWO_A100, "--measured-step", "60ms").out)
+
     def test_a_trace_that_contradicts_the_cluster_is_doubted_in_the_second_line(self):
         ran = ddpsim("simulate", str(TRACES / f"{R50}.json.gz"), TWO_A100)
         second = ran.out.splitlines()[1]

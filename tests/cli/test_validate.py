@@ -54,6 +54,24 @@ class Validate(unittest.TestCase):
         self.assertEqual(document["intervals"]["given"], 7)
         self.assertEqual(document["warnings"], [])
 
+    def test_the_log_that_calibrated_the_cluster_proves_nothing(self):
+        rows = json.loads(self.predicted("allreduce", NODES, "-b", "1M", "-e", "64M").read_text())["rows"]
+        own, copy, other = (self.file(name, log_of(rows, 8, slower))
+                            for name, slower in (("own.txt", 1.25), ("copy.txt", 1.25), ("other.txt", 1.3)))
+        lab = self.folder / "lab.json"
+        self.assertEqual(ddpsim("calibrate", f"{own}@2x4", "--cluster", NODES, "--nccl", "2.18.3", "-o", lab).code, 0)
+        table = self.predicted("allreduce", lab, "-b", "1M", "-e", "64M", "--nccl", "2.18.3")
+        self.assertEqual([log["source"] for log in json.loads(table.read_text())["calibrated_by"]], ["own.txt"])
+        for log, judges_itself in ((own, True), (copy, True), (other, False)):
+            document = answer("validate", table, f"{log}@2x4")
+            self.assertEqual(document["own_calibration"], judges_itself)
+            self.assertEqual(any("proves nothing" in warning for warning in document["warnings"]), judges_itself)
+            text = " ".join(ddpsim("validate", table, f"{log}@2x4").out.split())
+            self.assertEqual("calibrated by this very measurement, so this error proves nothing" in text, judges_itself)
+        uncalibrated = self.predicted("allreduce", NODES, "-b", "1M", "-e", "64M")
+        self.assertNotIn("calibrated_by", json.loads(uncalibrated.read_text()))
+        self.assertFalse(answer("validate", uncalibrated, own)["own_calibration"])
+
     def test_a_log_of_another_cluster(self):
         table = self.predicted("allreduce", NODES, "-b", "1M", "-e", "64M")
         document = json.loads(table.read_text())

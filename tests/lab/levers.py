@@ -64,6 +64,12 @@ def options_of(setting):
     return options
 
 
+def nominal_cluster(ranks, rate):
+    """The lab's machine, of which nothing is known but the rate of its links: "200mbit", "1gbit"."""
+    rate = rate.replace("gbit", "Gbps").replace("mbit", "Mbps")
+    return f"node:{ranks} gpu:1xV100 pcie:12GBps nic:1x{rate}:tcp"
+
+
 class Predictor:
     """What ddpsim says of one recorded job."""
 
@@ -83,10 +89,8 @@ class Predictor:
         log, cluster = folder / "measurement.json", folder / f"{record['setup']}-{self.torch}-cluster.json"
         log.write_text(json.dumps({"schema": "ddpsim.measurement/1", "ranks": ranks, "configurations": [],
                                    "setup": {"communication": "ProcessGroupGloo", "backend": "torch"}, "all_reduces": all_reduces}))
-        rate = record["rate"].replace("gbit", "Gbps").replace("mbit", "Mbps")
-        subprocess.run([self.program, "calibrate", f"{log}@{ranks}x1", "--cluster",
-                        f"node:{ranks} gpu:1xV100 pcie:12GBps nic:1x{rate}:tcp", "-o", str(cluster)], check=True,
-                       stdout=subprocess.DEVNULL)
+        subprocess.run([self.program, "calibrate", f"{log}@{ranks}x1", "--cluster", nominal_cluster(ranks, record["rate"]), "-o", str(cluster)],
+                       check=True, stdout=subprocess.DEVNULL)
         return f"{cluster}@{ranks}"
 
     def answer(self, command, setting):
@@ -126,10 +130,14 @@ def setting_of(row, today):
         setting["arguments"].pop("bucket_cap_mb", None)
         setting.pop("first_bucket_bytes", None)
     for statement in filter(None, row["line"].split("; ")):
-        if micro_batches := re.search(r"no_sync\(\): … for \d+ of (\d+)", statement):
+        if micro_batches := re.search(r"k % (\d+) == .* else model.no_sync\(\)", statement):
             setting["accumulate"] = int(micro_batches[1])
             continue
         node = ast.parse(statement).body[0]
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            continue
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):  # model = DistributedDataParallel(…)
+            node = ast.Expr(node.value)
         if isinstance(node, ast.Assign):
             setting["first_bucket_bytes"] = ast.literal_eval(node.value)
         elif ast.unparse(node.value.func) == "DistributedDataParallel":

@@ -68,10 +68,14 @@ def knows(program, option):
     return option in text
 
 
+def job(workload, ranks, gloo, compute=("--gpu", "V100"), torch="1.13"):
+    """Words of any command that say what ran where."""
+    return [str(workload), f"node:{ranks} gpu:1xV100 pcie:12GBps nic:1x100Gbps:tcp", *compute, "--backend", "gloo", "--gloo", gloo, "--torch", torch]
+
+
 def simulate(program, workload, ranks, gloo, name, compute=("--gpu", "V100"), torch="1.13", comm_hook="none"):
     """name: cap5, cap5-views, or default: no cap is given. compute: how the recording's compute carries over."""
-    command = [program, "simulate", str(workload), f"node:{ranks} gpu:1xV100 pcie:12GBps nic:1x100Gbps:tcp", *compute,
-               "--backend", "gloo", "--gloo", gloo, "--torch", torch, "--json"]
+    command = [program, "simulate", *job(workload, ranks, gloo, compute, torch), "--json"]
     if name.startswith("cap"):
         command += ["--bucket-cap-mb", name.removeprefix("cap").removesuffix("-views")]
     if comm_hook != "none":

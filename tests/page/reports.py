@@ -22,6 +22,7 @@ COMMANDS = {
     "simulate": ["simulate", "three-layers.json", "2xv100-nvlink", "--measured", "measured.json"],
     "queues": ["simulate", "three-layers.json", SLOW, "--bucket-cap-mb", "5", "--straggler", "1:1.2"],
     "tune": ["tune", "three-layers.json", "dgx1v@2", "--torch", "2.8"],
+    "measure_first": ["tune", "resnet50-v100-b32", "p3dn@2", "--torch", "2.8", "--caps", "8,25"],
     "keep": ["tune", "resnet50-v100-b32", "2xv100-nvlink", "--caps", "5,25,100", "--measured-step", "99ms"],
     "advise": ["advise", "three-layers.json", "2xv100-nvlink"],
     "compare": ["compare", "three-layers.json", "2xv100-nvlink", "dgx1v@1..4*2", "nowhere=node:1 gpu:1xH100", "--no-tune",

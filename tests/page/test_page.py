@@ -139,6 +139,14 @@ class Content(unittest.TestCase):
             self.assertEqual(page.locator("circle.advised").count(), 1)
 
 
+    def test_what_must_be_measured_first_stands_at_the_head(self):
+        first = envelope(pages["measure_first"].read_text())["documents"]["tune"]["recommended"]["measure_first"]
+        with opened(pages["measure_first"]) as page:
+            head = page.locator("header").inner_text()
+            self.assertIn(first["command"], head)
+            self.assertIn(f"set bucket_cap_mb={first['bucket_cap_mb']}. If it is longer", head)
+
+
 class Controls(unittest.TestCase):
     def test_timeline_by_mouse(self):
         with opened(pages["queues"]) as page:

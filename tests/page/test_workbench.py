@@ -309,15 +309,15 @@ class Answers(unittest.TestCase):
         with opened("#workload=alexnet@V100:fp32&cluster=dgx1v@2") as page:
             settled(page)
             page.get_by_label("Cluster", exact=True).select_option(label="Another: describe it")
-            page.wait_for_function("() => document.querySelector('.cluster .wide input').value.startsWith('node:2 gpu:8xV100 nvlink:6x25GBps')")
+            page.wait_for_function("() => document.querySelector('.cluster .wide input').value.startsWith('node:2 gpu:8xV100-32GB nvlink:6x25GBps')")
             page.get_by_label("GPUs of a node", exact=True).fill("4")
-            page.wait_for_function("() => document.querySelector('.cluster .wide input').value.includes('gpu:4xV100')")
+            page.wait_for_function("() => document.querySelector('.cluster .wide input').value.includes('gpu:4xV100-32GB')")
             page.get_by_label("Between GPUs").select_option("nvswitch")
             page.get_by_label("Rate of a NIC", exact=True).fill("50")
             page.wait_for_function("() => document.querySelector('.cluster .wide input').value.includes('50Gbps')")
             page.get_by_label("Network", exact=True).select_option("tcp")
             settled(page)
-            self.assertRegex(page.get_by_label("As one line").input_value(), "^node:2 gpu:4xV100 .*nvswitch:300GBps")
+            self.assertRegex(page.get_by_label("As one line").input_value(), "^node:2 gpu:4xV100-32GB .*nvswitch:300GBps")
 
 
 class Controls(unittest.TestCase):

@@ -43,7 +43,7 @@ class Figures(unittest.TestCase):
         self.addCleanup(pyplot.close, "all")
 
     def test_of_a_curve_show_every_cap_and_todays_step(self):
-        answer = ddpsim.tune("resnet50-v100-b32", "p3dn@2", torch="2.8")
+        answer = ddpsim.tune("resnet50-v100-b32", "dgx1v-1xedr@2", torch="2.8")
         axes = answer.plot()
         self.assertEqual(axes.get_title(loc="left"), answer.verdict)
         curve, default = axes.lines[0], axes.lines[1]
@@ -53,7 +53,7 @@ class Figures(unittest.TestCase):
         self.assertAlmostEqual(max(curve.get_ydata()), max(steps))
         self.assertAlmostEqual(default.get_ydata()[0], answer.default.iteration_us / 1000)
         labels = [text.get_text() for text in axes.get_legend().get_texts()]
-        self.assertIn("recommended: 8 MiB, with its interval", labels)
+        self.assertIn("recommended: 5 MiB, with its interval", labels)
 
     def test_of_a_step_show_every_span_in_its_place(self):
         answer = ddpsim.simulate("resnet50-v100-b32", "dgx1v")

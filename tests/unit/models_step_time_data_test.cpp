@@ -58,7 +58,7 @@ constexpr PublishedStep kSteps[] = {
     {"bert-large@V100:b16:s384:amp", 52, true},    // DLE, SQuAD
     {"bert-large@V100:b10:s384:amp", 50, true},    // DLE, SQuAD
     {"resnet50@A100:b256:tf32", 938, true},        // DLE
-    {"resnet50@A100:b32:fp32", 844, false},        // trace, 37.9 ms of kernels
+    {"resnet50@A100-40GB:b32:fp32", 844, false},   // trace of a 40 GB card, 37.9 ms of kernels
     {"resnext101_32x4d@A100:b128:tf32", 456, true},  // DLE
     {"bert-large@A100:b128:s128:tf32", 317, false},  // DLE, phase 1, accumulated
     {"bert-large@A100:b32:s384:tf32", 61.5, true},   // DLE, SQuAD

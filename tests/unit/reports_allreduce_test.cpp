@@ -128,8 +128,10 @@ TEST_CASE("allreduce page: whole, every line but the rows a comment") {
            8             2   float    sum     -1     10.00    0.00    0.00      6.00     20.00  ring          LL              1
   1073741824     268435456   float    sum     -1    4000.0  268.44  469.76    3000.0    5000.0  nvls          Simple         16
 #
-# Confidence C: 3.8 to 4.7 ms (-4.0 % to +18 %):
-#   specification only.
+# 80 % interval of the largest size: 3.8 to 4.7 ms; not
+#   calibrated: data sheets.
+# Why the interval runs from -4.0 % to +18 %:
+#   specification only
 #
 # warning: careful
 )");

@@ -16,7 +16,7 @@ ReportContext context_on(const std::string& cluster, int ranks) {
   context.workload = "tiny";
   context.cluster = cluster;
   context.ranks = ranks;
-  context.samples_per_step = 32.0 * ranks;
+  context.work.samples = 32.0 * ranks;
   return context;
 }
 
@@ -87,7 +87,7 @@ TEST_CASE("compare text: rows stand by speed, JSON and CSV as asked for") {
 TEST_CASE("compare text: one job alone is described, names cannot steer the terminal") {
   const Comparison comparison{.jobs = {job(100_ms)}, .by_speed = {0}};
   CHECK(first_line(compare_text({comparison, {context_on("near", 8)}}, {})) ==
-        "tiny on near, 8 GPUs: 100 ms a step, scaling efficiency 80 %.");
+        "tiny on near, 8 GPUs: 100 ms a step (2600 samples/s, scaling efficiency 80 %).");
   CHECK(compare_text({comparison, {context_on("ne\033ar", 8)}}, {}).find('\033') ==
         std::string::npos);
 }

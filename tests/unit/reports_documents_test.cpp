@@ -22,6 +22,7 @@ TEST_CASE("result document: whole") {
     "schema": "ddpsim.result/1", "workload": "tiny", "cluster": "dgx1v", "ranks": 8, "torch": "2.8", "torch_known": true,
     "nccl": "2.27.3", "backend": "nccl", "network": "analytic", "compute_scale": 1, "rank_slowdown": 1,
     "bucket_setting": "default (1 MiB, then 25 MiB)",
+    "samples_per_second": null, "tokens_per_second": null, "model_flops_utilization": null, "scaling_efficiency": 1,
     "iteration_us": 100000, "forward_us": 30000, "buffer_broadcast_us": 400, "backward_us": 60000,
     "backward_compute_us": 58000, "copies_in_us": 1500, "interference_us": 500, "communication_us": 20000,
     "memory": null, "recorded": null, "wait_us": 1000, "exposed_communication_us": 3000, "blocking_communication_us": 3400, "overlap": 0.85, "finalize_us": 1250.000001,
@@ -48,7 +49,7 @@ TEST_CASE("result document: whole") {
              {"cause": "launch_bound", "us": 0, "low_us": 0, "high_us": 0},
              {"cause": "input", "us": 0, "low_us": 0, "high_us": 0},
              {"cause": "unexplained", "us": 0, "low_us": 0, "high_us": 0}],
-    "confidence": {"grade": "C", "interval_percent": [-4, 18], "because": ["specification only"],
+    "confidence": {"grade": "C", "provenance": "not calibrated: data sheets", "interval_percent": [-4, 18], "because": ["specification only"],
                    "measure_next": null},
     "warnings": []})json"));
 }
@@ -154,7 +155,7 @@ TEST_CASE("tune document: whole") {
              "exposed_communication_us": 2000, "blocking_communication_us": 2500, "buckets": 2, "reachable": true},
     "today": null, "recorded": null, "recommended": {"action": "set", "bucket_cap_mb": 60, "first_bucket_mb": 12.5, "cap_range_mb": [54, 80],
                     "gain_us": {"value": 41000, "low": 30000, "high": 52000},
-                    "most_robust_gain_us": {"value": 25000, "low": 20000, "high": 35000},
+                    "most_robust_gain_us": {"value": 25000, "low": 20000, "high": 35000}, "measure_first": null,
                     "expected_gain_us": 42000, "regret_us": 0,
                     "next_worse": {"below_mb": 52.25, "above_mb": 96.5, "loss_us": 4000,
                                    "below_loss_us": 5000, "above_loss_us": 4000},
@@ -167,7 +168,7 @@ TEST_CASE("tune document: whole") {
     "lower_bound_us": 96000,
     "best_partition": {"bucket_bytes": [1048576, 2097152], "iteration_us": 275000, "reachable": false,
                        "buckets": 2},
-    "confidence": {"grade": "C", "interval_percent": [-4, 18], "because": ["specification only"],
+    "confidence": {"grade": "C", "provenance": "not calibrated: data sheets", "interval_percent": [-4, 18], "because": ["specification only"],
                    "measure_next": null},
     "warnings": []
 })json"));

@@ -44,7 +44,7 @@ ReportContext drawn_context(const std::string& cluster, int ranks) {
   ReportContext context = sample::context();
   context.cluster = cluster;
   context.ranks = ranks;
-  context.samples_per_step = 32.0 * ranks;
+  context.work.samples = 32.0 * ranks;
   return context;
 }
 
@@ -62,8 +62,8 @@ TEST_CASE("figure of tune: the recommended cap, its plateau, today, what is belo
   INFO(words);
   for (const char* said : {"tiny on dgx1v, 8 GPUs", "Set bucket_cap_mb=60: saves 41 ms of 320 ms",
                            "bucket_cap_mb=60: saves 41 ms", "as good: 54 to 80 MiB",
-                           "today: 320 ms", "30 to 52 ms, meant to hold four times in five",
-                           "bucket_cap_mb, MiB", "step, ms", "Confidence C: specification only."})
+                           "today: 320 ms", "30 to 52 ms (80 % interval)", "bucket_cap_mb, MiB",
+                           "step, ms", "Not calibrated: data sheets."})
     CHECK_MESSAGE(mentions(words, said), said);
 }
 

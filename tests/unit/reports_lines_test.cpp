@@ -32,7 +32,7 @@ std::string replay(Duration measured, Duration predicted) {
 std::string confidence(const Confidence& confidence, Duration predicted = 100_ms) {
   ReportContext context;
   context.confidence = confidence;
-  return confidence_line(context, predicted, kWidePage);
+  return interval_line(context, predicted, kWidePage);
 }
 
 }  // namespace
@@ -110,36 +110,40 @@ TEST_CASE(
   CHECK(replay(980_us, 1.02_ms) == "Today: measured 980 µs, replayed 1.02 ms (4.1 % too slow).\n");
 }
 
-TEST_CASE("report lines: confidence by grade, interval in the unit of the step, and why") {
+TEST_CASE("report lines: the interval in the unit of the step, and what it rests on") {
+  const auto line = [](Grade grade, double low, double high, Duration predicted) {
+    Confidence given{grade, low, high, {"one", "two"}};
+    given.provenance = "measured on this cluster";
+    return confidence(given, predicted);
+  };
   // 200 ms less 4 %, plus 18 %: 192 to 236.
-  CHECK(confidence({Grade::a, -4, 18, {"one", "two"}}, 200_ms) ==
-        "Confidence A: 192 to 236 ms (-4.0 % to +18 %): one; two.\n");
-  CHECK(confidence({Grade::c, -4, 18, {"one"}}, 200_ms) ==
-        "Confidence C: 190 to 240 ms (-4.0 % to +18 %): one.\n");
+  CHECK(line(Grade::a, -4, 18, 200_ms) ==
+        "80 % interval of the step: 192 to 236 ms; measured on this cluster.\n");
+  CHECK(line(Grade::c, -4, 18, 200_ms) ==
+        "80 % interval of the step: 190 to 240 ms; measured on this cluster.\n");
   // 940 us and 10 % are 1034 us, still in microseconds.
-  CHECK(confidence({Grade::b, 0, 10, {"one"}}, 940_us) ==
-        "Confidence B: 940 to 1030 µs (+0 % to +10 %): one.\n");
+  CHECK(line(Grade::b, 0, 10, 940_us) ==
+        "80 % interval of the step: 940 to 1030 µs; measured on this cluster.\n");
 }
 
-TEST_CASE(
-    "report lines: two sources at most, the second only where it has a quarter of the first's "
-    "width") {
+TEST_CASE("report lines: the widest source stands in the line, all of them in the reasons") {
   Confidence given{Grade::a, -10, 20, {"a; b"}};
+  given.provenance = "a log";
   given.predicted = 100_ms;
-  given.sensitivities = {{ErrorSource::fixed_cost, -6_ms, 10_ms},   // of 100 ms
-                         {ErrorSource::interference, -1_ms, 3_ms},  // 4 of 16
-                         {ErrorSource::ddp_costs, -1_ms, 3_ms}};
+  given.sensitivities = {{ErrorSource::fixed_cost, -6_ms, 10_ms},
+                         {ErrorSource::interference, -1_ms, 3_ms}};
   CHECK(confidence(given) ==
-        "Confidence A: 90.0 to 120 ms (-10 % to +20 %), mostly from fixed cost of collectives "
-        "(-6.0 % to +10 %) and interference (-1.0 % to +3.0 %); --json has every reason.\n");
-  given.sensitivities[1].high = 2.9_ms;
-  given.basis = "a log";
-  CHECK(confidence(given) ==
-        "Confidence A: 90.0 to 120 ms (-10 % to +20 %), mostly from fixed cost of collectives "
-        "(-6.0 % to +10 %); a log; --json has every reason.\n");
-  given.sensitivities = {{ErrorSource::bandwidth, -6_ms, 10_ms}};
-  CHECK(confidence(given).find("mostly from bandwidth of collectives (-6.0 % to +10 %); a log;") !=
-        std::string::npos);
+        "80 % interval of the step: 90.0 to 120 ms; a log; most of it from fixed cost of "
+        "collectives.\n");
+  given.measure_next = NextMeasurement{ErrorSource::fixed_cost, "all_reduce_perf", ""};
+  CHECK(confidence(given) == "80 % interval of the step: 90.0 to 120 ms; a log.\n");
+  ReportContext context;
+  context.confidence = given;
+  CHECK(interval_reasons(context, kWidePage) ==
+        "Why the interval runs from -10 % to +20 %:\n"
+        "  fixed cost of collectives: -6.0 % to +10 %\n"
+        "  interference: -1.0 % to +3.0 %\n"
+        "  a; b\n");
 }
 
 TEST_CASE("report lines: a source that moves the step by a thousandth is named, less is not") {
@@ -147,7 +151,7 @@ TEST_CASE("report lines: a source that moves the step by a thousandth is named, 
   const auto named = [&](ErrorSource source, Duration low, Duration high) {
     given.predicted = 100_ms;
     given.sensitivities = {{source, low, high}};
-    return confidence(given).find("mostly from") != std::string::npos;
+    return confidence(given).find("most of it from") != std::string::npos;
   };
   CHECK(named(ErrorSource::compute_scale, -40_us, 60_us));
   CHECK_FALSE(named(ErrorSource::compute_scale, -40_us, 59_us));
@@ -173,7 +177,7 @@ TEST_CASE("report lines: every source of error has its words, and its name in do
       {"interference", "interference"},
       {"ddp_costs", "copies and host costs"},
       {"gpu_spread", "the slowest GPU"},
-      {"rank_slowdown", "what several GPUs cost unexplained"},
+      {"rank_slowdown", "multi-GPU overhead"},
       {"compute_scale", "compute scale"},
       {"replay_residual", "today's residual"},
       {"measurement_noise", "measurement noise"},

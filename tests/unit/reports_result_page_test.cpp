@@ -46,10 +46,10 @@ std::string last_cell(const std::string& text) {
 // 42 ms (34.02) to 43 (34.83), transfers to 60 (48.6); bucket 1 waits from 90.6 (73.4) to 92 (74.5),
 // transfers to 93.6 (75.8). Each bar has 30 cells for the step.
 TEST_CASE("result page: one hidden and one exposed bucket") {
-  CHECK(page(sample::result(), sample::context()) ==
-        R"(tiny on dgx1v, 8 GPUs: 100 ms a step, 3.4 % of it blocked by communication.
-Confidence C: 96 to 120 ms (-4.0 % to +18 %): specification only.
-Intervals hold 80 %. A: calibrated, today's step reproduced; B: calibrated; C: specification.
+  CHECK(
+      page(sample::result(), sample::context()) ==
+      R"(tiny on dgx1v, 8 GPUs: 100 ms a step (scaling efficiency 100 %), 3.4 % of it blocked by communication.
+80 % interval of the step: 96 to 120 ms; not calibrated: data sheets.
 PyTorch 2.8, NCCL 2.27.3, analytic network; buckets: default (1 MiB, then 25 MiB)
 
   where the step goes             ms   share
@@ -64,6 +64,9 @@ PyTorch 2.8, NCCL 2.27.3, analytic network; buckets: default (1 MiB, then 25 MiB
   stall and gaps                 0.7  0.75 %  ▎
   step                         100.0   100 %
 Communication runs for 20 ms, after 1.0 ms of waiting for the last rank.
+
+Why the interval runs from -4.0 % to +18 %:
+  specification only
 
   compute        │░░░░░░░ forward ░░░░░░░░▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒ backward ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒    ▓▓▓▓│
   communication  │                                  ·00000000000000                        ··1     │
@@ -91,10 +94,8 @@ TEST_CASE("result page: what does not happen takes no line") {
   // 41 cells at width 60: forward to 17.3, backward to 38.8, optimizer to 41. Bars of 10 cells.
   CHECK(page(result, context, {.width = 60}) ==
         R"(tiny on dgx1v, 1 GPU: 950 µs a step, no communication.
-Confidence B: 912 to 1120 µs (-4.0 % to +18 %):
-  specification only.
-Intervals hold 80 %. A: calibrated, today's step reproduced;
-  B: calibrated; C: specification.
+80 % interval of the step: 912 to 1120 µs; not calibrated:
+  data sheets.
 PyTorch 2.8, NCCL 2.27.3, analytic network; buckets: default
   (1 MiB, then 25 MiB)
 
@@ -106,21 +107,30 @@ PyTorch 2.8, NCCL 2.27.3, analytic network; buckets: default
   optimizer               50.0  5.3 %  ▌
   step                   950.0  100 %
 
+Why the interval runs from -4.0 % to +18 %:
+  specification only
+
   compute        │░░░░ forward ░░░░▒▒▒▒▒▒ backward ▒▒▒▒▒▒▓▓│
   communication  │                                         │
                   0                                  950 µs
 )");
 }
 
-TEST_CASE("result page: samples a second stand behind the confidence, where they are known") {
+TEST_CASE("result page: the first line says what a second gets done, as far as it is known") {
   ReportContext context = sample::context();
-  context.samples_per_step = 256;  // 2560 a second
-  CHECK(page(sample::result(), context)
-            .find("C: specification.\n2600 samples/s over all GPUs.\nPyTorch") !=
-        std::string::npos);
+  const auto speed = [&] {
+    const std::string text = page(sample::result(), context);
+    const std::size_t from = text.find(" (") + 2;
+    return text.substr(from, text.find(')') - from);
+  };
+  context.work.samples = 256;  // 2560 a second
+  CHECK(speed() == "2600 samples/s, scaling efficiency 100 %");
+  context.work.tokens = 256 * 512;
+  context.work.seconds_at_peak = 0.041;
+  CHECK(speed() == "2600 samples/s, 1300000 tokens/s, MFU 41 %, scaling efficiency 100 %");
   context.confidence.grade = Grade::b;
-  CHECK(page(sample::result(), context).find("\n2560 samples/s over all GPUs.\n") !=
-        std::string::npos);
+  context.ranks = 1;
+  CHECK(speed() == "2560 samples/s, 1310000 tokens/s, MFU 41 %");
 }
 
 TEST_CASE("result page: ranks that differ stand below the verdict, to the digits of the grade") {
@@ -152,7 +162,8 @@ TEST_CASE("result page: exposed without any overlap known; waiting only where th
   result.step.times.overlap.reset();
   const std::string text = page(result, sample::context());
   CHECK(text.starts_with(
-      "tiny on dgx1v, 8 GPUs: 100 ms a step, 3.4 % of it blocked by communication.\n"));
+      "tiny on dgx1v, 8 GPUs: 100 ms a step (scaling efficiency 100 %), 3.4 % of it blocked by "
+      "communication.\n"));
   CHECK(text.find("Communication runs") == std::string::npos);
 }
 

@@ -295,7 +295,8 @@ TEST_CASE("topo document: whole") {
   CHECK(Json::parse(topo_json(report)) == Json::parse(R"json({
     "schema": "ddpsim.topo/1",
     "cluster": {
-      "name": "box", "summary": "a box for tests", "nodes": 4, "gpus_per_node": 2, "ranks": 8, "gpu": "V100",
+      "name": "box", "summary": "a box for tests", "nodes": 4, "gpus_per_node": 2, "ranks": 8, "gpu": "V100", "gpu_variant": "V100",
+      "gpu_memory_bytes": 0,
       "intra": {"kind": "nvswitch", "per_gpu_gbps": 150, "links_per_gpu": 6},
       "network": {"kind": "ib", "nics_per_node": 1, "per_nic_gbps": 25, "switches": "leaf-spine",
                   "oversubscription": 1.5, "gpudirect": false, "collnet": true},
@@ -306,7 +307,7 @@ TEST_CASE("topo document: whole") {
     "tree": {"channels": 5, "intra_gbps": 18, "inter_gbps": 7},
     "nvls_channels": 16,
     "node_types": [{
-      "name": "boxes", "count": 4, "gpu": "V100", "pcie_assumed": true,
+      "name": "boxes", "count": 4, "gpu": "V100", "gpu_variant": "V100", "pcie_assumed": true,
       "vertices": [{"name": "gpu0", "kind": "gpu"}, {"name": "gpu1", "kind": "gpu"}, {"name": "cpu0", "kind": "cpu"},
                    {"name": "plx", "kind": "pcie-switch"}, {"name": "nic0", "kind": "nic", "rate_gbps": 25},
                    {"name": "nvs", "kind": "nvswitch"}],

@@ -184,7 +184,7 @@ TEST_CASE("validation document: whole") {
     "worst_name": "bucket 0 all_reduce", "intervals": {"given": 2, "hold": 1},
     "caps": {"chosen": "bucket_cap_mb=50", "measured_best": "default", "regret_percent": 1.25,
              "differing_pairs": 6, "right_sign": 5},
-    "limit": {"max_error_percent": 42.5, "statistic": "p90", "exceeded": false},
+    "limit": {"max_error_percent": 42.5, "statistic": "p90", "exceeded": false}, "own_calibration": false,
     "notes": ["a note"], "warnings": ["of p", "of m"]})json"));
 }
 

@@ -289,7 +289,7 @@ TEST_CASE("compare: the best cap of each job is the one its own search finds") {
   search_caps(comparison, {0, 1}, 3);
   for (const ComparedJob& compared : comparison.jobs) {
     REQUIRE(compared.best_cap);
-    CHECK(compared.best_cap->bucket_cap_mb == 3);
+    CHECK(compared.best_cap->bucket_cap_mb == 25);
     CHECK(compared.best_cap->gain == Gain{800_us, 400_us, 1500_us});
     CHECK(compared.confidence.grade == Grade::c);
     CHECK(compared.confidence.sensitivities.front().source == ErrorSource::collective_times);

@@ -49,7 +49,7 @@ void check_source(const Sensitivity& found, ErrorSource source, double low_us, d
 
 using Sentences = std::vector<std::string>;
 const std::string kFromSpecification =
-    "the cluster is not calibrated: collective times come from its specification";
+    "the cluster is not calibrated: collective times come from data sheets";
 const std::string kFromGloo =
     "gloo's times come from its cost model and the constants of --gloo, not from this cluster; "
     "such intervals held "
@@ -390,6 +390,33 @@ TEST_CASE("confidence: what collectives rest on, in words") {
   CHECK(calibration_of(calibrated_on(bare, {fitted_log(1, 8), joined, one_rank})) ==
         "the cluster is calibrated with 1 log of it and the recorded all-reduces of joined ranks "
         "and the shortest recorded all-reduces of one rank");
+}
+
+TEST_CASE("confidence: the grade in words, and an estimate is never called calibrated") {
+  small::OpenJob job = replayed_step_of_1000();
+  job.model = AnalyticModel{};
+  job.cluster = small::node(8);
+  CHECK(job.assess().provenance == "not calibrated: data sheets");
+  job.cluster = calibrated_on(small::node(8), {fitted_log(1, 8)});
+  CHECK(job.assess().provenance == "calibrated by logs of this cluster");
+  CHECK(job.assess(Replay{1000_us, 950_us}).provenance == "measured on this cluster");
+  CHECK(job.assess(Replay{1000_us, 2001_us}).provenance == "contradicted by the measured step");
+  CalibratedShape published = fitted_log(1, 8);
+  published.published = true;
+  CHECK(provenance_of(calibrated_on(small::node(8), {published}), Grade::b) ==
+        "calibrated by published logs");
+  CalibratedShape joined = fitted_log(1, 8);
+  joined.timed_by = TimedBy::joined_ranks;
+  CHECK(provenance_of(calibrated_on(small::node(8), {joined}), Grade::b) ==
+        "calibrated by recorded all-reduces");
+  CHECK(provenance_of(calibrated_on(small::node(8), {joined}), Grade::c) ==
+        "calibrated far from this job");
+  job.workload.provenance.emplace_back(kEstimateMark, "of a roofline");
+  CHECK(job.assess().provenance ==
+        "compute estimated, collectives calibrated by logs of this cluster");
+  job.model = small::alpha_beta(200, 100);
+  CHECK(job.assess().provenance ==
+        "compute estimated, collectives not calibrated: gloo's cost model");
 }
 
 TEST_CASE("replay: contradicted beyond twice or half of what was measured, neither included") {

@@ -12,6 +12,7 @@
 #include "ddpsim/sim/collective.hpp"
 #include "ddpsim/sim/nccl.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
+#include "random_clusters.hpp"
 
 using namespace ddpsim;
 
@@ -45,7 +46,7 @@ TEST_CASE("cost model: monotone in size and links for one choice, on random clus
   constexpr std::array kChannels{1, 2, 3, 4, 16, 24};
   constexpr double kRounding = 1e-9;
   std::mt19937_64 random(1);
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < random_clusters(60); ++i) {
     const Cluster cluster = random_machine(random);
     if (cluster.ranks() == 1) continue;
     // On the same channels: over other links NCCL may find others, and they load the wires otherwise.

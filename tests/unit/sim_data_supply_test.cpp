@@ -86,6 +86,20 @@ TEST_CASE("data supply: ranks of a node share its cores and its storage") {
   const StepResult storage = step_with(options);
   CHECK(storage.data->cause == SupplyCause::storage);
   CHECK(storage.times.iteration == 600_us);
+  // Two ranks a node; without waits they read two samples a step.
+  REQUIRE(storage.data->storage_demand);
+  CHECK(storage.data->storage_demand->bytes_per_second() ==
+        doctest::Approx(2 * 300'000 / storage.data->step_without.seconds()));
+}
+
+TEST_CASE("data supply: a shared storage gives all nodes what else it gives each") {
+  DataLoader loader{.num_workers = 4, .sample_bytes = 300'000_B, .storage = 1_GBps};
+  Cluster cluster;
+  cluster.nodes = 8;
+  cluster.gpus_per_node = 2;
+  CHECK(seconds_of_a_batch(loader, 1, cluster) == doctest::Approx(600e-6));
+  loader.storage_shared = true;
+  CHECK(seconds_of_a_batch(loader, 1, cluster) == doctest::Approx(8 * 600e-6));
 }
 
 TEST_CASE("data supply: a copy in front of each step is lost, pinned or not") {

@@ -81,6 +81,17 @@ TEST_CASE("lead: clusters calibrated by other logs share nothing of what collect
   CHECK_FALSE(is_upgrade(one, other));
 }
 
+TEST_CASE("lead: a variant with more memory is an upgrade, and one with less is none") {
+  const auto of = [](const char* gpu) {
+    return line(two_nodes("nic:4x200Gbps:ib latency:2us oversubscription:2", gpu));
+  };
+  CHECK(is_upgrade(of("A100-40GB"), of("A100-80GB")));
+  CHECK_FALSE(is_upgrade(of("A100-80GB"), of("A100-40GB")));
+  CHECK(is_upgrade(of("V100-16GB"), of("V100-32GB")));
+  CHECK_FALSE(is_upgrade(of("V100-32GB"), of("V100-16GB")));
+  CHECK(is_upgrade(of("A100"), of("A100-80GB")));
+}
+
 TEST_CASE("lead: an upgrade has nothing less") {
   const Cluster four = line(two_nodes("nic:4x200Gbps:ib latency:2us oversubscription:2"));
   const auto upgrades = [&](const std::string& words) {

@@ -48,7 +48,7 @@ TEST_CASE("mix: an hour of the reference costs what its hour costs") {
                                                     {work_of(5), work_of(2.5)}};
   const Mix both = mix(works, std::array{0.3, 0.7}, 0);
   const Price hourly{.usd = 10, .per = Price::Per::node_hour};
-  const Costs costs = compare_costs(timed_works(both), {hourly, hourly}, {}, {});
+  const Costs costs = compare_costs(timed_works(both), {{.price = hourly}, {.price = hourly}});
   constexpr double kHour = 3600;
   const double node_hours = works[0][0].cluster().nodes * 10;
   CHECK(costs.candidates[0]->usd_per_work.times(kHour).value == doctest::Approx(node_hours));
@@ -62,7 +62,8 @@ TEST_CASE("money: what is free costs infinitely less than what is not, and the s
   const auto at = [](double usd) {
     return std::optional(Price{.usd = usd, .per = Price::Per::node_hour});
   };
-  const Costs costs = compare_costs(timed_works(alone), {at(0), at(10), at(0)}, {}, {});
+  const Costs costs =
+      compare_costs(timed_works(alone), {{.price = at(0)}, {.price = at(10)}, {.price = at(0)}});
   CHECK(costs.by_cost == std::vector<std::size_t>{0, 2, 1});
   CHECK(std::isinf(costs.candidates[1]->dearer.percent));
   CHECK(costs.candidates[1]->dearer.certain());

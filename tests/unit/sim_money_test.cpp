@@ -35,6 +35,12 @@ std::optional<Price> hourly(double usd) {
   return Price{.usd = usd, .per = Price::Per::node_hour};
 }
 
+std::vector<CandidateMoney> costing(const std::vector<std::optional<Price>>& prices) {
+  std::vector<CandidateMoney> money;
+  for (const std::optional<Price>& price : prices) money.push_back({.price = price});
+  return money;
+}
+
 }  // namespace
 
 TEST_CASE("money: an hour of a cluster, rented or bought") {
@@ -84,7 +90,7 @@ TEST_CASE("money: cheapest first, and who is on the frontier") {
   // 1, 2 and 1.5 ms a step.
   const Comparison comparison = compared({taking(400), taking(1400), taking(900)});
   const Costs costs =
-      compare_costs(timed_works(comparison), {hourly(30), hourly(10), hourly(25)}, {}, {});
+      compare_costs(timed_works(comparison), costing({hourly(30), hourly(10), hourly(25)}));
   REQUIRE(costs.by_cost == std::vector<std::size_t>{1, 0, 2});
   CHECK(costs.candidates[1]->usd_per_work.value == doctest::Approx(10 * 1e-3 / 3600));
   CHECK(costs.candidates[1]->dearer.percent == 0);
@@ -97,28 +103,29 @@ TEST_CASE("money: cheapest first, and who is on the frontier") {
 
 TEST_CASE("money: twice the price of the same cluster costs twice as much, certainly") {
   const Comparison comparison = compared({taking(400), taking(400)});
-  const Costs costs = compare_costs(timed_works(comparison), {hourly(20), hourly(10)}, {}, {});
+  const Costs costs = compare_costs(timed_works(comparison), costing({hourly(20), hourly(10)}));
   const Lead& dearer = costs.candidates[0]->dearer;
   CHECK(dearer.percent == doctest::Approx(100));
   CHECK(dearer.low_percent > 98);  // nothing but the noise of two measurements
   CHECK(dearer.certain());
-  const Costs same = compare_costs(timed_works(comparison), {hourly(10), hourly(10)}, {}, {});
+  const Costs same = compare_costs(timed_works(comparison), costing({hourly(10), hourly(10)}));
   CHECK(same.candidates[1]->dearer.same);
 }
 
 TEST_CASE("money: who has no price has no cost, and nobody is cheapest where nobody has one") {
   const Comparison comparison = compared({taking(400), taking(1400)});
-  const Costs costs = compare_costs(timed_works(comparison), {std::nullopt, hourly(10)}, {}, {});
+  const Costs costs = compare_costs(timed_works(comparison), costing({std::nullopt, hourly(10)}));
   CHECK_FALSE(costs.candidates[0]);
   CHECK(costs.by_cost == std::vector<std::size_t>{1});
-  CHECK(
-      compare_costs(timed_works(comparison), {std::nullopt, std::nullopt}, {}, {}).by_cost.empty());
+  CHECK(compare_costs(timed_works(comparison), costing({std::nullopt, std::nullopt}))
+            .by_cost.empty());
 }
 
 TEST_CASE("money: what fails is paid for") {
   const Comparison comparison = compared({taking(400)});
   const Failures failures{.node_mtbf_hours = 100, .restart_seconds = 600, .checkpoint_seconds = 60};
-  const Costs costs = compare_costs(timed_works(comparison), {hourly(10)}, {}, failures);
+  const Costs costs =
+      compare_costs(timed_works(comparison), {{.price = hourly(10), .failures = failures}});
   const CandidateCost& cost = *costs.candidates[0];
   CHECK(cost.goodput.share < 1);
   CHECK(cost.usd_per_work.value == doctest::Approx(10 * 0.5e-3 / 3600 / cost.goodput.share));

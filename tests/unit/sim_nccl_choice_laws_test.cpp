@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "ddpsim/sim/collective.hpp"
 #include "ddpsim/sim/nccl.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
+#include "random_clusters.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
@@ -58,8 +60,8 @@ bool same_choice(const CollectiveChoice& a, const CollectiveChoice& b) {
   return a.algorithm == b.algorithm && a.protocol == b.protocol && a.channels == b.channels;
 }
 
-/// NCCL's search found as many channels, as fast, and they load the links inside nodes alike: what else it chooses by does
-/// not know the NIC.
+/// NCCL's search found as many channels, as fast, through as many NICs, and they load the links inside nodes alike: what else
+/// it chooses by does not know the NIC. (It puts two channels on every second NIC where one carries both.)
 bool same_search(const Cluster& a, const Cluster& b) {
   const auto same = [](const SearchGraph& one, const SearchGraph& other) {
     return one.channels == other.channels && one.intra == other.intra && one.inter == other.inter &&
@@ -68,6 +70,11 @@ bool same_search(const Cluster& a, const Cluster& b) {
   const auto alike = [&](ChannelShape shape) {
     const LinkLoad& one = a.loads->of(shape, kMostChannels);
     const LinkLoad& other = b.loads->of(shape, kMostChannels);
+    // Of a NIC the share of the channels' bytes, whatever its rate.
+    const auto nic = static_cast<std::size_t>(LinkKind::nic);
+    const double share = one.network[nic] * a.network.per_nic.bytes_per_second();
+    const double other_share = other.network[nic] * b.network.per_nic.bytes_per_second();
+    if (std::abs(share - other_share) > 1e-9 * share) return false;
     return std::ranges::all_of(
         std::array{LinkKind::nvlink, LinkKind::pcie, LinkKind::socket}, [&](LinkKind kind) {
           const auto k = static_cast<std::size_t>(kind);
@@ -103,7 +110,7 @@ TEST_CASE(
     "choice laws: bandwidth by size and NIC, and the wires, on thousands of random clusters") {
   std::mt19937_64 random(41);
   int compared = 0;  // by their NICs
-  for (int i = 0; i < 2500; ++i) {
+  for (int i = 0; i < random_clusters(2500); ++i) {
     const RandomLine line = random_line(random);
     const Cluster cluster = parse_cluster_line(line.with(line.gbps));
     if (cluster.ranks() == 1) continue;
@@ -140,12 +147,13 @@ TEST_CASE(
 }
 
 TEST_CASE("choice laws: where the choice changes bandwidth falls no more than in posted tables") {
-  // From 1 MiB up a healthy one keeps 0.60 at worst when the size doubles: 4 GH200 a node over Slingshot. (Beyond 64
-  // nodes 2.27 gives 800 Gb/s NICs of Blackwell to LL128, which its table takes to be twice as fast as Hopper's.)
+  // When the size doubles, from 1 MiB up, the worst healthy table over InfiniBand keeps 0.71 (two H100 a node, 128 to 256
+  // MiB); over Slingshot 0.60 (4 GH200 a node).
+  double least = 1;
   for (const std::string board : {"A100 nvswitch:300GBps", "H100 nvswitch:450GBps",
                                   "H200 nvswitch:450GBps", "B200 nvswitch:900GBps"})
     for (const int gpus : {4, 8})
-      for (const int nodes : {2, 3, 4, 8, 16, 64})
+      for (const int nodes : {2, 3, 4, 8, 16, 64, 128})
         for (const int gbps : {100, 200, 400, 800})
           for (const NcclVersion nccl :
                {NcclVersion{2, 18, 3}, NcclVersion{2, 21, 5}, NcclVersion{2, 23, 4},
@@ -159,8 +167,22 @@ TEST_CASE("choice laws: where the choice changes bandwidth falls no more than in
                                           operation(Bytes(2 * size), cluster, {.nccl = nccl}).us);
             CAPTURE(line);
             CAPTURE(to_string(nccl));
-            CHECK(worst > 0.60);
+            CHECK(worst > 0.70);
+            least = std::min(least, worst);
           }
+  MESSAGE("the worst keeps " << least);
+}
+
+TEST_CASE("choice laws: 2.27 takes LL128 for twice as fast on Blackwell, which costs little") {
+  // Its perChMaxRingLL128Bws are twice Hopper's there (graph/tuning.cc); from 2.30 on 40 GB/s a channel, 20 a block.
+  const Cluster cluster =
+      parse_cluster_line("node:16 gpu:8xB200 nvswitch:900GBps nic:8x800Gbps:ib");
+  const CollectiveTuning tuning{.nccl = {2, 27, 7}};
+  const Asked small = operation(512_MiB, cluster, tuning);
+  const Asked large = operation(1024_MiB, cluster, tuning);
+  CHECK(small.choice.algorithm == Algorithm::nvls_tree);
+  CHECK(large.choice.protocol == Protocol::ll128);
+  CHECK(2 * small.us / large.us > 0.80);  // of the bandwidth
 }
 
 TEST_CASE(

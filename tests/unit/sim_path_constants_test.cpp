@@ -54,7 +54,7 @@ TEST_CASE("path constants: a generation of GPUs begins with sm_80, the next with
   };
   for (const Expected& gpu : {Expected{70, 0.90, 2.9, 6.5, 1}, Expected{79, 0.90, 2.9, 6.5, 1},
                               Expected{80, 0.76, 1.53, 9.5, 1}, Expected{89, 0.76, 1.53, 9.5, 1},
-                              Expected{90, 0.82, 5.6, 15, 0.43}}) {
+                              Expected{90, 0.82, 5.6, 18.3, 0.43}}) {
     CAPTURE(gpu.capability);
     const PathConstants constants = constants_of(cluster(gpu.capability));
     CHECK(constants.local_share == gpu.nvlink_share);

@@ -17,7 +17,7 @@ std::string text(const std::vector<VersionRange>& ranges) {
   return out;
 }
 
-struct Asked {
+struct AskedVersions {
   Workload workload;
   Cluster cluster;
   std::optional<GpuModel> recorded_on;
@@ -33,12 +33,12 @@ struct Asked {
 }  // namespace
 
 TEST_CASE("possible versions: three sets of rules, each with the NCCL its releases shipped") {
-  Asked job;
+  AskedVersions job;
   const auto ranges = job.ranges();
   REQUIRE(ranges.size() == 3);
   CHECK(ranges[0] == VersionRange{{1, 0}, {1, 5}, {2, 3, 7}, {2, 4, 8}});
   CHECK(ranges[1] == VersionRange{{1, 6}, {2, 4}, {2, 4, 8}, {2, 20, 5}});
-  CHECK(ranges[2] == VersionRange{{2, 5}, kNewestTorch, {2, 21, 5}, {2, 27, 5}});
+  CHECK(ranges[2] == VersionRange{{2, 5}, kNewestTorch, {2, 21, 5}, {2, 29, 7}});
 }
 
 TEST_CASE("possible versions: a GPU needs the first release with its CUDA, wherever it is") {
@@ -57,17 +57,17 @@ TEST_CASE("possible versions: a GPU needs the first release with its CUDA, where
   for (const auto& [capability, expected] : firsts) {
     const int sm = capability;
     CAPTURE(sm);
-    Asked there;
+    AskedVersions there;
     there.cluster.gpu.compute_capability = sm;
     CHECK(text(there.ranges()) == expected);
-    Asked recorded;
+    AskedVersions recorded;
     recorded.recorded_on = GpuModel{.name = "G", .compute_capability = sm};
     CHECK(text(recorded.ranges()) == expected);
   }
 }
 
 TEST_CASE("possible versions: precision, the recording's form and flags exclude what came later") {
-  Asked job;
+  AskedVersions job;
   job.workload.precision = "amp";
   CHECK(text(job.ranges()) == "1.6-2.4 2.5-2.13");
   job.workload.precision = "bf16";
@@ -76,7 +76,7 @@ TEST_CASE("possible versions: precision, the recording's form and flags exclude 
   CHECK(text(job.ranges()) == "2.0-2.4 2.5-2.13");
   job.workload.torch_at_least = TorchVersion{1, 8};
   CHECK(text(job.ranges()) == "1.10-2.4 2.5-2.13");
-  Asked flags;
+  AskedVersions flags;
   flags.options.static_graph = true;
   CHECK(text(flags.ranges()) == "1.9-2.4 2.5-2.13");
   flags.options.static_graph = false;
@@ -88,11 +88,11 @@ TEST_CASE("possible versions: precision, the recording's form and flags exclude 
 
 TEST_CASE("possible versions: what stands in for all of them is one of them") {
   CHECK(assumed_among({}) == kAssumedTorch);
-  CHECK(assumed_among(Asked{}.ranges()) == kAssumedTorch);
-  Asked old;
+  CHECK(assumed_among(AskedVersions{}.ranges()) == kAssumedTorch);
+  AskedVersions old;
   old.workload.recorded_with.nccl = NcclVersion{2, 14, 3};
   CHECK(assumed_among(old.ranges()) == TorchVersion{2, 0});
-  Asked young;
+  AskedVersions young;
   young.workload.torch_at_least = TorchVersion{2, 11};
   CHECK(assumed_among(young.ranges()) == kNewestTorch);
   young.workload.torch_at_least = TorchVersion{9, 9};  // newer than all rules known here
@@ -101,7 +101,7 @@ TEST_CASE("possible versions: what stands in for all of them is one of them") {
 
 TEST_CASE(
     "possible versions: a recorded NCCL is of the releases that shipped it, a stated one of any") {
-  Asked job;
+  AskedVersions job;
   job.workload.recorded_with.nccl = NcclVersion{2, 14, 3};
   CHECK(text(job.ranges()) == "1.13-2.0");
   CHECK(job.ranges()[0].oldest_nccl == NcclVersion{2, 14, 3});

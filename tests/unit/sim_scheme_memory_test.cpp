@@ -117,4 +117,6 @@ TEST_CASE("scheme memory: ZeroRedundancyOptimizer keeps the state of what a rank
   const PeakMemory shared = peak(ZeroRedundancy{}, Optimizer::adam);
   CHECK(mb(ddp.parts.optimizer) == 40);
   CHECK(mb(shared.parts.optimizer) == 24);  // three of five parameters
+  CHECK(mb(ddp.parts.temporaries) == 20);   // of Adam's step, for what is stepped
+  CHECK(mb(shared.parts.temporaries) == 12);
 }

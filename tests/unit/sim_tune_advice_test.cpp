@@ -12,15 +12,16 @@ using small::six_hidden;
 using small::three_queued;
 
 TEST_CASE("tune: the cap's gain is that of the default's step, low and high those of both worlds") {
-  // Gain 4 b = 400, and as only bytes of a hidden step's last bucket count, 0.6 and 1.7 times that.
+  // Gain 4 b = 400, and as only bytes of a hidden step's last bucket count, 0.6 and 1.7 times that; but no more than the 600 that
+  // communication costs in this step.
   const Recommendation advice = six_hidden(3400, 100, 100).advice();
   CHECK(advice.set);
   CHECK(advice.bucket_cap_mb == 1);
   CHECK_FALSE(advice.first_bucket_mb);
-  CHECK(advice.gain == gain_us(400, 240, 680));
+  CHECK(advice.gain == gain_us(400, 240, 600));
   CHECK(advice.measurable == 100_us);  // 1 % of 10000
   CHECK(advice.python == "DistributedDataParallel(model, bucket_cap_mb=1)");
-  CHECK(advice.expected == 436_us);  // 400 - 0.3 * 160 + 0.3 * 280
+  CHECK(advice.expected == 412_us);  // 400 - 0.3 * 160 + 0.3 * 200
   CHECK(advice.regret == 0_us);
   CHECK(
       advice.reason ==
@@ -42,9 +43,21 @@ TEST_CASE("tune: a cap that may lose more than could be measured is not recommen
   REQUIRE(advice.most_robust);
   CHECK(*advice.most_robust == gain_us(50, -50, 225));
   CHECK(advice.cap_range_mb == std::pair(25.0, 25.0));
-  CHECK(advice.reason ==
-        "a larger gain is predicted, but within what is not known it may cost more than can be "
-        "measured, or than a quarter of what is expected of it");
+  CHECK(advice.reason == "a gain is predicted, but it may cost more than it is expected to gain");
+  REQUIRE(advice.measure_first);
+  const MeasureFirst& first = *advice.measure_first;
+  CHECK(first.doubt == Doubt::loss);
+  CHECK(first.bucket_cap_mb == 25);
+  CHECK(first.gain == *advice.most_robust);
+  CHECK(first.sizes ==
+        std::vector{2 * 1_MiB, 4 * 1_MiB});  // [1] [2] today, [3] then, in powers of two
+  CHECK(first.command.starts_with("ddpsim-real "));
+  // Of [3], 250 + 450, as long as 300 + 700 f leaves 20.5 of 1050: the step without forward.
+  REQUIRE(first.set_up_to);
+  CHECK(first.deciding == 4 * 1_MiB);
+  CHECK(first.predicted == 850_us);
+  CHECK(first.set_up_to->microseconds() ==
+        doctest::Approx(850 * (1050 - 20.5 - 300) / 700).epsilon(1e-4));
 }
 
 TEST_CASE("tune: a loss that nobody could measure does not veto a gain") {

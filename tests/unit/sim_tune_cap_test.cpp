@@ -40,17 +40,19 @@ TEST_CASE("tune: the range reaches down and up from the cap, and ends at the fir
   CHECK(six_hidden(3400, 100, 100).advice({.caps = {1, 2}}).cap_range_mb == std::pair(1.0, 1.0));
 }
 
-TEST_CASE("tune: one bucket of everything is a range without an upper end, named by a round cap") {
+TEST_CASE(
+    "tune: one bucket of everything is a range without an upper end, named by the cap nearest to "
+    "the default") {
   // T = 1100, 1200, 1300: default 100 + 1100 + 1200, one bucket 300 + 1300.
   const TuneResult result = three_queued(1000, 100, 1000, 100).tune();
   CHECK(result.default_setting.iteration == 3400_us);
   CHECK(result.best.iteration == 2600_us);
   CHECK(result.lower_bound == 1300_us);
   const Recommendation& advice = result.recommended;
-  CHECK(advice.bucket_cap_mb == 3);
+  CHECK(advice.bucket_cap_mb == 25);
   CHECK(advice.cap_range_mb == std::pair(mib(2 * 1_MiB + 1_B), kNoLimitMb));
   CHECK(advice.gain == gain_us(800, 0.6 * 1000 - 200, 1.7 * 1000 - 200));
-  CHECK(advice.python == "DistributedDataParallel(model, bucket_cap_mb=3)");
+  CHECK(advice.python == "DistributedDataParallel(model, bucket_cap_mb=25)");
   CHECK(advice.reason == "all-reduces take 1.3 ms together, not 2.3 ms; 1 all-reduce, not 2");
 }
 
@@ -120,13 +122,13 @@ TEST_CASE("tune: first bucket and cap are both written where the version takes b
   job.options.ddp.torch = {2, 4};
   const Recommendation advice = job.advice();
   CHECK(advice.first_bucket_mb == 2);
-  CHECK(advice.bucket_cap_mb == 5);  // [4] from 3 MiB and a byte
+  CHECK(advice.bucket_cap_mb == 25);  // [4] from 3 MiB and a byte
   CHECK(advice.gain == gain_us(500, 300, 850));
   // Behind a first bucket of 2 MiB: [3] [1] and [2] [2] take a = 101 us longer, [1] x 4 303 us.
   CHECK(advice.cap_range_mb == std::pair(mib(1_MiB + 1_B), kNoLimitMb));
   CHECK(advice.python ==
         "torch.distributed._DEFAULT_FIRST_BUCKET_BYTES = 2097152; "
-        "DistributedDataParallel(model, bucket_cap_mb=5)");
+        "DistributedDataParallel(model, bucket_cap_mb=25)");
 }
 
 TEST_CASE("tune: before 2.5 a cap alone leaves the first bucket at 1 MiB, so both are written") {
@@ -194,11 +196,13 @@ TEST_CASE("tune: of caps predicted as good the one that is expected to gain more
   CHECK(result.best.bucket_cap_mb == 1);
   CHECK(result.best.iteration == 6000_us);
   const Recommendation& advice = result.recommended;
-  CHECK(advice.bucket_cap_mb == 4);
-  CHECK(advice.gain == gain_us(1500, 900, 2550));
-  CHECK(advice.expected == 1635_us);
-  CHECK(advice.cap_range_mb == caps(3 * 1_MiB + 1_B, 4 * 1_MiB));
-  CHECK(advice.reason == "the last bucket, which nothing can hide, shrinks from 4 MiB to 1 MiB");
+  CHECK(advice.bucket_cap_mb == 2);  // nobody types 4
+  CHECK(advice.gain == gain_us(1500, 900, 2250));
+  CHECK(advice.expected == 1545_us);
+  CHECK(advice.cap_range_mb == caps(Bytes(), 2 * 1_MiB));
+  CHECK(
+      advice.reason ==
+      "the last bucket, which nothing can hide, shrinks from 4 MiB to 1 MiB; 3 all-reduces, not 2");
 }
 
 TEST_CASE("tune: the middle of a broad plateau, not a notch beside a cliff that is hardly better") {
@@ -224,7 +228,7 @@ TEST_CASE("tune: the middle of a broad plateau, not a notch beside a cliff that 
       job.advice({.caps = {2}}).next_worse);  // what lies around caps asked for was not searched
 }
 
-TEST_CASE("tune: the cap is a round number near the middle of those that do as well") {
+TEST_CASE("tune: of caps that people type and that do as well the middle one") {
   // Three gradients of x MiB, of which the second and third travel together by default. Two at most
   // do as well as each alone: 0 to 2 x.
   const auto up_to_two = [](std::int64_t bytes) {
@@ -236,24 +240,101 @@ TEST_CASE("tune: the cap is a round number near the middle of those that do as w
   };
   CHECK(up_to_two(1 << 20) == 1);
   CHECK(up_to_two(2 << 20) == 2);
-  CHECK(up_to_two(4 << 20) == 5);
-  CHECK(up_to_two(6 << 20) == 10);
+  CHECK(up_to_two(4 << 20) == 2);
+  CHECK(up_to_two(6 << 20) == 5);  // 2 is the middle, and 5 gives the same buckets
   CHECK(up_to_two(12 << 20) == 10);
-  CHECK(up_to_two(13 << 20) == 25);
-  CHECK(up_to_two(24 << 20) == 25);
-  // Where starting takes the time, all three together: from 2 x and a byte, taken to end at twice that.
+  CHECK(up_to_two(13 << 20) == 10);
+  CHECK(up_to_two(24 << 20) == 10);
+  // Where starting takes the time, all three together: from 2 x and a byte.
   const auto from_two = [](std::int64_t bytes) {
     const small::OpenJob job{
         .workload = small::chain({{bytes, 100}, {bytes, 200}, {bytes, 300}}, 0, 300),
         .model = small::alpha_beta(1000, 1e-3)};
     return job.advice().bucket_cap_mb;
   };
-  CHECK(from_two(3 << 20) == 10);
+  CHECK(from_two(3 << 20) == 25);
   CHECK(from_two(20 << 20) == 50);
   CHECK(from_two(80 << 20) == 200);
   // A gradient of 0.4 MiB, which the default's first 1 MiB holds together with another: 0 to 0.4.
   const small::OpenJob less{.workload = small::chain({{419'432, 1000}, {1 << 20, 3000}}, 0, 3000),
                             .model = small::alpha_beta(0, 1000)};
-  CHECK(less.advice().bucket_cap_mb == 0.2);
+  CHECK_FALSE(less.advice().set);
+  CHECK(less.advice().reason == "no common cap gains as much as could be measured");
   CHECK(round_cap(3.261, 3.279) == 3.27);
+}
+
+namespace {
+
+/// Where starting takes the time and one bucket gains 800 us (T = 1100, 1200, 1300).
+small::OpenJob worth_a_cap() {
+  return three_queued(1000, 100, 1000, 100);
+}
+
+/// Of NCCL over InfiniBand between nodes of one GPU, by the data sheet.
+small::OpenJob over_infiniband(int nodes) {
+  small::OpenJob job = worth_a_cap();
+  job.cluster.nodes = nodes;
+  job.cluster.gpus_per_node = 1;
+  job.cluster.intra = {};
+  job.cluster.network = {.kind = NetworkKind::infiniband,
+                         .nics_per_node = 1,
+                         .per_nic = Bandwidth::gigabytes_per_second(12.5),
+                         .latency = 1_ms};
+  job.model =
+      AnalyticModel{.tuning = {.algorithms = Algorithm::ring, .protocols = Protocol::simple}};
+  return job;
+}
+
+/// A neighbour of two processes whose collectives take other times.
+NearCluster near(std::string difference, const Cluster& cluster) {
+  return {std::move(difference), std::make_shared<const Cluster>(cluster)};
+}
+
+}  // namespace
+
+TEST_CASE("tune: a cap is set where the nodes are like measured ones, else measured first") {
+  CHECK(over_infiniband(32).advice().set);  // four times eight
+  const Recommendation far = over_infiniband(33).advice();
+  CHECK_FALSE(far.set);
+  REQUIRE(far.measure_first);
+  CHECK(far.measure_first->doubt == Doubt::sizes);
+  CHECK(far.measure_first->because ==
+        "all-reduces of such GPUs over such a network were measured on 8 nodes at most, which "
+        "speaks for "
+        "32, and this job has 33");
+  CHECK(far.measure_first->command.starts_with("mpirun -np 33 -N 1 all_reduce_perf -b "));
+}
+
+TEST_CASE("tune: a cap that gains nothing for a neighbour is measured first") {
+  small::OpenJob job = over_infiniband(8);
+  job.workload = small::mib_layers({100, 200, 300}, 40'000);  // a hundredth is more than a launch
+  CHECK(job.advice().set);
+  Cluster fast = job.cluster;
+  fast.network.latency = 1_us;
+  job.cluster.near = {near("on 9 nodes", job.cluster), near("with NICs 5 % faster", fast)};
+  const Recommendation advice = job.advice();
+  CHECK_FALSE(advice.set);
+  REQUIRE(advice.measure_first);
+  CHECK(advice.measure_first->doubt == Doubt::neighbour);
+  CHECK(advice.measure_first->because.starts_with("with NICs 5 % faster it would "));
+  job.cluster.near.pop_back();
+  CHECK(job.advice().set);
+}
+
+TEST_CASE(
+    "tune: no bucket larger than twice the largest of a published step is advised unmeasured") {
+  // Behind a cap of 200 MiB the two are one bucket, which saves a start of 100 ms.
+  const auto joined = [](std::int64_t first_mib, std::int64_t second_mib) {
+    const small::OpenJob job{
+        .workload = small::chain({{first_mib << 20, 100}, {second_mib << 20, 200}}, 0, 200),
+        .model = small::alpha_beta(100'000, 1e-3)};
+    return job.advice();
+  };
+  CHECK(joined(150, 250).bucket_cap_mb == 200);  // 400 MiB together
+  const Recommendation larger = joined(150, 251);
+  CHECK_FALSE(larger.set);
+  REQUIRE(larger.measure_first);
+  CHECK(larger.measure_first->doubt == Doubt::sizes);
+  CHECK(larger.measure_first->because ==
+        "it makes all-reduces of 401 MiB, and no step was measured with buckets above 200 MiB");
 }

@@ -124,7 +124,7 @@ TEST_CASE("tune: keeps the default when nothing measurable can be won, sets a ca
 
   // Collectives whose time is all start-up: every bucket beyond the first costs, whatever the scenario.
   Setup slow(300);
-  slow.cluster.nodes = 64;
+  slow.cluster.nodes = 8;
   slow.cluster.gpus_per_node = 1;
   slow.cluster.intra = {};
   slow.cluster.network = {.kind = NetworkKind::tcp,

@@ -28,14 +28,14 @@ TEST_CASE(
   const TuneResult result = tune_over(six_hidden(3400, 100, 100), {kFirstApart, kOneCap});
   CHECK(result.recommended.set);
   CHECK(result.recommended.bucket_cap_mb == 1);
-  CHECK(result.recommended.gain == gain_us(400, 240, 680));
+  CHECK(result.recommended.gain == gain_us(400, 240, 600));
   REQUIRE(result.by_version.size() == 2);
   CHECK(result.by_version[0].versions == kFirstApart);
   for (const AdviceByVersion& advice : result.by_version) {
     CHECK(advice.set);
     CHECK(advice.bucket_cap_mb == 1);
     CHECK_FALSE(advice.first_bucket_mb);
-    CHECK(advice.gain == gain_us(400, 240, 680));
+    CHECK(advice.gain == gain_us(400, 240, 600));
   }
 }
 
@@ -61,14 +61,18 @@ TEST_CASE("tune over versions: where a version is known nothing is held against 
 
 namespace {
 
-/// Eight gradients; an all-reduce takes what its place says.
+/// Eight gradients of a third of 5 MiB and a byte; an all-reduce takes what its place says.
 ///   default               [1] [7]               18 + 2.5 = 20.5 ms
 ///   2 MiB                 [2] [2] [2] [2]       18 + 0, but with the first bucket apart
 ///                         [1] [2] [2] [2] [1]   18 + 3   = 21
-///   3 MiB                 [3] [3] [2]           18 + 1.5 = 19.5 and
+///   5 MiB                 [3] [3] [2]           18 + 1.5 = 19.5 and
 ///                         [1] [3] [3] [1]       18 + 0
 small::OpenJob by_place() {
-  return {.workload = small::mib_layers({1000, 3000, 4000, 7000, 9000, 13000, 15000, 18000}, 0),
+  constexpr std::int64_t kThird = 1'747'628;  // whole floats
+  std::vector<small::Gradient> gradients;
+  for (const double at : {1000, 3000, 4000, 7000, 9000, 13000, 15000, 18000})
+    gradients.push_back({kThird, at});
+  return {.workload = small::chain(gradients, 0, 18000),
           .model = RecordedModel{
               .durations = {1500_us, 2500_us, 1500_us, Duration(), 3_ms, 3_ms, 3_ms, 3_ms},
               .channels = 0}};
@@ -134,15 +138,15 @@ TEST_CASE("tune over versions: where the default is kept, others are told what t
 TEST_CASE("tune over versions: another range's cap is taken where it gains under all of them") {
   const TuneResult result = tune_over(by_place(), {kFirstFixed, kOneCap});
   CHECK(result.recommended.set);
-  CHECK(result.recommended.bucket_cap_mb == 3);
+  CHECK(result.recommended.bucket_cap_mb == 5);
   CHECK(result.recommended.gain.value == 1_ms);
-  CHECK(result.recommended.python == "DistributedDataParallel(model, bucket_cap_mb=3)");
+  CHECK(result.recommended.python == "DistributedDataParallel(model, bucket_cap_mb=5)");
   CHECK(result.recommended.reason.ends_with("; no slower whichever PyTorch runs"));
   CHECK_FALSE(result.recommended.depends_on_version);
   REQUIRE(result.by_version.size() == 2);
   for (const AdviceByVersion& advice : result.by_version) {
     CHECK(advice.set);
-    CHECK(advice.bucket_cap_mb == 3);
+    CHECK(advice.bucket_cap_mb == 5);
   }
   CHECK(result.by_version[0].gain.value == 2500_us);
   CHECK(result.by_version[1].gain.value == 1_ms);

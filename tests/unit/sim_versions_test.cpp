@@ -60,7 +60,8 @@ TEST_CASE("versions: the NCCL inside the wheels, release by release") {
       {{1, 10}, {2, 10, 3}}, {{1, 12}, {2, 10, 3}}, {{1, 13}, {2, 14, 3}}, {{2, 0}, {2, 14, 3}},
       {{2, 1}, {2, 18, 1}},  {{2, 2}, {2, 19, 3}},  {{2, 3}, {2, 20, 5}},  {{2, 4}, {2, 20, 5}},
       {{2, 5}, {2, 21, 5}},  {{2, 6}, {2, 21, 5}},  {{2, 7}, {2, 26, 2}},  {{2, 8}, {2, 27, 3}},
-      {{2, 9}, {2, 27, 5}},  {{2, 10}, {2, 27, 5}}};
+      {{2, 9}, {2, 27, 5}},  {{2, 10}, {2, 27, 5}}, {{2, 11}, {2, 28, 9}}, {{2, 12}, {2, 29, 7}},
+      {{2, 13}, {2, 29, 7}}};
   for (const auto& [torch, nccl] : wheels) {
     const std::string release = to_string(torch);  // clang 14 cannot capture the binding itself
     CAPTURE(release);
@@ -75,5 +76,20 @@ TEST_CASE("versions: the NCCL inside the wheels") {
   CHECK(bundled_nccl({2, 4}) == NcclVersion{2, 20, 5});
   CHECK(bundled_nccl({2, 6}) == NcclVersion{2, 21, 5});
   CHECK(bundled_nccl({2, 8}) == NcclVersion{2, 27, 3});
-  CHECK(bundled_nccl({9, 0}) == bundled_nccl({2, 9}));  // the future ships what we know last
+  CHECK(bundled_nccl({9, 0}) == bundled_nccl(kNewestTorch));  // the future ships what we know last
+}
+
+TEST_CASE("versions: a release that never was is named with those beside it") {
+  CHECK(never_released_torch("1.14") == "PyTorch 1.14 was never released: 2.0 followed 1.13");
+  CHECK(never_released_torch("0.5.0+cu90") == "PyTorch 0.5 was never released: 1.0 followed 0.4");
+  CHECK(never_released_nccl("1.4.1") == "NCCL 1.4 was never released: 2.0 followed 1.3");
+  // NVIDIA's containers of 2022 and 2023 hold what was to become 2.0; newer ones may come.
+  for (const char* text : {"0.4.1", "1.13.1", "2.0", "2.99", "3.0", "1.14.0a0+44dac51", "", "x"}) {
+    CAPTURE(text);
+    CHECK(never_released_torch(text).empty());
+  }
+  for (const char* text : {"1.3.4", "2.0", "2.30.7", "2.99", "3.0", "x"}) {
+    CAPTURE(text);
+    CHECK(never_released_nccl(text).empty());
+  }
 }

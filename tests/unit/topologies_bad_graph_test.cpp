@@ -142,7 +142,8 @@ TEST_CASE("NCCL topology XML: each mistake gets one message") {
       {kXmlHead + R"(<pci class="0x030200" vendor="0x10de" device="0x20b0"><gpu dev="0"/></pci>)"
                   R"(<pci class="0x030200" vendor="0x10de" device="0x2330"><gpu dev="1"/></pci>)"
                   "</cpu></system>",
-       "t.xml:line 1: GPUs of one node differ: A100 and H100. Take the file of a node whose GPUs "
+       "t.xml:line 1: GPUs of one node differ: A100-40GB and H100-SXM. Take the file of a node "
+       "whose GPUs "
        "are "
        "alike"},
       {kXmlHead + R"(<pci class="0x030200"><gpu dev="0" sm="86"/></pci></cpu></system>)",

@@ -83,6 +83,10 @@ TEST_CASE("one-line cluster: each mistake gets one message that names the word")
        "cluster:nvlink:6x25GBps:cube: a cube mesh has 8 GPUs, not 4"},
       {"node:1 gpu:8xV100 nvlink:5x25GBps:cube",
        "cluster:nvlink:5x25GBps:cube: a cube mesh has 6 links per GPU (V100) or 4 (P100), not 5"},
+      {"node:1 gpu:8xH100 nvlink:18x25GBps",
+       "cluster:nvlink:18x25GBps: a cube mesh has 6 links per GPU (V100) or 4 (P100), not 18. "
+       "Where "
+       "NVSwitches join them: \"nvswitch:450GBps\""},
       {"node:1 gpu:4xV100 nvlink:4x25GBps:mesh",
        "cluster:nvlink:4x25GBps:mesh: 4 links per GPU cannot be shared evenly by the 3 other GPUs "
        "of a mesh"},

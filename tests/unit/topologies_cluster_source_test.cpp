@@ -308,3 +308,54 @@ TEST_CASE("gpu: every catalogue row is complete and finds itself") {
     }
   }
 }
+
+namespace {
+
+std::vector<NearCluster> near(const std::string& text) {
+  return load_cluster({.text = text, .near = true}).near;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "cluster: neighbours have one node less and more, and NICs a twentieth slower and faster") {
+  const std::string line = "node:4 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib";
+  CHECK(load_cluster({.text = line}).near.empty());
+  const std::vector<NearCluster> found = near(line);
+  REQUIRE(found.size() == 4);
+  CHECK(found[0].difference == "on 3 nodes");
+  CHECK(found[0].cluster->nodes == 3);
+  CHECK(found[1].difference == "on 5 nodes");
+  CHECK(found[1].cluster->nodes == 5);
+  CHECK(found[2].difference == "with NICs 5 % slower");
+  CHECK(found[2].cluster->network.per_nic.gigabytes_per_second() == doctest::Approx(0.95 * 25));
+  CHECK(found[3].difference == "with NICs 5 % faster");
+  CHECK(found[3].cluster->network.per_nic.gigabytes_per_second() == doctest::Approx(1.05 * 25));
+}
+
+TEST_CASE("cluster: one node has no neighbours, and two nodes not one") {
+  CHECK(near("node:1 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib").empty());
+  const std::vector<NearCluster> found =
+      near("node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib");
+  REQUIRE(found.size() == 3);
+  CHECK(found[0].difference == "on 3 nodes");
+}
+
+TEST_CASE("cluster: a neighbour of racks has one NVLink domain more or less") {
+  const std::vector<NearCluster> found = near("gb200-nvl72@54");
+  REQUIRE(found.size() == 4);
+  CHECK(found[0].difference == "on 36 nodes");
+  CHECK(found[0].cluster->nodes == 2);  // as NCCL counts
+  CHECK(found[1].cluster->nodes == 4);
+}
+
+TEST_CASE("cluster: neighbours know the process groups that were asked for") {
+  const Cluster cluster =
+      load_cluster({.text = "node:4 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib",
+                    .groups = {{1}},
+                    .near = true});
+  for (const NearCluster& one : cluster.near) {
+    REQUIRE(one.cluster->groups.size() == 1);
+    CHECK(one.cluster->groups.front()->nodes == 1);
+  }
+}

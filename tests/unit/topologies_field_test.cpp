@@ -81,9 +81,12 @@ std::vector<std::string> matrix_row(const std::string& text) {
 }  // namespace
 
 TEST_CASE("pci ids: every GPU is one of the catalogue or a name to look beside") {
-  CHECK(pci_gpu("0x10de", "0x2324")->model == "H800");
-  CHECK(pci_gpu("0x10DE", "0x26BA")->model == "L20");
-  CHECK(pci_gpu("0x1002", "0x74a0")->model == "MI300A");
+  CHECK(pci_gpu("0x10de", "0x2324")->name == "H800-SXM");
+  CHECK(pci_gpu("0x10DE", "0x26BA")->name == "L20");
+  CHECK(pci_gpu("0x1002", "0x74a0")->name == "MI300A");
+  CHECK(pci_gpu("0x10de", "0x1db1")->name == "V100-16GB");
+  CHECK(pci_gpu("0x10de", "0x20b0")->name == "A100-40GB");
+  CHECK(pci_gpu("0x10de", "0x2331")->name == "H100-PCIE");
   CHECK(pci_gpu("0x10de", "0x20f1")->card);
   CHECK_FALSE(pci_gpu("0x10de", "0x20b2")->card);
   CHECK_FALSE(pci_gpu("0x10de", "0xffff"));
@@ -102,14 +105,22 @@ TEST_CASE(
   const XmlNode by_word = parse_nccl_xml(text, "t.xml", find_gpu("H100"));
   CHECK(by_word.gpu->name == "H100");
   CHECK(mentions(joined_lines(by_word.doubts), "H20 by their PCI device id"));
+  const std::string smaller = system_xml(2, R"(vendor="0x10de" device="0x20b0")", kDumpedGpu);
+  CHECK(parse_nccl_xml(smaller, "t.xml", {}).gpu->stated() == "A100-40GB");
+  const XmlNode left_open = parse_nccl_xml(smaller, "t.xml", find_gpu("A100"));
+  CHECK(left_open.gpu->stated() == "A100-40GB");
+  CHECK(left_open.doubts.empty());
+  const XmlNode other = parse_nccl_xml(smaller, "t.xml", find_gpu("A100-80GB"));
+  CHECK(other.gpu->stated() == "A100-80GB");
+  CHECK(mentions(joined_lines(other.doubts), "A100-40GB by their PCI device id; they are taken"));
   const std::string unknown = system_xml(2, R"(vendor="0x10de" device="0x2abc")", kDumpedGpu);
   CHECK(mentions(joined_lines(parse_nccl_xml(unknown, "t.xml", {}).doubts),
                  "taken for A100 by sm=\"80\""));
   const std::string none = system_xml(2, "", kDumpedGpu);
   CHECK(mentions(joined_lines(parse_nccl_xml(none, "t.xml", {}).doubts), "A800, A30"));
-  const std::string missing = system_xml(2, R"(vendor="0x10de" device="0x3182")", kDumpedGpu);
+  const std::string missing = system_xml(2, R"(vendor="0x10de" device="0x29bc")", kDumpedGpu);
   CHECK(mentions(complaint_of([&] { parse_nccl_xml(missing, "t.xml", {}); }),
-                 "the GPUs are B300 (PCI device 0x3182), whose figures are not known here"));
+                 "the GPUs are B100 (PCI device 0x29bc), whose figures are not known here"));
 }
 
 TEST_CASE("NCCL_TOPO_FILE: never read as a PCIe machine without a word") {
@@ -304,9 +315,11 @@ TEST_CASE("matrix: a text that names the GPU need not be told, and is not overru
   using Names = std::set<std::string>;
   CHECK(gpus_named_beside(
             "GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-1)\nGPU 1: NVIDIA A100-SXM4-80GB\n") ==
-        Names{"A100"});
+        Names{"A100-80GB"});
+  CHECK(gpus_named_beside("GPU 0: NVIDIA A100-SXM4-40GB\nGPU 1: NVIDIA A100\n") ==
+        Names{"A100-40GB"});
   const std::string two = "GPU 0: NVIDIA A100-SXM4-80GB\nGPU 1: Tesla T4\n";
-  CHECK(gpus_named_beside(two) == Names{"A100", "T4"});
+  CHECK(gpus_named_beside(two) == Names{"A100-80GB", "T4"});
   CHECK(gpus_named_beside("GPU[0]\t\t: Card Series: \t\tAMD Instinct MI300X OAM\n") ==
         Names{"MI300X"});
   CHECK(
@@ -316,10 +329,14 @@ TEST_CASE("matrix: a text that names the GPU need not be told, and is not overru
   CHECK(gpus_named_beside("GPU models and configuration: \n").empty());
   const std::string one = "GPU 0: NVIDIA A100-SXM4-80GB\n" + kTwoGpuMatrix;
   CHECK(mentions(complaint_of([&] { described_machine(two + kTwoGpuMatrix, "gpu:A100"); }),
-                 "names GPUs of several models: A100, T4"));
+                 "names GPUs of several models: A100-80GB, T4"));
   CHECK(mentions(complaint_of([&] { described_machine(one, "gpu:H100"); }),
-                 "names A100, and gpu:H100 stands beside it"));
-  CHECK(described_machine(one, "gpu:A100").cluster.gpu.name == "A100");
+                 "names A100-80GB, and gpu:H100 stands beside it"));
+  CHECK(mentions(complaint_of([&] { described_machine(one, "gpu:A100-40GB"); }),
+                 "names A100-80GB, and gpu:A100-40GB stands beside it"));
+  const GpuModel gpu = described_machine(one, "gpu:A100").cluster.gpu;
+  CHECK(gpu.name == "A100");
+  CHECK(gpu.stated() == "A100-80GB");
 }
 
 TEST_CASE("matrix: cut on the right, and without NVLink's line in its legend") {

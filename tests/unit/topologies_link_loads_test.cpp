@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <initializer_list>
 #include <memory>
 #include <random>
@@ -20,6 +19,7 @@
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/topologies/topology.hpp"
 #include "flow_planner.hpp"
+#include "random_clusters.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
@@ -262,13 +262,10 @@ double most_gbps(CollectiveKind kind, Algorithm algorithm, const Cluster& cluste
 }  // namespace
 
 TEST_CASE("link loads: random clusters obey their wires, alike in cost model and flow network") {
-  // DDPSIM_RANDOM_CLUSTERS=10000 took as many.
-  const char* count = std::getenv("DDPSIM_RANDOM_CLUSTERS");
-  const int clusters = count != nullptr ? std::atoi(count) : 150;
   std::mt19937_64 random(1);
   double apart = 0;
   std::string farthest;
-  for (int i = 0; i < clusters; ++i) {
+  for (int i = 0; i < random_clusters(150); ++i) {
     const std::string text = i % 4 == 3 ? random_racks(random) : random_cluster(random);
     CAPTURE(text);
     Topology topology = topology_of(text);

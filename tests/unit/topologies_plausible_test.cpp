@@ -40,6 +40,32 @@ TEST_CASE("plausible: a slip of unit is asked about, by the figure it changed") 
   CHECK(asks("node:1 gpu:4xV100 pcie:120GBps", "was Gbps meant"));
 }
 
+TEST_CASE("plausible: both ways of a link together are asked about, with what to write instead") {
+  CHECK(
+      doubts("node:1 gpu:8xH100-SXM nvswitch:900GBps") ==
+      "900 GB/s per GPU is 2 times what the 18 NVLink links of H100 carry one way, 450 GB/s: data "
+      "sheets state both ways together, was nvswitch:450GBps meant?\n");
+  CHECK(asks("node:1 gpu:8xA100 nvswitch:600GBps", "was nvswitch:300GBps meant?"));
+  CHECK(asks("node:1 gpu:8xB200 nvswitch:1800GBps", "was nvswitch:900GBps meant?"));
+  CHECK(asks("node:1 gpu:4xA100 nvlink:12x50GBps:mesh", "was nvlink:12x25GBps meant?"));
+  CHECK(asks("node:1 gpu:8xMI300X xgmi:7x128GBps", "was xgmi:7x64GBps meant?"));
+  CHECK(asks("node:1 gpu:8xL40S pcie:64GBps", "was pcie:31.5GBps meant?"));
+  CHECK(asks("node:1 gpu:8xH100 pcie:128GBps", "was pcie:63GBps meant?"));
+}
+
+TEST_CASE("plausible: NICs of each GPU that are slower than any machine's are asked about") {
+  const std::string h100 = "node:2 gpu:8xH100-SXM nvswitch:450GBps nic:";
+  CHECK(doubts(h100 + "8x50Gbps") ==
+        "8 NICs of 6.25 GB/s (50 Gb/s) for 8 H100 are slower than those of known machines with "
+        "a NIC for each GPU (12.5 GB/s): was 50GBps meant, not Gbps?\n");
+  CHECK(doubts(h100 + "8x100Gbps") == "");
+  CHECK(doubts(h100 + "7x50Gbps") == "");
+  CHECK(doubts(h100 + "8x50Gbps:tcp") == "");
+  CHECK(doubts("node:2 gpu:8xH100 pcie:63GBps nic:8x50Gbps") == "");
+  CHECK(doubts("node:2 gpu:2xH100-NVL nvlink:12x25GBps nic:2x50Gbps") == "");
+  CHECK(doubts(kV100 + "nic:8x50Gbps") == "");
+}
+
 TEST_CASE("plausible: what can be bought, or might soon, is not asked about") {
   for (const char* nic : {"1x1Gbps:tcp", "1x10Gbps:tcp", "4x100Gbps:ib latency:1.5us",
                           "8x200Gbps:ib", "8x400Gbps:roce latency:100us", "1x100Gbps:efa"}) {

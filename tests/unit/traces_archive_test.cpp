@@ -33,6 +33,21 @@ std::string trace_of_rank(int rank, int world_size) {
   return trace.dump();
 }
 
+/// The same, each step's model given a batch of `rows` by a Linear.
+std::string trace_with_input(int rows) {
+  nlohmann::json trace = nlohmann::json::parse(trace_of_rank(0, 1));
+  for (const std::int64_t step : {1712195495500000, 1712195495501000})
+    trace["traceEvents"].push_back({{"ph", "X"},
+                                    {"cat", "cpu_op"},
+                                    {"name", "aten::linear"},
+                                    {"pid", 7},
+                                    {"tid", 1},
+                                    {"ts", step + 1},
+                                    {"dur", 1},
+                                    {"args", {{"Input Dims", {{rows, 16}, {4, 16}}}}}});
+  return trace.dump();
+}
+
 /// What was collected of a job, in which these ranks left a trace.
 struct CollectedJob {
   Archive archive;
@@ -121,6 +136,19 @@ TEST_CASE("workload of an archive: batch and step beside the trace are the manif
   job.archive.step = 104_ms;
   CHECK(job.import().workload.batch_per_gpu == 32);
   CHECK(job.import().unprofiled_step == 104_ms);
+}
+
+TEST_CASE("workload of an archive: a batch that contradicts the recorded shapes is named") {
+  CollectedJob job(1, {});
+  job.add(ArchiveKind::trace, "traces/rank0.json", trace_with_input(24), 0);
+  job.archive.batch_size = 24;
+  CHECK(job.import().workload.batch_per_gpu == 24);
+  CHECK_FALSE(mentions(job.import().warnings, "the archive states a batch"));
+  job.archive.batch_size = 32;
+  CHECK(job.import().workload.batch_per_gpu == 24);
+  CHECK(mentions(job.import().warnings,
+                 "the archive states a batch of 32 per GPU and step, and the recorded shapes say "
+                 "24: the shapes are taken"));
 }
 
 TEST_CASE("workload of an archive: without a trace DDP logging data stand in, else it is refused") {

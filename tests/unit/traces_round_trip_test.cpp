@@ -56,6 +56,7 @@ Workload every_field() {
   workload.gpu = "gpu";
   workload.precision = "precision";
   workload.batch_per_gpu = 31;
+  workload.sample = SampleWork{.tokens = 128, .flops = 2.5e12, .convolution_flops = 1e9};
   workload.samples_per_step = 32.25;
   workload.torch = "2.8";
   workload.parameter_order = ParameterOrder::assumed;
@@ -94,6 +95,7 @@ TEST_CASE("workload file: every field is read as it was written") {
   CHECK(after.gpu == "gpu");
   CHECK(after.precision == "precision");
   CHECK(after.batch_per_gpu == 31);
+  CHECK(after.sample == before.sample);
   CHECK(after.samples_per_step == 32.25);
   CHECK(after.torch == "2.8");
   CHECK(after.parameter_order == ParameterOrder::assumed);
@@ -197,6 +199,10 @@ TEST_CASE("workload file: numbers at the ends of their ranges") {
   CHECK(read(R"("samples_per_step":0)"));
   CHECK(read(R"("samples_per_step":1e15)"));
   CHECK_FALSE(read(R"("samples_per_step":1.1e15)"));
+  CHECK(read(R"("sample":{"tokens":2147483647,"model_flops":1e24})"));
+  CHECK_FALSE(read(R"("sample":{"tokens":0})"));
+  CHECK_FALSE(read(R"("sample":{"model_flops":1.1e24})"));
+  CHECK_FALSE(read(R"("sample":{"model_flops":1,"convolution_flops":2})"));
   CHECK(read(R"("forward":{"duration_us":1e12})"));
   CHECK_FALSE(read(R"("forward":{"duration_us":1000000000000.1})"));
   CHECK(read(R"("recorded_with":{"world_size":0})"));  // not known

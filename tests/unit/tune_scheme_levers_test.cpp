@@ -56,18 +56,19 @@ TEST_CASE("levers of schemes: all that a library has, in order, with what is sai
   const auto listed = [](const Scheme& scheme) {
     std::string text;
     for (const Lever& lever : scheme_levers(scheme_job(scheme, schemes::two_by_two())))
-      text += fmt::format("\n{} | {}{}", lever.name, lever.argument,
-                          lever.note.empty() ? "" : " | " + lever.note);
+      text +=
+          fmt::format("\n{}{}{}", lever.name, lever.argument.empty() ? "" : " | " + lever.argument,
+                      lever.note.empty() ? "" : " | " + lever.note);
     return text;
   };
   CHECK(listed(Fsdp1{}) == R"(
 strategy=shard_grad_op | sharding_strategy=ShardingStrategy.SHARD_GRAD_OP
 strategy=hybrid_shard | sharding_strategy=ShardingStrategy.HYBRID_SHARD
 strategy=hybrid_shard_zero2 | sharding_strategy=ShardingStrategy._HYBRID_SHARD_ZERO2
-wrap=none | auto_wrap_policy=…: none
-wrap=size,min_num_params=1000000 | auto_wrap_policy=…: size_based_auto_wrap_policy with min_num_params=1000000
-wrap=size,min_num_params=10000000 | auto_wrap_policy=…: size_based_auto_wrap_policy with min_num_params=10000000
-wrap=size,min_num_params=100000000 | auto_wrap_policy=…: size_based_auto_wrap_policy with min_num_params=100000000
+wrap=none | auto_wrap_policy=None
+wrap=size,min_num_params=1000000 | auto_wrap_policy=functools.partial(size_based_auto_wrap_policy, min_num_params=1000000)
+wrap=size,min_num_params=10000000 | auto_wrap_policy=functools.partial(size_based_auto_wrap_policy, min_num_params=10000000)
+wrap=size,min_num_params=100000000 | auto_wrap_policy=functools.partial(size_based_auto_wrap_policy, min_num_params=100000000)
 backward_prefetch=post | backward_prefetch=BackwardPrefetch.BACKWARD_POST
 backward_prefetch=none | backward_prefetch=None
 forward_prefetch=true | forward_prefetch=True | only where modules run in the same order in every step
@@ -76,10 +77,10 @@ limit_all_gathers=false | limit_all_gathers=False | more of the model may be gat
 reshard_after_forward=false | reshard_after_forward=False
 reshard_after_forward=2 | reshard_after_forward=2
 group=2 | mesh=init_device_mesh("cuda", (2, 2))
-wrap=none | of modules: none
-wrap=size,min_num_params=1000000 | of modules: size_based_auto_wrap_policy with min_num_params=1000000
-wrap=size,min_num_params=10000000 | of modules: size_based_auto_wrap_policy with min_num_params=10000000
-wrap=size,min_num_params=100000000 | of modules: size_based_auto_wrap_policy with min_num_params=100000000)");
+wrap=none
+wrap=size,min_num_params=1000000
+wrap=size,min_num_params=10000000
+wrap=size,min_num_params=100000000)");
   CHECK(listed(Zero{.stage = 2, .reduce_bucket_size = 7}) == R"(
 overlap_comm=true | "overlap_comm": true
 reduce_bucket_size=5000000 | "reduce_bucket_size": 5000000
@@ -152,11 +153,25 @@ TEST_CASE("levers of schemes: the line to paste is the library's own call") {
       if (has(names, lever.name)) levers.push_back(lever);
     return python_of(levers);
   };
+  const std::string blocks =
+      "[block for blocks in model.modules() if isinstance(blocks, torch.nn.ModuleList) for block "
+      "in "
+      "blocks]";
+  const std::string fsdp2 = "from torch.distributed.fsdp import fully_shard; ";
   CHECK(line(scheme_job(Fsdp2{}), {"reshard_after_forward=false"}) ==
-        "fully_shard(module, reshard_after_forward=False)");
+        fsdp2 + "[fully_shard(module, reshard_after_forward=False) for module in " + blocks +
+            "]; fully_shard(model)");
+  CHECK(line(scheme_job(Fsdp2{}), {"reshard_after_forward=false", "wrap=none"}) ==
+        fsdp2 + "fully_shard(model, reshard_after_forward=False)");
+  CHECK(line(scheme_job(Fsdp2{}, schemes::two_by_two()), {"group=2"}) ==
+        fsdp2 +
+            "from torch.distributed.device_mesh import init_device_mesh; [fully_shard(module, "
+            "mesh=init_device_mesh(\"cuda\", (2, 2))) for module in " +
+            blocks + "]; fully_shard(model, mesh=init_device_mesh(\"cuda\", (2, 2)))");
   CHECK(line(scheme_job(Fsdp1{}), {"strategy=shard_grad_op", "forward_prefetch=true"}) ==
-        "FullyShardedDataParallel(model, sharding_strategy=ShardingStrategy.SHARD_GRAD_OP, "
-        "forward_prefetch=True)");
+        "from torch.distributed.fsdp import FullyShardedDataParallel; from torch.distributed.fsdp "
+        "import ShardingStrategy; FullyShardedDataParallel(model, "
+        "sharding_strategy=ShardingStrategy.SHARD_GRAD_OP, forward_prefetch=True)");
   CHECK(line(scheme_job(Zero{.stage = 2}), {"overlap_comm=true", "reduce_bucket_size=50000000"}) ==
         "{\"zero_optimization\": {\"stage\": 2, \"overlap_comm\": true, \"reduce_bucket_size\": "
         "50000000}}");

@@ -104,7 +104,8 @@ std::string gpu_word(const Archive& archive, std::optional<int> node) {
     fail(archive.name_of(*gpus),
          fmt::format("a node with different GPUs, {}", fmt::join(names, ", ")),
          "All GPUs of a node are alike here: give one part of it as a cluster of its own");
-  return find_gpu(names.front()) ? " gpu:" + gpu_model_name(names.front()) : "";
+  const std::optional<GpuModel> gpu = find_gpu(names.front());
+  return gpu ? " gpu:" + gpu->stated() : "";
 }
 
 /// " nic:200Gbps:ib"; a matrix shows NICs and no rates.

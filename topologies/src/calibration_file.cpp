@@ -114,7 +114,7 @@ void write_version(JsonWriter& json, const std::optional<NcclVersion>& nccl) {
 CalibratedShape read_calibrated_log(const Cursor& cursor) {
   const Object fields =
       cursor.object({"source", "nodes", "gpus_per_node", "nccl", "timed_by", "smallest_bytes",
-                     "largest_bytes", "fault", "left_out_error_percent", "published"});
+                     "largest_bytes", "fault", "left_out_error_percent", "published", "digest"});
   CalibratedShape out;
   out.nccl = read_version(fields);
   out.source = fields.required("source").string();
@@ -126,6 +126,7 @@ CalibratedShape read_calibrated_log(const Cursor& cursor) {
   if (const auto error = fields.optional("left_out_error_percent"))
     out.left_out_error = error->number(0, kMostErrorPercent) / 100;
   if (const auto published = fields.optional("published")) out.published = published->boolean();
+  if (const auto digest = fields.optional("digest")) out.digest = digest->string();
   out.nodes = static_cast<int>(fields.required("nodes").integer(1, kMostNodes));
   out.gpus_per_node =
       static_cast<int>(fields.required("gpus_per_node").integer(1, kMostGpusPerNode));
@@ -219,6 +220,7 @@ void write_calibrated_log(JsonWriter& json, const CalibratedShape& log) {
   if (!log.fault.empty()) json.key("fault").string(log.fault);
   if (log.left_out_error) json.key("left_out_error_percent").ratio(100 * *log.left_out_error);
   if (log.published) json.key("published").boolean(true);
+  if (!log.digest.empty()) json.key("digest").string(log.digest);
   json.end_object();
 }
 

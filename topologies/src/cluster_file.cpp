@@ -37,14 +37,10 @@ void check_schema(const Cursor& root) {
 
 GpuModel read_gpu(const Cursor& cursor) {
   const std::string name = cursor.string();
-  const auto gpu = find_gpu(name);
-  const std::string beyond = gpu ? beyond_gpu_name(name) : "";
-  if (!beyond.empty())
-    cursor.fail(
-        fmt::format("{} beside the GPU's model {} is not understood", in_quotes(beyond), gpu->name),
-        "Nodes are counted by \"nodes\"; " + gpus_instead_of(name));
-  if (gpu) return *gpu;
-  cursor.fail("unknown GPU " + in_quotes(name), gpus_instead_of(name));
+  const std::string problem = gpu_name_problem(name);
+  if (problem.empty()) return *find_gpu(name);
+  const bool count = find_gpu(name) && name.find('@') != name.npos;
+  cursor.fail(problem, (count ? "Nodes are counted by \"nodes\"; " : "") + gpus_instead_of(name));
 }
 
 CpuVendor read_cpu(const Cursor& cursor) {

@@ -129,6 +129,63 @@ ClusterDescription describe_named(const std::string& name, std::string_view word
                                 fmt::join(names, ", "))));
 }
 
+/// With the process groups wanted.
+Cluster resolved(const ClusterDescription& description, const std::vector<GroupSize>& groups) {
+  Cluster cluster = resolve(description).cluster;
+  // Where nodes differ their number does not say which.
+  if (description.types.size() > 1 || !description.degraded.empty()) return cluster;
+  for (const GroupSize& size : groups) {
+    const int nodes = std::min(size.nodes, cluster.nodes);
+    const int gpus =
+        std::min(size.gpus_per_node.value_or(cluster.gpus_per_node), cluster.gpus_per_node);
+    if (nodes == cluster.nodes && gpus == cluster.gpus_per_node) continue;
+    ClusterDescription group = description;
+    resize_as_nccl_counts(group, nodes,
+                          gpus == cluster.gpus_per_node ? std::nullopt : std::optional(gpus));
+    cluster.groups.push_back(std::make_shared<const Cluster>(resolve(std::move(group)).cluster));
+  }
+  return cluster;
+}
+
+/// NICs at a rate that a data sheet, a cable or a switch may well turn out to have.
+constexpr double kNicDifference = 0.05;
+
+void scale_nics(ClusterDescription& description, double factor) {
+  for (NodeDescription& type : description.types) {
+    type.per_nic = type.per_nic * factor;
+    if (!type.wiring) continue;
+    for (Vertex& vertex : type.wiring->vertices) vertex.port = vertex.port * factor;
+  }
+}
+
+/// One node more, one less, NICs a little faster and slower. One node alone has no NICs at work, and two nodes are no
+/// neighbours of it: what makes such a step is another network altogether.
+std::vector<NearCluster> near_clusters(const ClusterDescription& description,
+                                       const std::vector<GroupSize>& groups) {
+  std::vector<NearCluster> near;
+  if (description.nodes() <= description.nodes_per_domain) return near;
+  const auto add = [&](std::string difference, const auto& change) {
+    ClusterDescription changed = description;
+    try {
+      change(changed);
+      near.push_back(
+          {std::move(difference), std::make_shared<const Cluster>(resolved(changed, groups))});
+    } catch (const InputError&) {
+      // It cannot be built so: a list of switches names each node, or no node is left to add.
+    }
+  };
+  for (const int more : {-1, 1}) {
+    const int nodes = description.nodes() + more * description.nodes_per_domain;
+    if (nodes <= description.nodes_per_domain || description.types.size() > 1) continue;
+    add(fmt::format("on {} nodes", nodes),
+        [&](ClusterDescription& changed) { resize(changed, nodes, {}); });
+  }
+  for (const double more : {-kNicDifference, kNicDifference})
+    add(fmt::format("with NICs {:.0f} % {}", 100 * kNicDifference, more < 0 ? "slower" : "faster"),
+        [&](ClusterDescription& changed) { scale_nics(changed, 1 + more); });
+  return near;
+}
+
 }  // namespace
 
 ClusterDescription describe_request(const ClusterRequest& request, std::string* json) {
@@ -206,19 +263,8 @@ Cluster load_cluster_at(const std::string& text, int nodes, int gpus_per_node) {
 
 Cluster load_cluster(const ClusterRequest& request) {
   const ClusterDescription description = describe_request(request);
-  Cluster cluster = resolve(description).cluster;
-  // Where nodes differ their number does not say which.
-  if (description.types.size() > 1 || !description.degraded.empty()) return cluster;
-  for (const GroupSize& size : request.groups) {
-    const int nodes = std::min(size.nodes, cluster.nodes);
-    const int gpus =
-        std::min(size.gpus_per_node.value_or(cluster.gpus_per_node), cluster.gpus_per_node);
-    if (nodes == cluster.nodes && gpus == cluster.gpus_per_node) continue;
-    ClusterDescription group = description;
-    resize_as_nccl_counts(group, nodes,
-                          gpus == cluster.gpus_per_node ? std::nullopt : std::optional(gpus));
-    cluster.groups.push_back(std::make_shared<const Cluster>(resolve(std::move(group)).cluster));
-  }
+  Cluster cluster = resolved(description, request.groups);
+  if (request.near) cluster.near = near_clusters(description, request.groups);
   return cluster;
 }
 
@@ -241,7 +287,10 @@ std::vector<BundledCluster> bundled_clusters() {
     std::set<int> nodes;
     if (description.calibration)
       for (const CalibratedShape& log : description.calibration->shapes) nodes.insert(log.nodes);
-    clusters.push_back({std::string(file.name), description.summary, {nodes.begin(), nodes.end()}});
+    clusters.push_back({std::string(file.name),
+                        description.summary,
+                        description.types.front().gpu.product(),
+                        {nodes.begin(), nodes.end()}});
   }
   return clusters;
 }

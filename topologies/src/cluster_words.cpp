@@ -14,6 +14,7 @@
 #include "ddpsim/formats/words.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/topologies/kind_words.hpp"
+#include "nccl_rates.hpp"
 #include "switch_list.hpp"
 
 namespace ddpsim {
@@ -225,11 +226,8 @@ GpuModel read_gpu_model(const ClusterWord& word, std::string_view name) {
                             gpu->name),
                 fmt::format("The number of nodes is a word of its own: \"gpu:{} node:{}\"",
                             word.value.substr(0, word.value.find('@')), beyond.substr(1)));
-    word.fail(
-        fmt::format("{} beside the GPU's model {} is not understood", in_quotes(beyond), gpu->name),
-        gpus_instead_of(name));
   }
-  word.fail("unknown GPU " + in_quotes(name), gpus_instead_of(name));
+  word.fail(gpu_name_problem(name), gpus_instead_of(name));
 }
 
 const ClusterWord* interconnect_word(const ClusterWords& words) {
@@ -256,7 +254,16 @@ void read_interconnect(const ClusterWords& words, bool sized, NodeDescription& o
     read_nvlink(*chosen, sized ? std::optional(out.gpus_per_node) : std::nullopt, out.interconnect);
     if (!sized) return;
     const std::string problem = layout_problem(out.interconnect, out.gpus_per_node);
-    if (!problem.empty()) chosen->fail(problem);
+    if (!problem.empty()) {
+      const bool switched = chosen->key == "nvlink" &&
+                            chosen->value.find(':') == std::string::npos &&
+                            out.interconnect.links_per_gpu == out.gpu.links;
+      chosen->fail(problem,
+                   switched
+                       ? fmt::format("Where NVSwitches join them: \"nvswitch:{:g}GBps\"",
+                                     nvlink_rate(out.gpu).nominal * out.interconnect.links_per_gpu)
+                       : "");
+    }
     return;
   }
   if (chosen->key == "pcie") return read_pcie(*chosen, out.interconnect);

@@ -99,9 +99,9 @@ Json wiring_of(const NodeGraph& graph, GpuVendor vendor) {
 Json node_of(const NodeDescription& node) {
   Json out;
   if (node.wiring) {
-    out = {{"gpu", node.gpu.name}};
+    out = {{"gpu", node.gpu.stated()}};
   } else {
-    out = {{"gpus", node.gpus_in_layout}, {"gpu", node.gpu.name}};
+    out = {{"gpus", node.gpus_in_layout}, {"gpu", node.gpu.stated()}};
   }
   if (const char* cpu = word_for(node.cpu)) out["cpu"] = cpu;
   if (node.wiring) {

@@ -107,7 +107,7 @@ void join_gpus(const XmlNode& xml, const ClusterWords& words, ClusterDescription
   if (xml.joined || node.gpus_per_node == 1 || node.gpu.links.value_or(0) == 0) return;
   const std::string_view name = direct_links(node.gpu.vendor);
   const auto usual = usual_links(node);
-  const bool bridged = xml.card || node.gpu.links.value_or(0) < kFewestOnASwitch;
+  const bool bridged = xml.card || node.gpu.card || node.gpu.links.value_or(0) < kFewestOnASwitch;
   const std::string pcie =
       fmt::format("pcie:{:.4g}GBps", pcie_nominal_of_generation(node.gpu.compute_capability));
   if (xml.dump) {
@@ -190,11 +190,12 @@ GpuModel gpu_of_matrix(std::string_view text, const std::string& file,
     throw InputError({file, "",
                       fmt::format("names GPUs of several models: {}", fmt::join(named, ", ")),
                       "Take the matrix of a node whose GPUs are alike"});
-  if (gpu && !named.empty() && find_gpu(*named.begin())->name != gpu->name)
+  if (gpu && !named.empty() && find_gpu(*named.begin())->is_another(*gpu))
     throw InputError(
-        {file, "", fmt::format("names {}, and gpu:{} stands beside it", *named.begin(), gpu->name),
+        {file, "",
+         fmt::format("names {}, and gpu:{} stands beside it", *named.begin(), gpu->stated()),
          "Leave the word gpu: out, or take the other lines out of the file"});
-  if (gpu) return *gpu;
+  if (gpu && (named.empty() || !gpu->variant_open)) return *gpu;
   if (!named.empty()) return *find_gpu(*named.begin());
   throw InputError({file, "", fmt::format("{} does not name the GPU model", program),
                     fmt::format("Name it beside the file: \"{} gpu:{}\"", file, example)});
@@ -299,9 +300,12 @@ ClusterDescription describe_source(std::string_view text, const std::string& fil
   ClusterDescription out = recognised(text, file, gpu, words);
   const NodeDescription& node = out.types.front();
   if (const ClusterWord* word = find_word(words, "gpu")) {
-    if (node.gpu.name != gpu->name) {
-      word->fail(fmt::format("{} has {}", file, node.gpu.name), "Leave the word out");
+    if (node.gpu.is_another(*gpu)) {
+      word->fail(fmt::format("{} has {}", file, node.gpu.stated()), "Leave the word out");
     }
+    if (!gpu->variant_open)  // the word says which
+      for (NodeDescription& type : out.types)
+        if (type.gpu.name == gpu->name) type.gpu = *gpu;
     if (gpus && *gpus != node.gpus_per_node) {
       word->fail(fmt::format("{} has {} GPUs per node", file, node.gpus_per_node),
                  "To take part of them: --gpus-per-node");

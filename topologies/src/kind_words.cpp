@@ -126,6 +126,12 @@ std::string_view kind_word(PeerAccess peers) {
   return "";
 }
 
+std::string assumed_of_variant(const GpuModel& gpu) {
+  if (!gpu.variant_open || gpu.variant.empty()) return "";
+  return fmt::format("{} does not say which variant: {} is taken. {}", gpu.name, gpu.variant,
+                     gpus_instead_of(gpu.name));
+}
+
 std::string assumed_of_amd(const Cluster& cluster) {
   if (cluster.gpu.vendor != GpuVendor::amd) return "";
   return fmt::format(

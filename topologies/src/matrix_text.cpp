@@ -117,8 +117,14 @@ std::set<std::string> gpus_named_beside(std::string_view text) {
     if (name == line.npos) name = name_in_table(line);
     if (name == line.npos) continue;
     const std::string_view written = line.substr(name, line.find('(', name) - name);
-    if (find_gpu(written)) models.insert(gpu_model_name(written));
+    if (const auto gpu = find_gpu(written)) models.insert(gpu->stated());
   }
+  // "A100" of one line may be the "A100-40GB" of another.
+  std::erase_if(models, [&](const std::string& name) {
+    return std::ranges::any_of(models, [&](const std::string& other) {
+      return other != name && gpu_model_name(other) == name;
+    });
+  });
   return models;
 }
 

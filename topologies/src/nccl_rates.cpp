@@ -25,6 +25,8 @@ constexpr std::array kBetweenSm100 = {96.0, 86.0, 80.0, 48.0, 45.1, 42.0, 40.0, 
 NvlinkRate nvlink_rate(const GpuModel& gpu) {
   const int compute_capability = gpu.compute_capability;
   if (gpu.name == "MI300A") return {24, 64};
+  // RCCL's figure of gfx950 is not known here: gfx942's in proportion to the data sheets' rates.
+  if (gpu.name == "MI355X") return {57.6, 76.8};
   if (gpu.vendor == GpuVendor::amd)  // gfx942, gfx90a
     return compute_capability >= 90 ? NvlinkRate{48, 64} : NvlinkRate{36, 50};
   if (compute_capability >= 100) return {40.1, 50};

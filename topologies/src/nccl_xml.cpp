@@ -165,21 +165,22 @@ class XmlReader {
     for (const Gpu& gpu : gpus_) {
       const auto found =
           pci_gpu(gpu.pci.attribute("vendor").value(), gpu.pci.attribute("device").value());
-      if (known && found && known->model != found->model)
+      if (known && found && known->name != found->name)
         fail_at(gpu.pci,
-                fmt::format("GPUs of one node differ: {} and {}", known->model, found->model),
+                fmt::format("GPUs of one node differ: {} and {}", known->name, found->name),
                 "Take the file of a node whose GPUs are alike");
       if (!known) known = found;
     }
     if (stated_gpu_) {
       out_.gpu = stated_gpu_;
-      const bool same = known && known->model == out_.gpu->name;
+      const bool same = known && gpu_model_name(known->name) == out_.gpu->name;
       out_.card = same && known->card;
       if (known && !same)
         out_.doubts.push_back(fmt::format(
             "the file's GPUs are {} by their PCI device id; they are taken for {}, as the word "
             "beside it says",
-            known->model, out_.gpu->name));
+            known->name, out_.gpu->stated()));
+      if (same) take_variant(known->name);
       const int sm = known ? 0 : least_capability();
       if (sm > 0 && out_.gpu->vendor == GpuVendor::nvidia && sm != out_.gpu->compute_capability)
         out_.doubts.push_back(fmt::format(
@@ -189,17 +190,33 @@ class XmlReader {
     }
     if (known) {
       out_.card = known->card;
-      out_.gpu = find_gpu(known->model);
+      out_.gpu = find_gpu(known->name);
       if (out_.gpu) return;
     }
     const std::string_view device = gpus_.front().pci.attribute("device").value();
     if (known)
       fail("",
            fmt::format("the GPUs are {} (PCI device {}), whose figures are not known here",
-                       known->model, device),
+                       known->name, device),
            fmt::format("Name one that is beside the file, \"{} gpu:MODEL\". {}", file_,
-                       gpus_instead_of(known->model)));
+                       gpus_instead_of(known->name)));
     guess_gpu_model(device);
+  }
+
+  /// The PCI device id says which variant the word beside the file left open, or that it names another.
+  void take_variant(std::string_view by_id) {
+    const std::optional<GpuModel> there = find_gpu(by_id);
+    if (!there || there->variant_open || there->product() == out_.gpu->product()) {
+      if (there && !there->variant_open) out_.gpu = there;
+      return;
+    }
+    if (out_.gpu->variant_open)
+      out_.gpu = there;
+    else
+      out_.doubts.push_back(fmt::format(
+          "the file's GPUs are {} by their PCI device id; they are taken for {}, as the word "
+          "beside it says",
+          there->product(), out_.gpu->product()));
   }
 
   /// 0 where none is stated.
@@ -236,11 +253,14 @@ class XmlReader {
     }
     out_.gpu = find_gpu(model);
     std::string others;
+    std::string last;
     for (const GpuFamily& family : gpu_families())
       for (const GpuModel& gpu : family.gpus)
         if (gcn.empty() && gpu.vendor == GpuVendor::nvidia && gpu.name != model &&
-            gpu.compute_capability == capability)
+            gpu.compute_capability == capability && gpu.name != last) {
           others += (others.empty() ? "" : ", ") + gpu.name;
+          last = gpu.name;
+        }
     if (!device.empty())
       out_.doubts.push_back(fmt::format(
           "PCI device {} is not known here: the GPUs are taken for {} by {} (gpu:MODEL beside the "

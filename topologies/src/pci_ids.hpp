@@ -1,4 +1,4 @@
-// What a PCI vendor and device id say: the model of a GPU, or of a NIC.
+// What a PCI vendor and device id say: the product of a GPU, or the model of a NIC.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 namespace ddpsim {
 
 struct PciGpu {
-  std::string_view model;  ///< of the catalogue, or a name that it lacks
-  bool card = false;       ///< a PCIe card: NVLink only where a bridge is plugged on
+  std::string_view name;  ///< a product of the catalogue, its model alone, or a name that it lacks
+  bool card = false;      ///< a PCIe card: NVLink only where a bridge is plugged on
 };
 
 struct PciNic {

@@ -32,10 +32,13 @@ void judge_both_ways(const Cluster& cluster, bool direct, std::vector<std::strin
   const std::string what = direct ? fmt::format("the {} {} links of {} carry", *gpu.links,
                                                 direct_links(gpu.vendor), gpu.name)
                                   : fmt::format("a PCIe slot of {} carries", gpu.name);
-  found.push_back(
-      fmt::format("{:.4g} GB/s per GPU is {:.2g} times what {} one way, {:.4g} GB/s: data sheets "
-                  "state both ways together",
-                  rate, rate / one_way, what, one_way));
+  const std::string links = cluster.intra.kind == IntraKind::nvlink
+                                ? fmt::format("{}x{:.4g}", *gpu.links, nvlink_rate(gpu).nominal)
+                                : fmt::format("{:.4g}", one_way);
+  found.push_back(fmt::format(
+      "{:.4g} GB/s per GPU is {:.2g} times what {} one way, {:.4g} GB/s: data sheets "
+      "state both ways together, was {}:{}GBps meant?",
+      rate, rate / one_way, what, one_way, kind_word(cluster.intra.kind, gpu.vendor), links));
 }
 
 void judge_gpus(const Cluster& cluster, std::vector<std::string>& found) {
@@ -52,6 +55,9 @@ void judge_gpus(const Cluster& cluster, std::vector<std::string>& found) {
     found.push_back(fmt::format("{} has no NVLink: was \"pcie:{:.4g}GBps\" meant?",
                                 cluster.gpu.name,
                                 pcie_nominal_of_generation(cluster.gpu.compute_capability)));
+  else if (intra.kind == IntraKind::nvswitch && cluster.gpu.card)
+    found.push_back(
+        fmt::format("{} is a PCIe card, and NVSwitches join SXM modules", cluster.gpu.product()));
   judge_both_ways(cluster, direct, found);
   constexpr double kFastest = 4000;  // twice NVLink of a GPU announced for 2026
   switch (intra.kind) {
@@ -76,6 +82,25 @@ void judge_gpus(const Cluster& cluster, std::vector<std::string>& found) {
                     in_both_units(intra.per_gpu)));
 }
 
+/// Since A100, bundled machines with a NIC for each GPU have 100 Gb/s a NIC and more (topologies/data).
+void judge_nic_of_each_gpu(const Cluster& cluster, std::vector<std::string>& found) {
+  constexpr double kSlowest = 12.5;
+  constexpr int kFewestGpus = 4;
+  const Network& network = cluster.network;
+  const double rate = network.per_nic.gigabytes_per_second();
+  const bool direct =
+      cluster.intra.kind == IntraKind::nvswitch || cluster.intra.kind == IntraKind::nvlink;
+  if (!direct || cluster.gpu.compute_capability < 80 || network.kind == NetworkKind::tcp ||
+      cluster.gpus_per_node < kFewestGpus || network.nics_per_node < cluster.gpus_per_node ||
+      !(rate > 0.125) || rate >= kSlowest)
+    return;
+  found.push_back(
+      fmt::format("{} NICs of {} for {} {} are slower than those of known machines with "
+                  "a NIC for each GPU ({} GB/s): was {:.4g}GBps meant, not Gbps?",
+                  network.nics_per_node, in_both_units(network.per_nic), cluster.gpus_per_node,
+                  cluster.gpu.name, kSlowest, 8 * rate));
+}
+
 void judge_network(const Cluster& cluster, std::vector<std::string>& found) {
   if (cluster.nodes == 1) return;
   const Network& network = cluster.network;
@@ -91,6 +116,7 @@ void judge_network(const Cluster& cluster, std::vector<std::string>& found) {
   if (rate > 0 && rate < kGigabit)
     found.push_back(fmt::format("a NIC of {} is slower than Gigabit Ethernet: was Gbps meant?",
                                 in_both_units(network.per_nic)));
+  judge_nic_of_each_gpu(cluster, found);
   if (!network.latency) return;
   const double us = network.latency->microseconds();
   if (us > 1000)

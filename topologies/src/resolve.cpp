@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -70,7 +71,7 @@ void take_least(Cluster& cluster, const std::vector<NodeType>& types) {
   const NodeType* slowest = &types.front();
   for (const NodeType& type : types) {
     const auto speed = [](const GpuModel& gpu) {
-      return std::pair(gpu.compute_capability, gpu.fp32_tflops);
+      return std::tuple(gpu.compute_capability, gpu.fp32_tflops, gpu.memory_bandwidth, gpu.memory);
     };
     if (speed(type.gpu) < speed(cluster.gpu)) cluster.gpu = type.gpu;
     if (type.cpu == CpuVendor::amd) cluster.cpu = type.cpu;  // NCCL: one AMD host decides

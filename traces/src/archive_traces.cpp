@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -136,6 +137,21 @@ Imported imported_from(const Archive& archive, const ImportOptions& options) {
   return imported;
 }
 
+/// The archive states samples of a step, the recorded shapes those of one micro-batch.
+void take_batch(const Archive& archive, Imported& imported) {
+  if (!archive.batch_size) return;
+  std::optional<std::int64_t>& batch = imported.workload.batch_per_gpu;
+  const int passes = micro_batches(imported.workload);
+  if (!batch) {
+    batch = std::max(1, *archive.batch_size / passes);
+  } else if (*batch * passes != *archive.batch_size) {
+    imported.warnings.push_back(fmt::format(
+        "the archive states a batch of {} per GPU and step, and the recorded shapes say {}: the "
+        "shapes are taken",
+        *archive.batch_size, *batch * passes));
+  }
+}
+
 }  // namespace
 
 Imported import_archive(const Archive& archive, const ImportOptions& options) {
@@ -145,7 +161,7 @@ Imported import_archive(const Archive& archive, const ImportOptions& options) {
     if (std::filesystem::path(member.path).stem().stem() == stem || stem == "<hidden>")
       imported.workload.name = name_of_job(archive);
   take_versions(archive, imported.workload);
-  if (!imported.workload.batch_per_gpu) imported.workload.batch_per_gpu = archive.batch_size;
+  take_batch(archive, imported);
   const Members traces = archive.of(ArchiveKind::trace);
   imported.recognised.insert(
       imported.recognised.begin(),

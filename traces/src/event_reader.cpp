@@ -9,6 +9,7 @@
 
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
+#include "model_input.hpp"
 #include "other_recorders.hpp"
 #include "recorded_collective.hpp"
 #include "scheme_names.hpp"
@@ -167,7 +168,7 @@ bool has_wanted_arguments(const TraceEvent& event) {
     case EventKind::cpu_op:
     case EventKind::annotation:
       return event.name == kCommsOperation || event.name == kAccumulateGrad ||
-             event.name == kGlooAllReduce || is_nccl_call(event.name);
+             event.name == kGlooAllReduce || is_nccl_call(event.name) || input_operator(event.name);
     default:
       return false;
   }

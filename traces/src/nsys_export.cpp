@@ -249,8 +249,9 @@ void NsysImport::read_ranges() {
     event.thread = thread;
     event.start_ns = rows.integer(0);
     event.duration_ns = rows.integer(1) - rows.integer(0);
-    if (!range.sizes.empty() && (range.name == kAccumulateGrad || is_nccl_call(range.name))) {
-      sized_ = true;
+    const bool sizes_gradients = range.name == kAccumulateGrad || is_nccl_call(range.name);
+    if (!range.sizes.empty() && (sizes_gradients || input_operator(range.name))) {
+      sized_ = sized_ || sizes_gradients;
       event.dims = range.sizes;
       event.types = types;
     }

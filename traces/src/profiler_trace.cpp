@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/models/model_flops.hpp"
+#include "ddpsim/models/transfer.hpp"
 #include "ddpsim/sim/ddp_options.hpp"
 #include "ddpsim/sim/quantile.hpp"
 #include "ddpsim/sim/size_text.hpp"
@@ -22,6 +24,7 @@
 #include "host_recording.hpp"
 #include "how_reduced.hpp"
 #include "json_splitter.hpp"
+#include "model_input.hpp"
 #include "other_schemes.hpp"
 #include "recorded_parameters.hpp"
 #include "records_import.hpp"
@@ -63,6 +66,7 @@ class TraceImport {
   void describe(const TraceHeader& header);
   void assign_parameters(const RecordedStep& step);
   void fill_gradients(const RecordedStep& step, const std::vector<std::size_t>& parameters);
+  void fill_input(const RecordedStep& step, std::size_t index);
   void note_idle(const RecordedStep& step);
   void fill_times(const RecordedStep& step, std::size_t index);
   void fill_activations(const RecordedStep& step, std::size_t index);
@@ -127,6 +131,7 @@ Imported TraceImport::interpret(TraceHeader header, bool mended) {
   }
   result_.workload.provenance.emplace_back("step", step.name);
   assign_parameters(step);
+  fill_input(step, chosen.index);
   note_idle(step);
   fill_times(step, chosen.index);
   fill_activations(step, chosen.index);
@@ -344,6 +349,22 @@ void TraceImport::fill_gradients(const RecordedStep& step,
       workload.host_ready.push_back(span(step.backward_start_ns, gradient.host_ns));
     }
   }
+}
+
+void TraceImport::fill_input(const RecordedStep& step, std::size_t index) {
+  const std::optional<ModelInput> input = model_input(
+      records_.input_operators(records_.steps()[index].span.start_ns, step.backward_called_ns));
+  if (!input) return;
+  Workload& workload = result_.workload;
+  workload.batch_per_gpu = input->batch;
+  std::string sentence =
+      fmt::format("the batch per GPU is {}, by the shape of the model's input", input->batch);
+  if (input->tokens > 0) sentence += fmt::format(": sequences of {} tokens", input->tokens);
+  if (input->pixels > 0) sentence += fmt::format(": images of {} pixels a side", input->pixels);
+  result_.recognised.push_back(std::move(sentence));
+  if (input->tokens > 0) workload.sample = SampleWork{.tokens = input->tokens};
+  if (const auto model = recognised_model(workload, std::max(input->tokens, input->pixels)))
+    workload.sample = sample_work(*model);
 }
 
 void TraceImport::note_idle(const RecordedStep& step) {

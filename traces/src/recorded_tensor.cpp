@@ -1,6 +1,7 @@
 #include "recorded_tensor.hpp"
 
 #include <cstddef>
+#include <utility>
 
 #include "ddpsim/formats/number.hpp"
 
@@ -44,6 +45,19 @@ bool take(std::string_view& text, char wanted) {
   return true;
 }
 
+/// "[1000, 2048]" in front of `text`.
+std::optional<std::vector<std::int64_t>> take_shape(std::string_view& text) {
+  if (!take(text, '[')) return std::nullopt;
+  std::vector<std::int64_t> shape;
+  while (!take(text, ']')) {
+    skip(text, " \t\r\n,");
+    const auto length = take_number<std::int64_t>(text);
+    if (!length || *length < 0 || shape.size() == kMostDimensions) return std::nullopt;
+    shape.push_back(*length);
+  }
+  return shape;
+}
+
 }  // namespace
 
 std::optional<Dtype> dtype_from_recorded(std::string_view name) {
@@ -78,17 +92,22 @@ std::optional<Bytes> bytes_of(const RecordedTensor& tensor) {
 std::optional<RecordedTensor> first_input(std::string_view dims, std::string_view types) {
   if (dims.size() > kLongestText) return std::nullopt;
   RecordedTensor tensor;
-  if (!take(dims, '[') || !take(dims, '[')) return std::nullopt;
-  while (!take(dims, ']')) {
-    skip(dims, " \t\r\n,");
-    const auto length = take_number<std::int64_t>(dims);
-    if (!length || *length < 0 || tensor.shape.size() == kMostDimensions) return std::nullopt;
-    tensor.shape.push_back(*length);
-  }
+  std::optional<std::vector<std::int64_t>> shape = input_shape(dims, 0);
+  if (!shape) return std::nullopt;
+  tensor.shape = std::move(*shape);
   if (!take(types, '[') || !take(types, '"')) return std::nullopt;
   tensor.dtype = dtype_from_recorded(types.substr(0, types.find('"')));
   if (tensor.dtype && !bytes_of(tensor)) return std::nullopt;
   return tensor;
+}
+
+std::optional<std::vector<std::int64_t>> input_shape(std::string_view dims, std::size_t index) {
+  if (!take(dims, '[')) return std::nullopt;
+  for (std::size_t k = 0;; ++k) {
+    std::optional<std::vector<std::int64_t>> shape = take_shape(dims);
+    if (!shape || k == index) return shape;
+    if (!take(dims, ',')) return std::nullopt;
+  }
 }
 
 std::uint16_t ShapeTable::index(std::string_view dims, std::string_view types) {

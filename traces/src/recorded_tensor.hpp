@@ -30,6 +30,9 @@ std::optional<Bytes> bytes_of(const RecordedTensor& tensor);
 /// The first input of "Input Dims" and "Input type", as written. Absent where they are not such lists.
 std::optional<RecordedTensor> first_input(std::string_view dims, std::string_view types);
 
+/// Sizes of the input at `index` (0 or more) of "Input Dims". Absent where that is no tensor.
+std::optional<std::vector<std::int64_t>> input_shape(std::string_view dims, std::size_t index);
+
 /// A few distinct shapes stand for all gradients of a trace: each is kept once.
 class ShapeTable {
  public:

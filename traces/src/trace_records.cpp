@@ -166,6 +166,9 @@ void TraceRecords::add_host_operation(const TraceEvent& event) {
     calls_.push_back(std::move(call));
   } else if (name.starts_with(kReducerPrefix) || name == kCopyOut || name == kDdpForward) {
     ddp_hooks_ = true;
+  } else if (const auto kind = input_operator(name)) {
+    if (const auto input = input_operator_of(*kind, event.dims, event.start_ns))
+      inputs_.push_back(*input);
   } else if (!evaluate_seen_ && is_backward_operation(name)) {
     any_.push_back(pack_node(event));
   }
@@ -307,6 +310,7 @@ void TraceRecords::finish() {
     std::sort(list->begin(), list->end(), by_start);
   }
   std::sort(gradients_.begin(), gradients_.end(), by_start);
+  sort_by(inputs_, [](const InputOperator& one) { return one.start_ns; });
   sort_by(kernels_, [](const Collective& one) { return one.launch_ns; });
   sort_by(calls_, [](const Collective& one) { return one.start_ns; });
   calls_ = joined_calls(std::move(calls_));
@@ -361,6 +365,19 @@ std::vector<HostSpan> TraceRecords::nodes(Node kind, std::int64_t from_ns,
     for (; at != list.end() && start_of(*at) < to_ns; ++at) found.push_back(unpack_node(*at));
     return found;
   });
+}
+
+std::vector<InputOperator> TraceRecords::input_operators(std::int64_t from_ns,
+                                                         std::int64_t to_ns) const {
+  const std::vector<HostSpan> loading = nodes(Node::loading, from_ns, to_ns);
+  std::vector<InputOperator> found;
+  for (auto one = std::ranges::lower_bound(inputs_, from_ns, {}, &InputOperator::start_ns);
+       one != inputs_.end() && one->start_ns < to_ns; ++one)
+    if (std::ranges::none_of(loading, [&](const HostSpan& call) {
+          return call.start_ns <= one->start_ns && one->start_ns < call.end_ns;
+        }))
+      found.push_back(*one);
+  return found;
 }
 
 std::size_t TraceRecords::first_launched_at(std::int64_t time_ns) const {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "allocations.hpp"
+#include "model_input.hpp"
 #include "recorded_collective.hpp"
 #include "recorded_tensor.hpp"
 #include "scheme_names.hpp"
@@ -94,6 +95,9 @@ class TraceRecords {
   const RecordedTensor* shape(const HostSpan& gradient) const {
     return shapes_.find(gradient.shape);
   }
+
+  /// Operators within that show the model's input, outside the DataLoader's calls.
+  std::vector<InputOperator> input_operators(std::int64_t from_ns, std::int64_t to_ns) const;
 
   std::int64_t host_operations() const { return host_operations_; }
   std::int64_t unlaunched() const { return unlaunched_; }  ///< activities whose launch is not there
@@ -178,6 +182,7 @@ class TraceRecords {
   std::deque<PackedNode> gradients_with_hooks_;
   std::deque<PackedNode> held_;
   std::deque<PackedNode> loading_;
+  std::deque<InputOperator> inputs_;
   bool loads_in_workers_ = false;
   std::deque<StepMarker> steps_;
   std::deque<HostSpan> optimizers_;

@@ -36,6 +36,7 @@ class WorkloadReader {
 
  private:
   void check_schema(const Cursor& root) const;
+  static SampleWork read_sample(const Cursor& cursor);
   void read_parameters(const Cursor& list);
   void refuse_a_name_twice(std::span<const Cursor> entries) const;
   void refuse_frozen_gradients(const Cursor& backward, const Recorded& recorded) const;
@@ -52,6 +53,18 @@ class WorkloadReader {
   WorkloadFields fields_;
 };
 
+SampleWork WorkloadReader::read_sample(const Cursor& cursor) {
+  constexpr double kMostFlops = 1e24;
+  const Object object = cursor.object({"tokens", "model_flops", "convolution_flops"});
+  SampleWork sample;
+  if (const auto tokens = object.optional("tokens")) sample.tokens = tokens->integer(1, INT32_MAX);
+  if (const auto flops = object.optional("model_flops"))
+    sample.flops = flops->number(0, kMostFlops);
+  if (const auto part = object.optional("convolution_flops"))
+    sample.convolution_flops = part->number(0, sample.flops);
+  return sample;
+}
+
 Workload WorkloadReader::read(const Cursor& root) {
   check_schema(root);
   const Object object = root.object({"schema",
@@ -60,6 +73,7 @@ Workload WorkloadReader::read(const Cursor& root) {
                                      "precision",
                                      "batch_per_gpu",
                                      "samples_per_step",
+                                     "sample",
                                      "torch",
                                      "torch_at_least",
                                      "parameter_order",
@@ -89,6 +103,7 @@ Workload WorkloadReader::read(const Cursor& root) {
   if (const auto samples = object.optional("samples_per_step")) {
     workload_.samples_per_step = samples->number(0, 1e15);
   }
+  if (const auto sample = object.optional("sample")) workload_.sample = read_sample(*sample);
   if (const auto torch = object.optional("torch")) workload_.torch = torch->string();
   if (const auto least = object.optional("torch_at_least")) {
     workload_.torch_at_least = parse_torch_version(least->string());

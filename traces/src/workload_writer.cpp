@@ -238,6 +238,14 @@ void write_ranks(JsonWriter& json, const std::vector<RankRecording>& ranks) {
   json.end_array();
 }
 
+void write_sample(JsonWriter& json, const SampleWork& sample) {
+  json.key("sample").begin_object(JsonWriter::Layout::line);
+  if (sample.tokens > 0) json.key("tokens").integer(sample.tokens);
+  if (sample.flops > 0) json.key("model_flops").number(sample.flops);
+  if (sample.convolution_flops > 0) json.key("convolution_flops").number(sample.convolution_flops);
+  json.end_object();
+}
+
 void write_provenance(JsonWriter& json, const Workload& workload) {
   json.key("provenance").begin_object();
   for (const auto& [key, text] : workload.provenance) json.key(key).string(text);
@@ -251,10 +259,11 @@ std::string format_workload(const Workload& workload) {
   json.begin_object();
   json.key("schema").string("ddpsim.workload/1");
   write_text(json, "name", workload.name);
-  write_text(json, "gpu", workload.gpu);
+  write_text(json, "gpu", workload.gpu_variant.empty() ? workload.gpu : workload.gpu_variant);
   write_text(json, "precision", workload.precision);
   if (workload.batch_per_gpu) json.key("batch_per_gpu").integer(*workload.batch_per_gpu);
   if (workload.samples_per_step) json.key("samples_per_step").number(*workload.samples_per_step);
+  if (workload.sample) write_sample(json, *workload.sample);
   write_text(json, "torch", workload.torch);
   if (workload.torch_at_least)
     json.key("torch_at_least").string(to_string(*workload.torch_at_least));

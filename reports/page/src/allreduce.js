@@ -64,7 +64,7 @@ export function allReduceCard(table, measured) {
     return into;
   };
   const of = (/** @type {number} */ size) => measured?.rows.find((row) => row.size_bytes === size)?.time_us ?? null;
-  const legend = html('ul', {class: 'legend', 'aria-label': 'Legend'}, html('li', {}, html('i', {class: 'swatch curve'}), 'predicted'), html('li', {}, html('i', {class: 'swatch band'}), 'four times in five'), points.length > 0 && html('li', {}, html('i', {class: 'swatch measured'}), `measured (${counted(points.length, 'size')})`));
+  const legend = html('ul', {class: 'legend', 'aria-label': 'Legend'}, html('li', {}, html('i', {class: 'swatch curve'}), 'predicted'), html('li', {}, html('i', {class: 'swatch band'}), '80 % interval'), points.length > 0 && html('li', {}, html('i', {class: 'swatch measured'}), `measured (${counted(points.length, 'size')})`));
   const us = (/** @type {any} */ value) => digits(Number(value), 4);
   return cardElement({
     title: `Bus bandwidth of ${table.collective ?? 'all-reduce'} by size`,

@@ -39,7 +39,7 @@ export function speedCard(compare) {
   if (failed.length) body.push(html('details', {open: true}, html('summary', {}, `${failed.length} could not be compared`), html('ul', {}, ...failed.map((row) => html('li', {}, html('b', {}, name(row.label)), ': ', name(row.error, 600))))));
   return cardElement({
     title: 'Training speed',
-    about: `The fastest is 100 %; whiskers hold four times in five of what tells each from it${compare.fastest_is_certain ? '' : '. Which is fastest is not certain'}.`,
+    about: `The fastest is 100 %; whiskers are 80 % intervals of what tells each from it${compare.fastest_is_certain ? '' : '. Which is fastest is not certain'}.`,
     body,
     table: {
       file: 'clusters',
@@ -116,8 +116,8 @@ export function lossesCard(compare, causes) {
 export function costCard(compare) {
   const rows = compare.by_speed.map((i) => compare.rows[i]).filter((row) => row.cost);
   if (!rows.length) return null;
-  const of = (/** @type {CompareRow} */ row) => row.cost.usd ?? row.cost.usd_per_million_samples ?? row.cost.usd_per_1000_steps;
-  const what = rows[0].cost.usd ? 'USD for all that is trained' : rows[0].cost.usd_per_million_samples ? 'USD per million samples' : 'USD per thousand steps';
+  const of = (/** @type {CompareRow} */ row) => row.cost.usd ?? row.cost.usd_per_million_tokens ?? row.cost.usd_per_million_samples ?? row.cost.usd_per_1000_steps;
+  const what = rows[0].cost.usd ? 'USD for all that is trained' : rows[0].cost.usd_per_million_tokens ? 'USD per million tokens' : rows[0].cost.usd_per_million_samples ? 'USD per million samples' : 'USD per thousand steps';
   const sorted = [...rows].sort((a, b) => of(a).value - of(b).value);
   return cardElement({
     title: 'What it costs',

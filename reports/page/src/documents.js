@@ -27,7 +27,7 @@
  *
  * @typedef {{value: number, low: number, high: number}} Gain
  * @typedef {{source: string, command: string, then: string}} MeasureNext
- * @typedef {{grade: string, interval_percent: [number, number], because: string[], measure_next: MeasureNext | null}} Confidence
+ * @typedef {{grade: string, provenance: string | null, interval_percent: [number, number], because: string[], measure_next: MeasureNext | null}} Confidence
  * @typedef {{source: string, low_us: number, high_us: number}} Sensitivity
  * @typedef {{cause: string, us: number, low_us: number, high_us: number}} Loss
  *
@@ -77,6 +77,10 @@
  * @property {number} optimizer_us
  * @property {Bucket[]} buckets
  * @property {number} alone_us
+ * @property {number} scaling_efficiency
+ * @property {number | null} samples_per_second
+ * @property {number | null} tokens_per_second
+ * @property {number | null} model_flops_utilization
  * @property {Loss[]} loss
  * @property {Memory} memory
  * @property {{rank: number, [key: string]: any}[]} [rank_waits]
@@ -149,6 +153,7 @@
  * @property {[number, number] | null} cap_range_mb
  * @property {Gain} gain_us
  * @property {Gain | null} most_robust_gain_us
+ * @property {{because: string, bucket_cap_mb: number | null, first_bucket_mb: number | null, gain_us: Gain, sizes_bytes: number[], command: string, then: string | null, takes_us: number, deciding_bytes: number, predicted_us: number, set_up_to_us: number | null} | null} [measure_first]
  * @property {number} expected_gain_us
  * @property {number} regret_us
  * @property {{below_mb: number | null, above_mb: number | null, below_loss_us: number | null, above_loss_us: number | null} | null} next_worse
@@ -199,6 +204,8 @@
  * @property {number} alone_us
  * @property {number} scaling_efficiency
  * @property {number | null} samples_per_second
+ * @property {number | null} tokens_per_second
+ * @property {number | null} model_flops_utilization
  * @property {number} blocking_communication_us
  * @property {number} blocking_share
  * @property {Recommended | null} best_cap

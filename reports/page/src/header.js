@@ -36,12 +36,6 @@ export function factList(facts) {
   return list;
 }
 
-const kGrades = /** @type {Record<string, string>} */ ({
-  A: 'calibrated here, and today’s step reproduced',
-  B: 'calibrated, or by published logs',
-  C: 'by specification, or far from any log',
-});
-
 /**
  * @param {Confidence} confidence
  * @param {Record<string, string>} sources
@@ -54,7 +48,7 @@ export function trust(confidence, sources) {
       'div',
       {class: 'grade'},
       html('span', {class: `badge ${confidence.grade}`, 'aria-label': `confidence ${confidence.grade}`}, confidence.grade),
-      html('p', {}, html('strong', {}, 'Confidence '), kGrades[confidence.grade] ?? ''),
+      html('p', {}, html('strong', {}, 'Confidence '), confidence.provenance ?? ''),
     ),
   );
   if (confidence.because.length)

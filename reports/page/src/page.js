@@ -16,7 +16,7 @@ import {name, visible} from './names.js';
 import {recordedCard} from './recorded.js';
 import {timelineCard} from './timeline.js';
 import {tornadoCard} from './tornado.js';
-import {digits, percent, signed, time, timeWithInterval} from './units.js';
+import {bytes, digits, percent, signed, time, timeWithInterval} from './units.js';
 import {validationCard} from './validation.js';
 
 /**
@@ -24,6 +24,21 @@ import {validationCard} from './validation.js';
  * @typedef {import('./documents.js').Documents} Documents
  * @typedef {import('./header.js').Fact} Fact
  */
+
+/**
+ * What a job gets done in a second, as far as it is known.
+ * @param {{samples_per_second: number | null, tokens_per_second: number | null, model_flops_utilization: number | null, scaling_efficiency: number}} job
+ * @returns {Fact[]}
+ */
+function speed(job) {
+  /** @type {Fact[]} */
+  const list = [];
+  if (job.samples_per_second) list.push({figure: `${digits(job.samples_per_second, 4)} samples/s`, label: 'all GPUs together'});
+  if (job.tokens_per_second) list.push({figure: `${digits(job.tokens_per_second, 4)} tokens/s`, label: 'all GPUs together'});
+  if (job.model_flops_utilization) list.push({figure: percent(100 * job.model_flops_utilization, 3), label: 'model FLOPs utilization (MFU)'});
+  list.push({figure: percent(100 * job.scaling_efficiency, 3), label: 'scaling efficiency'});
+  return list;
+}
 
 /** @param {Documents} documents @returns {Fact[]} */
 function facts(documents) {
@@ -39,27 +54,25 @@ function facts(documents) {
     list.push({figure: time(result.iteration_us, 4), label: tune || advice ? 'step today' : 'step', strong: !tune});
     list.push({figure: time(result.blocking_communication_us), label: `blocked by communication, ${percent((100 * result.blocking_communication_us) / result.iteration_us)}`});
     if (result.overlap !== null) list.push({figure: percent(100 * result.overlap, 3), label: 'of communication hidden'});
-    list.push({figure: percent((100 * result.alone_us) / result.iteration_us, 3), label: 'efficiency beside one GPU'});
+    list.push(...speed(result));
   }
   if (asked) {
     const [low, high] = asked.confidence.interval_percent;
-    list.push({figure: `${signed(low, (value) => digits(value, 2))} to ${signed(high, (value) => digits(value, 2))} %`, label: 'of the step, four times in five'});
+    list.push({figure: `${signed(low, (value) => digits(value, 2))} to ${signed(high, (value) => digits(value, 2))} %`, label: 'of the step, 80 % interval'});
   }
   if (asked?.replay) list.push({figure: time(asked.replay.measured_us, 4), label: `measured; replayed with ${time(asked.replay.predicted_us, 4)}`});
   if (compare) {
     const fastest = compare.rows[compare.by_speed[0]];
     list.push({figure: visible(fastest.label, 40), label: compare.fastest_is_certain ? 'fastest, certainly' : 'fastest, not certainly', strong: true});
     list.push({figure: time(fastest.iteration_us, 4), label: 'its step'});
-    if (fastest.samples_per_second) list.push({figure: `${digits(fastest.samples_per_second, 4)} samples/s`, label: 'all its GPUs together'});
-    list.push({figure: percent(100 * fastest.scaling_efficiency, 3), label: 'its efficiency'});
-    list.push({figure: fastest.confidence.grade, label: 'its confidence'});
+    list.push(...speed(fastest));
   }
   if (allreduce?.rows.length) {
     const last = allreduce.rows[allreduce.rows.length - 1];
     const [low, high] = allreduce.confidence.interval_percent;
     list.push({figure: `${digits(last.busbw_gbps)} GB/s`, label: `busbw at ${last.size_bytes} B`, strong: true});
     list.push({figure: time(allreduce.rows[0].time_us), label: `time at ${allreduce.rows[0].size_bytes} B`});
-    list.push({figure: `${signed(low, (value) => digits(value, 2))} to ${signed(high, (value) => digits(value, 2))} %`, label: 'of each time, four times in five'});
+    list.push({figure: `${signed(low, (value) => digits(value, 2))} to ${signed(high, (value) => digits(value, 2))} %`, label: 'of each time, 80 % interval'});
   }
   if (calibration?.calibrated) {
     list.push({figure: percent(calibration.calibrated.median_abs_error_percent), label: 'median error, calibrated', strong: true});
@@ -86,6 +99,14 @@ function jobOf({tune, advice, result, compare, allreduce, calibration, validatio
   return validation ? [html('span', {}, name(validation.predicted), ' against ', name(validation.measured))] : [];
 }
 
+/** @param {{bucket_cap_mb: number | null, first_bucket_mb: number | null}} setting */
+function settingOf(setting) {
+  const parts = [];
+  if (setting.bucket_cap_mb !== null) parts.push(`bucket_cap_mb=${setting.bucket_cap_mb}`);
+  if (setting.first_bucket_mb !== null) parts.push(`a first bucket of ${setting.first_bucket_mb} MiB`);
+  return parts.join(' and ') || "PyTorch's default";
+}
+
 /** @param {Envelope} envelope */
 export function header(envelope) {
   const {documents, verdict, words} = envelope;
@@ -99,7 +120,13 @@ export function header(envelope) {
     block.append(codeLine(tune.recommended.python, 'Copy the line to write'));
     if (tune.recommended.reason) block.append(html('p', {class: 'why'}, html('strong', {}, 'Why: '), name(tune.recommended.reason, 600), '.'));
   }
-  if (tune?.better_lever) block.append(html('p', {class: 'why'}, html('strong', {}, 'More than any cap: '), name(tune.better_lever.levers.join(' + ')), `, ${time(tune.better_lever.gain_us.value)} a step.`), codeLine(tune.better_lever.line, 'Copy what gains more'));
+  const first = tune?.recommended.measure_first;
+  if (first) {
+    block.append(codeLine(first.command, 'Copy what to run'));
+    if (first.set_up_to_us !== null)
+      block.append(html('p', {class: 'why'}, html('strong', {}, 'What it decides: '), `if its time for ${bytes(first.deciding_bytes)} is at most ${time(first.set_up_to_us, 2)} (${time(first.predicted_us, 2)} predicted), set ${settingOf(first)}. If it is longer, keep what runs today.`));
+  }
+  if (tune?.better_lever) block.append(html('p', {class: 'why'}, html('strong', {}, 'Another setting saves more: '), name(tune.better_lever.levers.join(' + ')), `, ${time(tune.better_lever.gain_us.value)} a step.`), codeLine(tune.better_lever.line, 'Copy what gains more'));
   block.append(factList(facts(documents)));
   const shown = trusted ?? compare ?? documents.calibration ?? documents.validation;
   const warned = warningList(shown?.warnings ?? []);

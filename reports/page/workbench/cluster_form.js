@@ -9,7 +9,8 @@ import {choiceField, ratioField, textField} from './controls.js';
  * @property {number} nodes
  * @property {number} [nodes_per_domain] only where nodes share an NVLink domain
  * @property {number} gpus_per_node
- * @property {string} gpu
+ * @property {string} gpu its model
+ * @property {string} gpu_variant the product, "A100-40GB"
  * @property {{kind: string, per_gpu_gbps: number, links_per_gpu: number | null} | null} intra
  * @property {{kind: string, nics_per_node: number, per_nic_gbps: number, oversubscription: number} | null} network
  *
@@ -42,7 +43,7 @@ export class ClusterForm {
     this.rate = ratioField('Rate of a NIC', {from: 1, to: 800, perDoubling: 8, round: (value) => (value < 10 ? Math.round(value * 10) / 10 : Math.round(value / 5) * 5), unit: 'Gbit/s'}, () => this.#network());
     this.kind = choiceField('Network', kKinds.map((value) => ({value, text: value})), () => this.#network());
     this.gpu = choiceField('GPU', around.gpus.map(({name, summary}) => ({value: name, text: `${name}: ${summary.replace(/^[^:]*: /, '').replace(/;.*/, '')}`})), (value) => this.#edit((line) => void line.words.set('gpu', `${this.understood?.gpus_per_node ?? 8}x${value}`)));
-    this.perNode = ratioField('GPUs of a node', {from: 1, to: 16, perDoubling: 4, round: whole, unit: '', least: 1}, (value) => value && this.#edit((line) => void line.words.set('gpu', `${Math.round(value)}x${this.understood?.gpu ?? 'A100'}`)));
+    this.perNode = ratioField('GPUs of a node', {from: 1, to: 16, perDoubling: 4, round: whole, unit: '', least: 1}, (value) => value && this.#edit((line) => void line.words.set('gpu', `${Math.round(value)}x${this.understood?.gpu_variant ?? 'A100-80GB'}`)));
     this.link = choiceField('Between GPUs', kLinks.map((value) => ({value, text: {nvswitch: 'NVSwitch', nvlink: 'NVLink, wired', xgmi: 'xGMI (AMD)', pcie: 'PCIe alone'}[value] ?? value})), (value) =>
       this.#edit((line) => {
         for (const one of kLinks) line.words.delete(one);
@@ -149,7 +150,7 @@ export class ClusterForm {
     this.nics.set(understood.network?.nics_per_node ?? 1);
     this.rate.set(Number((8 * (understood.network?.per_nic_gbps ?? 12.5)).toPrecision(6)));
     this.kind.set(understood.network?.kind ?? 'ib');
-    this.gpu.set(understood.gpu);
+    this.gpu.set(understood.gpu_variant);
     this.perNode.set(understood.gpus_per_node);
     const line = parsed(text);
     const link = kLinks.find((one) => line.words.has(one)) ?? understood.intra?.kind;

@@ -37,7 +37,7 @@ export function written({base, nodes, words}) {
  * @param {import('./cluster_form.js').Understood} of
  * @returns {ClusterLine}
  */
-export function described({nodes, nodes_per_domain: domain, gpus_per_node, gpu, intra, network}) {
+export function described({nodes, nodes_per_domain: domain, gpus_per_node, gpu_variant: gpu, intra, network}) {
   /** @type {ClusterLine} */
   const line = {base: '', nodes, words: new Map([['gpu', `${gpus_per_node}x${gpu}`]])};
   if (intra && (gpus_per_node > 1 || domain)) {

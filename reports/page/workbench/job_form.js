@@ -11,9 +11,11 @@ const kPrecisions = ['fp32', 'tf32', 'amp', 'bf16'];
 export class JobForm {
   #workload = '';
 
-  /** @param {{workloads: Row[], models: Row[], gpus: Row[], changed: (workload: string) => void}} around */
+  /** @param {{workloads: Row[], models: Row[], gpus: (Row & {model: string})[], changed: (workload: string) => void}} around */
   constructor({workloads, models, gpus, changed}) {
     this.workloads = workloads;
+    // A bare model means the first of its variants, as in the program.
+    this.variant = (/** @type {string} */ name) => (gpus.find((gpu) => gpu.name === name) ?? gpus.find((gpu) => gpu.model === name))?.name ?? name;
     this.changed = changed;
     this.choice = choiceField('Or choose one', [], (value) => this.#choose(value));
     const again = () => this.#estimated();
@@ -23,7 +25,7 @@ export class JobForm {
     this.sequence = textField('Tokens of a sample', again, {placeholder: 'as the model’s'});
     this.precision = choiceField('Precision', kPrecisions.map((value) => ({value, text: value})), again);
     this.model.set('resnet50');
-    this.gpu.set('A100');
+    this.gpu.set(this.variant('A100'));
     this.estimate = html('div', {class: 'fields', hidden: true}, this.model.element, this.gpu.element, this.precision.element, this.batch.element, this.sequence.element);
     this.problem = html('p', {class: 'wrong', role: 'alert', hidden: true});
     this.element = html('div', {class: 'job-form'}, this.choice.element, this.estimate);
@@ -57,12 +59,12 @@ export class JobForm {
       ...(files.length ? [{group: 'Files of yours', choices: files.map((file) => ({value: file, text: file}))}] : []),
       {group: 'Recorded or measured', choices: this.workloads.map(({name, summary}) => ({value: name, text: `${name}: ${summary}`}))},
     ]);
-    const estimate = /^([\w.-]+)@(\w+)((?::\w+)*)$/.exec(workload);
+    const estimate = /^([\w.-]+)@([\w-]+)((?::\w+)*)$/.exec(workload);
     this.estimate.hidden = !estimate;
     this.choice.set(estimate ? kEstimate : workload);
     if (!estimate) return;
     this.model.set(estimate[1]);
-    this.gpu.set(estimate[2]);
+    this.gpu.set(this.variant(estimate[2]));
     for (const part of estimate[3].split(':').filter(Boolean)) {
       if (/^b\d+$/.test(part)) this.batch.set(part.slice(1));
       else if (/^s\d+$/.test(part)) this.sequence.set(part.slice(1));

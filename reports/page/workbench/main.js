@@ -36,10 +36,14 @@ async function engines() {
   return {quick: new Engine(text, program), slow: new Engine(text, program)};
 }
 
-/** @param {{name: string}[]} gpus @param {string} workload */
+/**
+ * The model: clusters are offered by it.
+ * @param {{model: string}[]} gpus
+ * @param {string} workload
+ */
 function gpuNamed(gpus, workload) {
   const words = workload.toLowerCase().split(/[-@:]/);
-  return gpus.find(({name}) => words.includes(name.toLowerCase()))?.name ?? '';
+  return gpus.find(({model}) => words.includes(model.toLowerCase()))?.model ?? '';
 }
 
 /**
@@ -82,7 +86,7 @@ async function workbench(running, inputs, before) {
       answer.stale(true);
       if (!settings.wrong(words) && !cluster.refuses) job.wrong(words);
       refusal.replaceChildren(name(words, 2000));
-      const gpu = / --gpu (\w+)$/.exec(words)?.[1];
+      const gpu = / --gpu ([\w-]+)$/.exec(words)?.[1];
       if (gpu) refusal.append(' ', html('button', {type: 'button', onclick: () => settings.carryOver(gpu)}, `Estimate it layer by layer for ${gpu}`));
       refusal.hidden = false;
     },

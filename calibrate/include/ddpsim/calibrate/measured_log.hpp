@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -77,6 +78,9 @@ struct MeasuredLog {
     return JobShape{*nodes, *gpus_per_node};
   }
 };
+
+/// Digest of sizes and times: the same measurement has the same, whatever its file is called. Empty without a time.
+std::string digest_of(std::span<const MeasuredPoint> points);
 
 /// Those that may change how long an all-reduce takes, "NCCL_ALGO=Tree, NCCL_PROTO=Simple"; empty where none is known.
 std::string settings_text(const std::vector<std::pair<std::string, std::string>>& settings);

@@ -41,6 +41,9 @@ struct Figures {
   std::optional<int> ranks;
   std::optional<int> nodes, gpus_per_node;
   std::string gpu;  ///< model; empty where nothing tells
+  std::vector<std::string>
+      calibrated_by;   ///< digests of logs that calibrated a prediction's cluster
+  std::string digest;  ///< of a measurement's all-reduces; empty where it has none
   std::vector<std::string> recognised;
   std::vector<std::string> warnings;
 };
@@ -62,6 +65,11 @@ struct ValidationRow {
   std::optional<bool> within_interval;  ///< absent where the prediction gives none
 };
 
+/// What is said where a measurement judges the cluster that it calibrated.
+inline constexpr std::string_view kOwnCalibration =
+    "The cluster was calibrated by this very measurement, so this error proves nothing: validate "
+    "with a log that calibrate was not given";
+
 /// What choosing a cap by the prediction would have cost.
 struct CapValidation {
   std::string chosen;         ///< "bucket_cap_mb=50", "default"
@@ -81,6 +89,8 @@ struct Validation {
   std::string worst_name;
   int intervals = 0;         ///< rows whose prediction gives an interval …
   int within_intervals = 0;  ///< … and how many measurements lie in it
+  /// The cluster was calibrated by this very measurement, and gives it back: small errors prove nothing.
+  bool own_calibration = false;
   std::optional<CapValidation> caps;
   std::vector<std::string> notes;
 };

@@ -50,9 +50,6 @@ inline constexpr std::string_view kBuffersMark = "buffers";
 inline constexpr std::string_view kNoteMark = "note";
 inline constexpr std::string_view kIgnoredMark = "ignored";
 
-/// True of what estimate_workload made, also after it was written to a file and read again.
-bool is_estimate(const Workload& workload);
-
 /// What an estimate's compute may be scaled by. Published steps on V100, A100 and H100, each model
 /// on each GPU left out, ran at 0.83 to 1.17 of the estimated speed (the middle 80 %); GPUs without
 /// any measurement behind them may lie further off.

@@ -16,6 +16,8 @@ namespace ddpsim {
 /// The model of the catalogue with these parameters, by their shapes in definition order; absent
 /// when none has them.
 std::optional<Model> recognised_model(const Workload& workload);
+/// The same for samples of that size, pixels a side or tokens; absent also where the model takes no such sample.
+std::optional<Model> recognised_model(const Workload& workload, std::int64_t sample_size);
 
 /// Whether it is known which parameters are batch norms': those marked, or else the recognised model's, now marked.
 bool mark_batch_norms(Workload& workload);

@@ -22,7 +22,8 @@ struct MixLabel {
   std::string label;
   std::string cluster_text;  ///< as typed
   int ranks = 1;
-  Grade grade = Grade::c;  ///< the least of its workloads'
+  Grade grade = Grade::c;             ///< the least of its workloads'
+  std::string changed_numerics = {};  ///< of any of its workloads
 };
 
 struct MixReport {

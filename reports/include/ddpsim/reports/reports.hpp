@@ -16,6 +16,7 @@
 #include "ddpsim/sim/choice_ranges.hpp"
 #include "ddpsim/sim/compare.hpp"
 #include "ddpsim/sim/confidence.hpp"
+#include "ddpsim/sim/data_supply.hpp"
 #include "ddpsim/sim/elastic.hpp"
 #include "ddpsim/sim/job.hpp"
 #include "ddpsim/sim/launch_cost.hpp"
@@ -25,6 +26,8 @@
 #include "ddpsim/sim/rank_variation.hpp"
 #include "ddpsim/sim/recorded_today.hpp"
 #include "ddpsim/sim/result.hpp"
+#include "ddpsim/sim/step_budget.hpp"
+#include "ddpsim/sim/training_speed.hpp"
 #include "ddpsim/sim/tune.hpp"
 #include "ddpsim/sim/workload.hpp"
 
@@ -49,29 +52,34 @@ struct ReportContext {
   double rank_slowdown = 1;  ///< 1.05: compute of these ranks takes 1.05 times as long as recorded
   RankVariation variation;
   std::optional<Duration> iteration_if_alike;  ///< the steady step without `variation`
-  /// Samples that all ranks together take in one step; absent: no throughput is printed.
-  std::optional<double> samples_per_step;
-  std::optional<double> samples_per_second(Duration step) const {
-    if (!samples_per_step || step <= Duration()) return std::nullopt;
-    return *samples_per_step / step.seconds();
-  }
+  StepWork work;
   std::optional<std::int64_t> batch_per_gpu;
+  std::string does_not_fit;               ///< "needs 35 GiB, and V100 has 32 GiB"; empty: it fits
   std::optional<PeakMemory> memory;       ///< absent where it was not counted
   std::optional<LaunchCost> launch_cost;  ///< absent where the workload does not count its kernels
   Confidence confidence;
   std::optional<Replay> replay;
   /// What is reported explains today's measured step by compute; beside it what else may be.
   std::optional<MeasuredCorrection> correction;
+  std::optional<StepBudget> budget;  ///< of the step that is reported: today's
+  std::optional<DataSupply> data;    ///< where its batches come from
+  bool host_as_profiled = false;  ///< the recorded GPU waited for the host through much of backward
   std::optional<RecordedToday> recorded;       ///< what the recorded job did
   bool calibrated_by_recording = false;        ///< its all-reduces moved the cost model
+  std::vector<CalibratedShape> calibrated_by;  ///< logs whose measured times the cluster gives back
   std::optional<TimelineDifference> measured;  ///< a measured timeline laid beside
   std::optional<ElasticAnswer> elastic;        ///< a long run whose nodes fail
   std::vector<std::string> warnings;           ///< those that overturn the answer in front
-  void overturn(std::string warning) { warnings.insert(warnings.begin(), std::move(warning)); }
+  std::size_t overturning = 0;                 ///< how many do: no page is too short for them
+  void overturn(std::string warning) {
+    warnings.insert(warnings.begin(), std::move(warning));
+    ++overturning;
+  }
   std::string
       no_cap_because;  ///< why `tune` recommends nothing, not even the default; mostly empty
   std::optional<AdviceRow> better_lever;  ///< of `tune`: one that beats every cap
   std::optional<Scheme> scheme;           ///< that was asked for
+  std::string changed_numerics = {};  ///< why its steps learn otherwise than DDP's; mostly empty
   CommHook comm_hook = CommHook::none;
   double comm_hook_min_mb = 0;              ///< of the hooks that cast
   PowerSgd power_sgd;                       ///< of CommHook::power_sgd
@@ -127,13 +135,15 @@ struct CompareReport {
   /// One a job, `cluster` being its label; what all jobs share, and warnings, stand in the first.
   std::vector<ReportContext> contexts;
   std::vector<NotCompared> not_compared{};
+  bool several_schemes = false;  ///< were asked for: a candidate is called by its own
   std::optional<Costs> costs{};  ///< where anything has a price
   std::optional<Training> training{};
   std::optional<std::int64_t> global_batch{};  ///< absent: the batch per GPU is fixed
   std::vector<Until> until{};
 };
 
-/// What costs are told of: all that is to be trained, else a million samples, else a thousand steps of each rank.
+/// What costs are told of: all that is to be trained, else a million tokens, else a million samples, else a thousand steps of
+/// each rank.
 struct Amount {
   double of_work = 0;  ///< units of work (WorkTime)
   std::string words;   ///< "a million samples"
@@ -171,6 +181,8 @@ std::string buckets_json(const std::vector<Bucket>& buckets,
 
 std::string allreduce_json(const AllReduceTable& table, const ReportContext& context);
 
+/// "the GPU is busy for 101 ms of 170 ms and waits 48 ms for input, 17 ms for the host"; what takes hardly anything is left out.
+std::string budget_text(const StepBudget& budget);
 std::string result_text(const SimulationResult& result, const ReportContext& context,
                         const Workload& workload, const TerminalStyle& style);
 std::string tune_text(const TuneResult& result, const ReportContext& context,

@@ -34,7 +34,7 @@ struct SweepRow {
   std::optional<StepTimes> times;                         ///< absent where there is no answer
   std::optional<Confidence> confidence;                   ///< absent without intervals
   std::string corrected_by;  ///< the candidate whose measured step it rests on; empty: on none
-  std::optional<double> samples_per_second;
+  StepWork work;
   std::optional<PeakMemory> memory;
   std::optional<RowCost> cost;
   std::vector<std::string> warnings;

@@ -28,6 +28,7 @@ struct ClusterRequest {
   std::optional<int> nodes;  ///< --nodes
   std::optional<int> gpus_per_node;    ///< --gpus-per-node: GPUs 0..G-1 are kept
   std::vector<GroupSize> groups = {};  ///< process groups wanted in Cluster::groups
+  bool near = false;                   ///< Cluster::near is wanted
 };
 
 /// Throws InputError.
@@ -67,24 +68,28 @@ Cluster parse_cluster_line(std::string_view line);
 struct BundledCluster {
   std::string name;
   std::string summary;
+  std::string gpu;  ///< "V100-16GB"; where no source says which, the one that is taken
   std::vector<int>
       calibrated_nodes;  ///< numbers of nodes whose published logs calibrate it, each once
 };
 std::vector<BundledCluster> bundled_clusters();
 
-/// A row of the GPU catalogue; absent when unknown. Names are compared by model: "Tesla
-/// V100-SXM2-16GB", "v100" and "V100" are the same. A part of a GPU (MIG, vGPU) is none of them.
+/// A row of the GPU catalogue; absent when the model is unknown. Takes names as users and devices write them: "Tesla
+/// V100-SXM2-16GB" is "V100-16GB". A name that several variants have, or none, gives the model's first that fits and
+/// sets `variant_open`. A part of a GPU (MIG, vGPU) is no row.
 std::optional<GpuModel> find_gpu(std::string_view name);
-/// What of a name that find_gpu knows is neither the model nor a word about its form: "@2" of "A6000@2"; empty where
-/// nothing is left.
+/// The word of a name that no variant of its model has: "@2" of "A6000@2", "94GB" of "A100-94GB"; empty where none is
+/// left.
 std::string beyond_gpu_name(std::string_view name);
-/// All of them, by family, the fastest in half precision first.
+/// What is wrong with a name that somebody typed; empty: nothing.
+std::string gpu_name_problem(std::string_view name);
+/// All variants, by family, models with the fastest in half precision first.
 struct GpuFamily {
   std::string name;
   std::vector<GpuModel> gpus;
 };
 std::vector<GpuFamily> gpu_families();
-/// What to do about a name that find_gpu does not know: names spelt alike, and all by speed.
+/// What to write instead of a name: the model's variants; for an unknown model names spelt alike, and all by speed.
 std::string gpus_instead_of(std::string_view name);
 /// "V100" out of "Tesla V100-SXM2-32GB"; the text itself when no known model is in it.
 std::string gpu_model_name(std::string_view full_name);

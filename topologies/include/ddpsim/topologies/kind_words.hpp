@@ -34,5 +34,7 @@ std::string assumed_of_gpudirect(const Cluster& cluster);
 std::string_view kind_word(PeerAccess peers);  ///< "no-p2p"
 /// What AMD's GPUs borrow from NVIDIA's, to be said in every answer; empty where the cluster has none.
 std::string assumed_of_amd(const Cluster& cluster);
+/// Which variant was taken where the GPU's name leaves it open; empty where it does not.
+std::string assumed_of_variant(const GpuModel& gpu);
 
 }  // namespace ddpsim

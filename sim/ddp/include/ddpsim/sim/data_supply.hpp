@@ -23,9 +23,12 @@ struct DataSupply {
   SupplyCause cause = SupplyCause::none;
   /// Fewest with which the step waits for no batch; absent: no number of workers is enough.
   std::optional<int> least_workers;
-  Duration first_wait;                  ///< of the first step of an epoch
-  int warm_up_steps = 0;                ///< steps of an epoch until they take what they settle into
-  Duration warm_up_extra;               ///< what these take beyond that
+  Duration first_wait;     ///< of the first step of an epoch
+  int warm_up_steps = 0;   ///< steps of an epoch until they take what they settle into
+  Duration warm_up_extra;  ///< what these take beyond that
+  int nodes = 1;           ///< that read from storage
+  /// What all ranks read each second if no step waits; absent without storage.
+  std::optional<Bandwidth> storage_demand;
   std::optional<DataLoading> recorded;  ///< what the recorded trainer waited; beside no loader
   Duration stall() const { return wait + copy; }
 };
@@ -42,10 +45,10 @@ struct SupplyStall {
 };
 SupplyStall supply_stall(const Job& job, Duration step, std::optional<Duration> host_step);
 
-/// What a worker may take for a batch, reading it with all other ranks of the node included.
+/// What a worker may take for a batch, reading it beside all other ranks of its storage included.
 inline constexpr double kLongestBatchSeconds = 600;
 /// Seconds a batch of so many samples takes a worker, in double arithmetic: only to refuse what is longer.
-double seconds_of_a_batch(const DataLoader& loader, double samples, int ranks_of_node);
+double seconds_of_a_batch(const DataLoader& loader, double samples, const Cluster& cluster);
 
 /// Of a recorded pause between steps, what was waiting for data and is not replayed because a loader is simulated.
 Duration replaced_pause(const Job& job, const Recorded& recorded);

@@ -72,7 +72,9 @@ struct StepTimes {
   Duration optimizer;
   Duration sync_batchnorm;   ///< waited for SyncBatchNorm's exchanges, in forward and backward
   Duration model_averaging;  ///< a step's share of what local SGD does once in its period
-  Duration stall;            ///< between steps, waiting for data included
+  Duration stall;            ///< between steps, waiting for data included …
+  Duration input;            ///< of it: that wait, and the copy of a batch to the GPU …
+  Duration pause;            ///< … and what else the recorded host did between steps
   /// Waiting for the slowest of the GPUs to compute (rank_slowdown.hpp) …
   Duration slowest_gpu;
   /// … and what several ranks cost beyond that, or --rank-slowdown says they do.

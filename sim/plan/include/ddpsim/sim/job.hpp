@@ -35,6 +35,8 @@ class Job {
   /// On a cluster whose channels load its wires otherwise. A FlowModel becomes its AnalyticModel:
   /// its links are those of this cluster.
   Job with(std::shared_ptr<const LinkLoads> loads) const;
+  /// On another cluster of as many GPUs a node. A FlowModel becomes its AnalyticModel.
+  Job on(std::shared_ptr<const Cluster> cluster) const;
 
   /// So many of its nodes are known by themselves (Cluster::groups), or are all of them.
   bool has_group(int nodes, std::optional<int> gpus_per_node = {}) const;

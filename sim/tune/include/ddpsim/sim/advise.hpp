@@ -33,8 +33,11 @@ struct AdviceRow {
   std::int64_t memory_bytes = 0;    ///< change of the peak per GPU; what is known of it
   bool changes_numerics = false;    ///< of gradients, or of what the optimizer sees
   bool changes_batch = false;       ///< the optimizer sees another one: another training
+  bool loads_data = false;          ///< of the script's DataLoader, which `setting` does not hold
   /// By the rule, under every PyTorch it may be. Of combinations always.
   bool worth = false;
+  std::string
+      doubt;  ///< why it is not, though it gains what can be measured: a sentence without a full stop
   std::string note;  ///< what else changes; mostly empty
   std::string
       error;  ///< why it cannot be had, and then no times are filled in: it does not fit into memory

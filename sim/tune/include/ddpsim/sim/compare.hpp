@@ -26,6 +26,7 @@
 #include "ddpsim/sim/figure_range.hpp"
 #include "ddpsim/sim/lead.hpp"
 #include "ddpsim/sim/measured_correction.hpp"
+#include "ddpsim/sim/training_speed.hpp"
 #include "ddpsim/sim/tune.hpp"
 
 namespace ddpsim {
@@ -42,7 +43,7 @@ struct CompareOptions {
 
 struct ComparedJob {
   StepTimes times;
-  double efficiency() const { return times.alone() / times.iteration; }
+  double efficiency() const { return scaling_efficiency(times); }
   FigureRange efficiency_range;  ///< the same scenarios as the step's; a GPU's speed moves both
   Confidence confidence;
   std::optional<Recommendation> best_cap;  ///< absent where not searched (search_caps)

@@ -20,6 +20,8 @@ enum class Grade { a, b, c };
 std::string_view name_of(Grade grade);  ///< "A"
 
 Grade grade_of(const Cluster& cluster, bool step_reproduced);
+/// The grade in words: "measured on this cluster", "calibrated by published logs".
+std::string_view provenance_of(const Cluster& cluster, Grade grade);
 /// What the times of collectives rest on, as a sentence without a full stop.
 std::string calibration_of(const Cluster& cluster);
 
@@ -79,6 +81,8 @@ struct Confidence {
   Duration predicted;  ///< that step
   /// By cause, what it loses, in the same scenarios; measurement noise has no cause.
   std::array<Spread, kLossCauses> loss{};
+  /// What it rests on in words: "calibrated by published logs"; an estimate is never called calibrated.
+  std::string provenance;
   std::string basis;   ///< what the grade rests on; `because` has it too
   std::string beyond;  ///< how the cluster differs in size from what was measured; mostly empty
 };

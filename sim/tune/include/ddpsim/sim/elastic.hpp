@@ -18,8 +18,8 @@
 //   holds the store (c10d_rendezvous_backend.py: TCPStore, read_timeout 60 s), unless that stands elsewhere.
 // - A job that ended is submitted again, by whom and when torchrun does not say: `resubmit`.
 //
-// Assumptions: each node fails at a constant rate while it is up, whatever it does; a lost node's place is filled after `repair`; of moments that
-// are evenly spread between two looks the mean is taken; no failure of network or storage that hits several nodes; a checkpoint can be read
+// Assumptions: each node fails at a constant rate while it is up, whatever it does; a lost node's place is filled after an exponential time of
+// mean `repair`, so that a node's return keeps no step with checkpoints; of moments that are evenly spread between two looks the mean is taken; no failure of network or storage that hits several nodes; a checkpoint can be read
 // by any number of nodes.
 #pragma once
 
@@ -56,10 +56,11 @@ struct ElasticOptions {
   RunTime poll = std::chrono::seconds(1);
 
   // What no source says: assumptions.
-  RunTime stop = std::chrono::seconds(5);       ///< workers, from SIGTERM until they are gone
-  RunTime start = std::chrono::seconds(60);     ///< processes, imports, CUDA context, communicators
-  RunTime load = std::chrono::seconds(60);      ///< of the checkpoint
-  RunTime repair = std::chrono::hours(1);       ///< from a node's loss until another's agent joins
+  RunTime stop = std::chrono::seconds(5);    ///< workers, from SIGTERM until they are gone
+  RunTime start = std::chrono::seconds(60);  ///< processes, imports, CUDA context, communicators
+  RunTime load = std::chrono::seconds(60);   ///< of the checkpoint
+  /// Mean, from a node's loss until another's agent joins.
+  RunTime repair = std::chrono::hours(1);
   RunTime resubmit = std::chrono::minutes(10);  ///< from a job's end until agents run again
   /// Of failures those in which a process dies and its node stays. Llama 3's report: 54 of 419 were software's.
   double process_share = 0.13;
@@ -74,6 +75,7 @@ struct NodeFailure {
   RunTime at{};
   int node = 0;  ///< 0 to MAX - 1
   bool process = false;
+  std::optional<RunTime> repair = {};  ///< of a lost node; absent: the options' mean
   bool operator==(const NodeFailure&) const = default;
 };
 
@@ -125,7 +127,8 @@ RunOutcome simulate_run(const ElasticOptions& options, const std::vector<RunTime
                         std::int64_t checkpoint_steps, const std::vector<NodeFailure>& failures,
                         RunTime length);
 
-/// Each node up for an exponential time of this mean, from (seed, node) alone: the same failures whatever is done about them.
+/// Each node is up for an exponential time of this mean, and a lost one is away for one of mean `repair`. Drawn from (seed, node) alone:
+/// the same failures whatever is done about them.
 std::vector<NodeFailure> draw_failures(const ElasticOptions& options, double node_mtbf_seconds,
                                        RunTime length, std::uint64_t seed);
 
@@ -178,7 +181,7 @@ struct ElasticAnswer {
   std::array<double, kRunEnds> ended_by{};
   // Checkpoint intervals, in seconds of training.
   double interval = 0;       ///< in force: whole steps
-  double best_interval = 0;  ///< the greatest mean goodput of those tried …
+  double best_interval = 0;  ///< the top of a curve through the goodputs of those tried …
   double best_low = 0;  ///< … and the neighbours that differ from it by less than a standard error
   double best_high = 0;
   double best_goodput = 0;

@@ -12,6 +12,7 @@
 // the measured job; for other settings of it they differ, and what is between them is not known.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "ddpsim/sim/confidence.hpp"
@@ -41,6 +42,11 @@ struct MeasuredCorrection {
 };
 /// Absent where nothing was measured, or what was cannot be this job's (Replay::contradicted).
 std::optional<MeasuredCorrection> correct(const Job& job, const std::optional<Replay>& replay);
+
+/// Of a recording whose host set the pace (launch_bound), where a step measured without the profiler lies between what is
+/// predicted with all of its waits for the host and with none: so much of each wait left that the step is the one measured. That is
+/// the usual case, and then neither compute nor communication explains anything. Else absent.
+std::optional<Job> without_profiler(const Job& job, Duration measured);
 
 /// The compute stream of the recorded step without communication, and without its waits where those
 /// are known, of the rank that takes longest, on this job's GPU where it is as fast as it may be. No

@@ -24,6 +24,7 @@ struct Ownership {
   std::optional<double> utilisation;  ///< share of its life in which it trains
   double node_kw = 0;                 ///< what it draws while it does, cooling included
   double usd_per_kwh = 0;
+  bool operator==(const Ownership&) const = default;
 };
 
 /// An hour of training on all of its nodes. Precondition: a life, where the price is of a node.
@@ -45,8 +46,18 @@ struct Goodput {
 /// the optimum checkpoint interval for restart dumps, 2006, equations 37 and 20; Young's to the first).
 Goodput goodput(const Failures& failures, int nodes);
 
+/// What a candidate's cost rests on beside its work.
+struct CandidateMoney {
+  std::optional<Price> price{};        ///< absent: not known
+  Ownership ownership{};               ///< of its nodes, where they are bought
+  std::optional<Failures> failures{};  ///< absent: nothing fails
+  /// What failures leave, where a run was simulated; else Daly's estimate stands.
+  std::optional<Goodput> simulated{};
+};
+
 struct CandidateCost {
   Price price;
+  Ownership ownership{};
   double usd_per_hour = 0;
   Goodput goodput{};
   /// For a unit of work (WorkTime, Mix), failures included; as long as its step may be.
@@ -58,7 +69,6 @@ struct CandidateCost {
 
 struct Costs {
   std::vector<std::optional<CandidateCost>> candidates;  ///< absent where no price is known
-  Ownership ownership;                                   ///< of those bought
   std::vector<std::size_t> by_cost;                      ///< of those with a price, cheapest first
 };
 
@@ -70,12 +80,8 @@ struct TimedWork {
 std::vector<TimedWork> timed_works(const Comparison& comparison);
 std::vector<TimedWork> timed_works(const Mix& mix);
 
-/// `prices`: by candidate, where one is known. `simulated`: by candidate, what its failures leave, where a run was simulated; else
-/// Daly's estimate stands.
-Costs compare_costs(const std::vector<TimedWork>& works,
-                    const std::vector<std::optional<Price>>& prices, const Ownership& ownership,
-                    const std::optional<Failures>& failures,
-                    const std::vector<std::optional<Goodput>>& simulated = {});
+/// `money`: by candidate.
+Costs compare_costs(const std::vector<TimedWork>& works, const std::vector<CandidateMoney>& money);
 
 /// How much less `cheap` costs than `dear` for the same work, failures included. Precondition: both have a price.
 Lead lead_in_cost(const Costs& costs, const std::vector<TimedWork>& works, std::size_t cheap,

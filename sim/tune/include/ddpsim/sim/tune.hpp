@@ -2,8 +2,10 @@
 // once; the verdict compares the best of them with what the job does today.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,11 @@ namespace ddpsim {
 
 /// Upper end of a range of caps that is open upwards: 2^63 - 1 bytes.
 inline constexpr double kNoLimitMb = 9223372036854775807.0 / 1048576;
+
+/// What people type for bucket_cap_mb, and so what is advised, in MiB; the last is the largest with which published steps
+/// over a network were measured.
+inline constexpr std::array kTypedCaps = {0.5,  1.0,  2.0,  5.0,   8.0,  10.0,
+                                          25.0, 50.0, 64.0, 100.0, 200.0};
 
 /// One bucket assignment that a cap can give.
 struct CurvePoint {
@@ -59,6 +66,31 @@ struct NextWorse {
   std::optional<Cliff> above;
 };
 
+/// Why a setting that is predicted to gain is not advised before something is measured.
+enum class Doubt {
+  loss,  ///< it may cost more than could be measured, or than a quarter of what it is expected to gain
+  sizes,  ///< its all-reduces are unlike any that was measured on this machine or one of its kind
+  neighbour,  ///< with one node more or less, NICs 5 % off, or the next NCCL, it gains too little or may cost too much
+};
+std::string_view name_of(Doubt doubt);  ///< "loss"
+
+/// What would decide whether to set a cap, and how.
+struct MeasureFirst {
+  Doubt doubt = Doubt::loss;
+  std::string because;  ///< behind "but": a sentence without a full stop
+  std::optional<double> bucket_cap_mb;
+  std::optional<double> first_bucket_mb;
+  Gain gain;                 ///< of that setting
+  std::vector<Bytes> sizes;  ///< two or three all-reduces that decide, ascending
+  std::string command;       ///< measures them
+  std::string then;          ///< takes in what was measured
+  Duration takes;            ///< about, of the command
+  Bytes deciding;            ///< the size by which the outcome is told
+  Duration predicted;        ///< time of that size
+  /// The cap gains what can be measured if that size takes no longer; absent where no time of it would decide.
+  std::optional<Duration> set_up_to;
+};
+
 struct Recommendation {
   bool set = false;           ///< false: keep what runs today
   bool default_today = true;  ///< what runs today is the default
@@ -74,9 +106,11 @@ struct Recommendation {
   std::optional<NextWorse>
       next_worse;                   ///< of `bucket_cap_mb`, where all caps around it were searched
   std::optional<Gain> most_robust;  ///< where nothing is set: gain of the most robust other setting
-  Duration measurable;              ///< gains below this cannot be told from noise
-  std::string python;               ///< line to paste; empty where nothing is set
-  std::string reason;               ///< one sentence
+  /// A cap is predicted to gain, but something must be measured before it is advised.
+  std::optional<MeasureFirst> measure_first;
+  Duration measurable;  ///< gains below this cannot be told from noise
+  std::string python;   ///< line to paste; empty where nothing is set
+  std::string reason;   ///< one sentence
   /// Some cap gains under some of the versions it may be, none under all: today's is kept.
   bool depends_on_version = false;
   /// The same of what today's replay misses: compute or communication.

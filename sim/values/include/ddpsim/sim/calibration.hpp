@@ -47,6 +47,8 @@ struct CalibratedShape {
   /// by the others, by the specification where there are none.
   std::optional<double> left_out_error{};
   bool published = false;  ///< taken by others, on a machine of the same kind
+  /// Digest of the measured times, which tells a log apart from another of its name. Empty in files of older programs.
+  std::string digest{};
 };
 
 /// Classes of message sizes: where latency ends to decide, and where the wire begins to. Between the

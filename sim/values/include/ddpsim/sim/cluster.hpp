@@ -20,7 +20,12 @@ enum class GpuVendor { nvidia, amd };
 
 /// One row of the GPU catalogue.
 struct GpuModel {
-  std::string name;  ///< by model, never by form factor or memory size: "V100"
+  /// The model, never form factor or memory size: "V100". Jobs and calibrations are compared by it.
+  std::string name;
+  /// The product whose figures these are: "V100-16GB". Empty where nobody said (tests).
+  std::string variant;
+  bool variant_open = false;  ///< the name fits several variants; the first of them was taken
+  bool card = false;          ///< a PCIe card: NVLink only over bridges
   GpuVendor vendor = GpuVendor::nvidia;
   /// 70 for sm_70. AMD: of the NVIDIA generation whose rows of NCCL's tables stand in for RCCL's.
   int compute_capability = 0;
@@ -29,8 +34,20 @@ struct GpuModel {
   double fp32_tflops = 0;      ///< whole fp32 products: outside the tensor cores, AMD's within
   double tf32_tflops = 0;      ///< tensor cores, dense; 0: has no TensorFloat-32
   double half_tflops = 0;      ///< fp16 products summed in fp32, dense; bfloat16 as well from sm_80
-  Bytes memory;                ///< of the largest card of that name
-  std::optional<int> links;    ///< NVLinks, or AMD's xGMI, to other GPUs; 0: PCIe alone
+  Bytes memory;
+  std::optional<int> links;  ///< NVLinks, or AMD's xGMI, to other GPUs; 0: PCIe alone
+
+  /// "V100-16GB", or "V100" where the variant is not known.
+  const std::string& product() const { return variant.empty() ? name : variant; }
+  /// "V100-16GB" where somebody said so; empty where the variant is open, or the model has one alone.
+  std::string known_variant() const { return variant_open || variant == name ? "" : variant; }
+  /// Another model, or another variant where both are known.
+  bool is_another(const GpuModel& other) const {
+    return name != other.name ||
+           (!variant_open && !other.variant_open && product() != other.product());
+  }
+  /// As somebody named it: the model alone where that left the variant open.
+  const std::string& stated() const { return variant_open ? name : product(); }
 };
 
 /// How GPUs of one node reach each other.
@@ -110,6 +127,8 @@ constexpr bool through_sockets(const Network& network) {
 /// Where NVLink joins the GPUs of several machines (a rack), NCCL takes the whole NVLink domain for one node (mnnvl.cc):
 /// `nodes` then counts domains, `gpus_per_node` the GPUs of one, and `hosts_per_node` its machines. What users launch
 /// and pay for, and whatever is one machine's (its processes, CPUs, memory), goes by hosts.
+struct NearCluster;
+
 struct Cluster {
   std::string name;
   int nodes = 1;
@@ -149,10 +168,18 @@ struct Cluster {
   /// Some of its nodes, or of their GPUs, for process groups that hold no more: one entry per size asked for. None where
   /// nodes differ.
   std::vector<std::shared_ptr<const Cluster>> groups;
+  /// Clusters that differ from this one by less than anyone should build an advice on; empty unless asked for.
+  std::vector<NearCluster> near;
 
   int ranks() const { return nodes * gpus_per_node; }
   int hosts() const { return nodes * hosts_per_node; }
   int gpus_per_host() const { return gpus_per_node / hosts_per_node; }
+};
+
+/// A cluster with one node more or less, or slightly other NICs.
+struct NearCluster {
+  std::string difference;  ///< behind a job: "on 33 nodes", "with NICs 5 % slower"
+  std::shared_ptr<const Cluster> cluster;
 };
 
 }  // namespace ddpsim

@@ -25,8 +25,9 @@ struct DataLoader {
   std::optional<Duration> batch;
   std::optional<Duration> sample;
   Bytes sample_bytes;  ///< read from storage
-  std::optional<Bandwidth>
-      storage;  ///< of each node, shared by its ranks' workers; absent: nothing waits for it
+  /// Read rate of each node, shared by its ranks' workers; absent: nothing waits for storage.
+  std::optional<Bandwidth> storage;
+  bool storage_shared = false;  ///< `storage` is the rate of all nodes together
   std::optional<int> cores;  ///< of each node, for its ranks' workers alone; absent: one for each
   Bytes batch_bytes;         ///< copied to the GPU, and pinned before
   std::optional<Bandwidth> pcie;  ///< of each GPU; absent: as the cluster's nodes have it

@@ -30,12 +30,17 @@ struct TorchInForce {
 };
 /// The newest whose rules are known here.
 inline constexpr TorchVersion kNewestTorch{2, 13};
+inline constexpr NcclVersion kNewestNccl{2, 30, 0};
 
 /// "2.8", "1.13.1", "2.8.0+cu128", "2.9.0a0+git1234" (patch level, pre-release and local part decide
 /// nothing and are dropped). Absent when malformed.
 std::optional<TorchVersion> parse_torch_version(std::string_view text);
 /// "2.27.3" or "2.27" (patch 0). Absent when malformed.
 std::optional<NcclVersion> parse_nccl_version(std::string_view text);
+/// What is wrong with a release that was never made: "PyTorch 1.14 was never released: 2.0 followed 1.13". Empty for
+/// releases, for pre-releases (NVIDIA shipped 1.14.0a0) and for versions newer than those known here.
+std::string never_released_torch(std::string_view text);
+std::string never_released_nccl(std::string_view text);
 std::string to_string(TorchVersion version);
 std::string to_string(NcclVersion version);
 

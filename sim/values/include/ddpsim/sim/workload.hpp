@@ -249,14 +249,25 @@ struct RankRecording : Recorded {
   Duration offset;
 };
 
+/// What a model computes for one sample.
+struct SampleWork {
+  std::int64_t tokens = 0;  ///< of a sequence; 0: an image, or not known
+  /// Model FLOPs: of matrix products and convolutions, forward and backward, each once.
+  double flops = 0;
+  double convolution_flops = 0;  ///< the part of `flops` in convolutions
+  bool operator==(const SampleWork&) const = default;
+};
+
 /// What is recorded at the top is the step of the representative rank: of the only one, or of the
 /// lowest of `ranks`.
 struct Workload : Recorded {
   std::string name;
-  std::string gpu;        ///< model recorded on, "V100"; empty when unknown
-  std::string precision;  ///< "fp32", "amp", "bf16", "bf16-true"
+  std::string gpu;          ///< model recorded on, "V100"; empty when unknown
+  std::string gpu_variant;  ///< "V100-16GB"; empty where the recording does not say
+  std::string precision;    ///< "fp32", "amp", "bf16", "bf16-true"
   std::optional<std::int64_t> batch_per_gpu;
   std::optional<double> samples_per_step;
+  std::optional<SampleWork> sample;            ///< absent where not known
   std::string torch;                           ///< version recorded with; empty when unknown
   std::optional<TorchVersion> torch_at_least;  ///< what the recording's form tells of it
   ParameterOrder parameter_order = ParameterOrder::definition;
@@ -269,6 +280,11 @@ struct Workload : Recorded {
   std::vector<std::pair<std::string, std::string>> provenance;  ///< key, text; in file order
   bool carried_over = false;  ///< to another GPU or batch: its times were never recorded
 };
+
+/// Key of the provenance that marks an estimate.
+inline constexpr std::string_view kEstimateMark = "estimate";
+/// Whether nobody recorded it, also after it was written to a file and read again.
+bool is_estimate(const Workload& workload);
 
 /// Which of Workload::ranks a rank of a cluster replays: its own, and where that was not recorded
 /// those recorded once more, from the first on. Absent where only one recording is there for all.

@@ -1,0 +1,121 @@
+#include "budget_lines.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "data_lines.hpp"
+#include "report_lines.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// Of the step: what takes less leads no answer …
+constexpr double kMuch = 0.1;
+/// … and is not worth a word.
+constexpr double kLittle = 0.005;
+
+std::string_view waits_for(BudgetPart part) {
+  switch (part) {
+    case BudgetPart::host:
+      return "the host";
+    case BudgetPart::input:
+      return "input";
+    case BudgetPart::communication:
+      return "communication";
+    default:
+      return "slower GPUs";
+  }
+}
+
+/// The same; one slow rank by its number.
+std::string waits_for_whom(const ReportContext& context, BudgetPart part) {
+  const std::vector<Straggler>& slow = context.variation.stragglers;
+  return part == BudgetPart::ranks && slow.size() == 1
+             ? fmt::format("rank {}, the slowest", slow.front().rank)
+             : std::string(waits_for(part));
+}
+
+std::string why_input(const std::optional<DataSupply>& data, int digits) {
+  if (!data) return "";
+  if (!data->recorded) return data_cause(*data);
+  if (!data->recorded->processes)
+    return fmt::format(": the thread that trains loads its batches (num_workers=0), in {} each",
+                       time_text(data->recorded->median, digits));
+  return data->simulated
+             ? fmt::format(": its workers give a batch every {}", time_text(data->interval, digits))
+             : "";
+}
+
+}  // namespace
+
+std::optional<BudgetPart> leading_wait(const ReportContext& context) {
+  if (!context.budget || (context.replay && context.replay->contradicted())) return std::nullopt;
+  const StepBudget& budget = *context.budget;
+  const std::optional<BudgetPart> largest = budget.largest_wait();
+  return largest && budget[*largest] >= budget.step().scaled(kMuch) ? largest : std::nullopt;
+}
+
+std::string wait_clause(const ReportContext& context, BudgetPart part, const std::string& whole,
+                        int digits, TimeUnit unit) {
+  std::string text =
+      fmt::format("the GPU waits {} of {} for {}", time_text((*context.budget)[part], digits, unit),
+                  whole, waits_for_whom(context, part));
+  if (part == BudgetPart::input) text += why_input(context.data, digits);
+  if (part == BudgetPart::host && context.host_as_profiled)
+    text += ", which the profiler may have caused";
+  return text;
+}
+
+std::string wait_first(const ReportContext& context, int digits, TimeUnit unit) {
+  const std::optional<BudgetPart> part = leading_wait(context);
+  if (!part) return "";
+  std::string text =
+      wait_clause(context, *part, time_text(context.budget->step(), digits, unit), digits, unit);
+  text.front() = 'T';
+  text += ". ";
+  if (*part == BudgetPart::host)
+    text += context.host_as_profiled
+                ? "Measure the step without a profiler first (--measured-step). "
+                : "Fewer, larger kernels help: torch.compile, CUDA graphs, a fused optimizer, a "
+                  "larger batch. ";
+  return text;
+}
+
+std::string budget_text(const StepBudget& budget) {
+  const TimeUnit unit = unit_for(budget.step());
+  const Duration little = budget.step().scaled(kLittle);
+  // One resolution for all: parts of which one has more digits seem not to add up.
+  constexpr double kDetail = 100;  // as in the table of where the step goes
+  const int decimals = decimals_for(in_unit(budget.step(), unit) / kDetail);
+  const auto shown = [&](Duration length) {
+    return fmt::format("{} {}", fixed(in_unit(length, unit), decimals), name_of(unit));
+  };
+  const auto time = [&](BudgetPart part) { return shown(budget[part]); };
+  std::vector<BudgetPart> parts = {BudgetPart::host, BudgetPart::input, BudgetPart::communication,
+                                   BudgetPart::ranks};
+  std::erase_if(parts, [&](BudgetPart part) { return budget[part] < little; });
+  std::ranges::stable_sort(parts, std::ranges::greater(),
+                           [&](BudgetPart part) { return budget[part]; });
+  std::vector<std::string> waits;
+  for (const BudgetPart part : parts)
+    waits.push_back(fmt::format("{} for {}", time(part), waits_for(part)));
+  std::string text =
+      fmt::format("the GPU is busy for {} of {}", time(BudgetPart::busy), shown(budget.step()));
+  if (!waits.empty()) text += fmt::format(" and waits {}", fmt::join(waits, ", "));
+  if (budget[BudgetPart::overhead] >= little)
+    text += fmt::format("; {} is multi-GPU overhead", time(BudgetPart::overhead));
+  return text;
+}
+
+std::string budget_line(const ReportContext& context, const TerminalStyle& style) {
+  if (!context.budget) return "";
+  std::string text = budget_text(*context.budget);
+  text.front() = 'T';
+  return wrapped(text + '.', style.width, 2);
+}
+
+}  // namespace ddpsim

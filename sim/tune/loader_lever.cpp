@@ -1,0 +1,95 @@
+#include "loader_lever.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "ddpsim/sim/data_supply.hpp"
+#include "ddpsim/sim/step.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// A single worker keeps up on the average, and is late whenever a batch takes longer than that.
+constexpr int kFewestWorkers = 2;
+
+Job with_loader(const Job& job, const DataLoader& loader) {
+  SimulationOptions options = job.options();
+  options.data_loader = loader;
+  return job.with(std::move(options));
+}
+
+Lever lever_of(std::string name, const std::string& arguments, DataLoader loader,
+               std::string note) {
+  return {.name = std::move(name),
+          .change = [loader](const Job& job) { return with_loader(job, loader); },
+          .after = fmt::format("# DataLoader(..., {})", arguments),
+          .note = std::move(note),
+          .loads_data = true};
+}
+
+Lever with_workers(DataLoader loader, int workers) {
+  loader.num_workers = workers;
+  const std::string argument = fmt::format("num_workers={}", workers);
+  return lever_of(fmt::format("DataLoader({})", argument), argument + ", persistent_workers=True",
+                  loader, fmt::format("each rank needs {} idle cores for it", workers));
+}
+
+/// So many times the workers that gave a batch every `interval`; how many they were, a recording does not say.
+Lever times_the_workers(const DataLoader& loader, Duration interval, Duration step) {
+  const double times = std::ceil(10 * (interval / step)) / 10;
+  return lever_of(fmt::format("DataLoader(num_workers={} times today's)", times),
+                  fmt::format("num_workers={} times today's", times), loader,
+                  "if the node has cores for them; if not, decode less");
+}
+
+/// By the time each batch took where the trainer loads, and the interval between batches where workers do.
+std::optional<Lever> lever_of_recorded(const Job& job, Duration step,
+                                       std::optional<Duration> host) {
+  const DataLoading& seen = *recorded_by(job.workload(), 0).data_loading;
+  if (seen.processes && !seen.interval) return std::nullopt;  // they kept up
+  DataLoader loader{.num_workers = 1, .batch = seen.interval.value_or(seen.p90)};
+  const std::optional<DataSupply> supply = data_supply(with_loader(job, loader), step, host);
+  if (!supply->least_workers) return std::nullopt;
+  if (!seen.processes) {
+    loader.batch = seen.median;
+    Lever lever = with_workers(loader, std::max(kFewestWorkers, *supply->least_workers));
+    lever.may_save = seen.median * supply->batches;
+    return lever;
+  }
+  loader.num_workers = *supply->least_workers;
+  return times_the_workers(loader, *seen.interval,
+                           Duration::picoseconds(step.picoseconds() / supply->batches));
+}
+
+std::optional<Lever> lever_of_asked(const Job& job, Duration step, std::optional<Duration> host) {
+  const DataSupply supply = *data_supply(job, step, host);
+  DataLoader loader = *job.options().data_loader;
+  if (supply.cause == SupplyCause::workers && supply.least_workers)
+    return with_workers(loader, *supply.least_workers);
+  // No number of workers keeps up: as many as the node has cores for wait less.
+  if (supply.cause == SupplyCause::workers && loader.cores)
+    if (const int most = *loader.cores / job.cluster().gpus_per_host(); most > loader.num_workers)
+      return with_workers(loader, most);
+  const bool beside = loader.pin_memory && loader.non_blocking;
+  if (supply.cause != SupplyCause::copy || beside) return std::nullopt;
+  loader.pin_memory = loader.non_blocking = true;
+  return lever_of("DataLoader(pin_memory=True)",
+                  "pin_memory=True), and batch.to(device, non_blocking=True", loader,
+                  "a thread of each rank pins batches");
+}
+
+}  // namespace
+
+std::optional<Lever> loader_lever(const Job& job) {
+  const StepTimes times = simulate_times(job);
+  if (times.input <= Duration()) return std::nullopt;
+  const Duration step = times.iteration - times.input;
+  return job.options().data_loader ? lever_of_asked(job, step, times.host)
+                                   : lever_of_recorded(job, step, times.host);
+}
+
+}  // namespace ddpsim

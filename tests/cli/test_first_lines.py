@@ -1,0 +1,133 @@
+"""Does the first line name what costs the most? Twenty-five jobs whose largest loss an expert named before they were run."""
+
+import json
+import pathlib
+import re
+import unittest
+
+from command import SHARED, ddpsim
+
+HERE = pathlib.Path(__file__).parent
+TRACES = SHARED / "data" / "traces"
+JOBS = json.loads((HERE / "first_lines.json").read_text(encoding="utf-8"))
+
+LEAST_RIGHT = 23  # of 25
+LEAST_ADVICE = 0.9
+LEAST_SHARE = 0.05  # a loss below a twentieth of the step is nothing worth changing
+
+# The words of each class. The earliest in the line decides.
+WORDS = {
+    "memory": r"not fit|out of memory|needs? [\d.]+ Gi?B|more memory than",
+    "input": r"DataLoader|data loader|data loading|num_workers|\binput\b|for (?:its |the |a )?(?:data|batch)|storage|decod",
+    "host": r"\bhost\b|launch|CUDA graph|torch\.compile|profiler",
+    "ranks": r"slow(?:er|est)? (?:GPU|rank)|straggler|(?<!of )\b(?:rank|GPU) \d|(?:late|last) rank|(?:other|late) ranks|ranks (?:that )?(?:differ|wait)|jitter",
+    "communication": r"communication|all-reduce|compress_hook|powerSGD|post_localSGD|no_sync|bucket_cap_mb=|network|broadcast|interconnect",
+}
+NOTHING = r"nothing (?:worth|to)|\bkeep (?:the|today)|compute[- ]bound|bound by compute|kernels themselves"
+IN_MS = {"us": 0.001, "µs": 0.001, "ms": 1, "s": 1000}
+TIME = r"([\d.]+) (ms|µs|us|s)\b"
+
+
+def earliest(text, classes):
+    found = [(match.start(), name) for name in classes if (match := re.search(WORDS[name], text, re.IGNORECASE))]
+    return min(found)[1] if found else None
+
+
+def milliseconds(match):
+    return float(match[1]) * IN_MS[match[2]]
+
+
+def spoken_of(line, failed=False):
+    """The class that a first line speaks of, or None. `failed`: it is an error, which only memory may be."""
+    if failed:
+        return "memory" if re.search(WORDS["memory"] + r"|GiB|\d GB|memory", line) else None
+    line = line.split(" GPUs: ", 1)[-1].split(" GPU: ", 1)[-1]  # names of job and cluster say nothing
+    step = re.search(TIME + r" a step", line)
+    loss = re.search(r"largest loss: (.*?),? (?:of )?" + TIME, line)
+    if step and loss:
+        small = float(loss[2]) * IN_MS[loss[3]] < LEAST_SHARE * milliseconds(step)
+        return "compute" if small else earliest(loss[1], WORDS)
+    line = re.sub(r"([\d.]+) % of it (?:is )?(?:exposed|blocked by) communication[^;.]*",
+                  lambda share: "" if float(share[1]) < 100 * LEAST_SHARE else share[0], line)
+    if re.search(NOTHING, line, re.IGNORECASE):
+        return earliest(line, [name for name in WORDS if name != "communication"]) or "compute"
+    return earliest(line, WORDS)
+
+
+def advice_of(text, command):
+    """Where the first advice stands: the first four lines, and the next command without what was asked."""
+    lines = text.splitlines()
+    told = " ".join(lines[:4] + [line for line in lines[4:] if line.startswith("Next:")])
+    for word in command[1:]:
+        told = told.replace(word, "")
+    return " ".join(told.split()).lower()
+
+
+class Job:
+    def __init__(self, row):
+        self.row = row
+        words = [word.replace("TRACES/", f"{TRACES}/").replace("FIRST_LINES/", f"{HERE / 'first_lines'}/") for word in row["command"]]
+        told = ddpsim(*words)
+        self.code, self.text = told.code, told.out or told.err
+        self.first_line = (self.text.splitlines() or [""])[0]
+        self.json_code = ddpsim(*words, "--json").code
+        self.said = spoken_of(self.first_line, self.code != 0)
+        self.right = self.said in [row["class"], *row.get("alternatives", [])]
+        advice = advice_of(self.text, words)
+        self.advised = row["first_advice"] is None or any(word.lower() in advice for word in row["first_advice"])
+
+
+@unittest.skipUnless(TRACES.is_dir(), f"no real traces: {TRACES} is not there")
+class FirstLines(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.jobs = [Job(row) for row in JOBS]
+        print(f"\n{'':5} {'advice':6} {'expert':13} {'said':13} job")
+        for job in cls.jobs:
+            advice = "" if job.row["first_advice"] is None else "yes" if job.advised else "no"
+            print(f"{'right' if job.right else 'WRONG':5} {advice:6} {job.row['class']:13} {job.said or '-':13} {job.row['command'][0]}: "
+                  f"{job.row['name']}\n{'':27}{job.first_line}")
+
+    def test_the_expectations_are_all_there(self):
+        self.assertEqual(len(JOBS), 25)
+        self.assertEqual({row["class"] for row in JOBS}, {"compute", *WORDS})
+
+    def test_the_first_line_names_the_largest_loss(self):
+        right = sum(job.right for job in self.jobs)
+        print(f"\n{right} of {len(self.jobs)} first lines name the class an expert names")
+        self.assertGreaterEqual(right, LEAST_RIGHT)
+
+    def test_the_first_advice_is_the_expert_s(self):
+        asked = [job for job in self.jobs if job.row["first_advice"] is not None]
+        right = sum(job.advised for job in asked)
+        print(f"\n{right} of {len(asked)} say first what an expert would change")
+        self.assertGreaterEqual(right, LEAST_ADVICE * len(asked))
+
+    def test_json_ends_as_text_does(self):
+        for job in self.jobs:
+            with self.subTest(job.row["name"]):
+                self.assertEqual(job.json_code, job.code)
+                self.assertIn(job.code, (0, 3) if job.row["class"] == "memory" else (0,), job.text)
+
+
+class Words(unittest.TestCase):
+    """What the words above make of lines that were written for it."""
+
+    def test_lines(self):
+        for line, expected in (
+                ("job on cluster, 8 GPUs: 98 ms a step, 0.23 % of it blocked by communication; largest loss: DDP's copies, 1.7 ms.", "compute"),
+                ("job on cluster, 8 GPUs: 98 ms a step, 61 % of it blocked by communication; largest loss: exposed all-reduces, 60 ms.", "communication"),
+                ("slow-rank on cluster, 4 GPUs: 90 ms a step; the GPU waits 30 ms of it for the host.", "host"),
+                ("Set num_workers=9: the GPU waits 120 ms of 220 ms for input.", "input"),
+                ("Keep the default: the GPU waits 120 ms of 220 ms for input.", "input"),
+                ("Keep the default: no bucket cap gains more than can be measured.", "compute"),
+                ("Set bf16_compress_hook: saves 30 ms of 90 ms.", "communication"),
+                ("Nothing worth changing: no setting saves as much as can be measured. powerSGD_hook of rank 1 saves 4 ms.", "compute")):
+            with self.subTest(line):
+                self.assertEqual(spoken_of(line), expected)
+        self.assertEqual(spoken_of("error: a rank needs 112 GiB, an A100 has 80 GiB", failed=True), "memory")
+        self.assertIsNone(spoken_of("error: unknown cluster", failed=True))
+
+
+if __name__ == "__main__":
+    unittest.main()

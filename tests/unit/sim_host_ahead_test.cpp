@@ -1,0 +1,85 @@
+// Recordings whose host set the pace: how much of its waits a measured step leaves, and what only they would save.
+#include "host_ahead.hpp"
+
+#include <algorithm>
+
+#include "alpha_beta.hpp"
+#include "ddpsim/sim/measured_correction.hpp"
+#include "ddpsim/sim/step.hpp"
+#include "gain.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+
+namespace {
+
+/// 7 ms as recorded, 2 of them between steps; the GPU was busy for 2.5.
+small::OpenJob waiting() {
+  small::OpenJob job{.workload = small::mib_layers({1000, 2000, 3000, 4000}, 1000),
+                     .model = FreeModel{}};
+  job.workload.iteration = 7_ms;
+  job.workload.busy = {.forward = 500_us, .backward = 2_ms, .optimizer = {}};
+  return job;
+}
+
+Duration apart(Duration a, Duration b) {
+  return std::max(a, b) - std::min(a, b);
+}
+
+}  // namespace
+
+TEST_CASE("host ahead: a measured step tells how much of the waits the profiler caused") {
+  const Job job = waiting();
+  for (const Duration measured : {3_ms, 4_ms}) {
+    const auto real = without_profiler(job, measured);
+    REQUIRE(real);
+    CHECK(apart(simulate_times(*real).iteration, measured) < 1_us);
+    CHECK_FALSE(launch_bound(real->workload()));  // what is left is no profiler's
+  }
+  CHECK_FALSE(
+      without_profiler(job, 2400_us));  // shorter than the GPU was busy: something else explains it
+  CHECK_FALSE(without_profiler(job, 7100_us));
+  small::OpenJob busy = waiting();
+  busy.workload.busy->backward = 4500_us;
+  CHECK_FALSE(without_profiler(busy, 6_ms));
+}
+
+TEST_CASE(
+    "host ahead: a gain spans both readings, and what only the recorded waits would save is none") {
+  small::OpenJob job = waiting();
+  job.options.costs = SimulationOptions().costs;  // copies take time
+  job.workload.recorded_with.ddp_hooks = true;
+  job.workload.recorded_with.finalize = 1_ms;  // copies out, each launched by a slow host
+  REQUIRE(launch_bound(job.workload));
+  const auto view = [](const Job& today) {
+    SimulationOptions options = today.options();
+    options.ddp.gradient_as_bucket_view = true;
+    return today.with(std::move(options));
+  };
+  const auto saved = [&](const Job& today) {
+    return simulate_times(today).iteration - simulate_times(view(today)).iteration;
+  };
+  const Job recorded = job;
+  const Job ahead = recorded.with(host_ahead(job.workload));
+  REQUIRE(saved(recorded) > 10 * saved(ahead));
+  const Gains gains(recorded, buckets_of(recorded), readings_of(std::nullopt));
+  const WeighedGain gain = gains.of(view, {});
+  CHECK(gain.gain.value == saved(ahead));
+  CHECK(gain.expected < saved(recorded).scaled(0.1));
+  CHECK(gain.gain.high >= saved(recorded));
+}
+
+TEST_CASE("host ahead: waiting for data is no wait for the host") {
+  Workload workload = waiting().workload;
+  workload.data_loading = DataLoading{.median = 1500_us,
+                                      .p90 = 1500_us,
+                                      .mean = 1500_us,
+                                      .count = 9,
+                                      .processes = false,
+                                      .interval = {}};
+  CHECK(waited_for_data(workload) == 1500_us);
+  const Workload ahead = host_ahead(workload);
+  CHECK(waited_for_data(ahead) == 1500_us);
+  CHECK(ahead.iteration == 4_ms);
+  CHECK(host_partly_ahead(workload, 1).backward->duration == workload.backward->duration);
+}
