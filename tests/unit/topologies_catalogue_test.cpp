@@ -215,11 +215,9 @@ TEST_CASE("gpu: the variant that a name states, and the one that an open name me
 
 TEST_CASE("gpu: a suffix that no variant has is named, and its neighbours with it") {
   CHECK(gpu_name_problem("A100-41GB") == "unknown variant \"41GB\" of A100");
-  CHECK(gpu_name_problem("H100-SXM-94GB") ==
-        "unknown variant \"94GB\" of H100");
+  CHECK(gpu_name_problem("H100-SXM-94GB") == "unknown variant \"94GB\" of H100");
   CHECK(gpu_name_problem("A100-NVL") == "unknown variant \"NVL\" of A100");
-  CHECK(gpu_name_problem("A100-banana") ==
-        "unknown variant \"banana\" of A100");
+  CHECK(gpu_name_problem("A100-banana") == "unknown variant \"banana\" of A100");
   CHECK(gpu_name_problem("L4-48GB") == "unknown variant \"48GB\" of L4");
   CHECK(gpu_name_problem("L40S-SXM") == "unknown variant \"SXM\" of L40S");
   CHECK(gpu_name_problem("Foo") == "unknown GPU \"Foo\"");

@@ -401,8 +401,7 @@ std::string gpu_name_problem(std::string_view name) {
   if (!gpu) return "unknown GPU " + in_quotes(name);
   const std::string beyond = beyond_gpu_name(name);
   return beyond.empty() ? ""
-                        : fmt::format("unknown variant {} of {}",
-                                      in_quotes(beyond), gpu->name);
+                        : fmt::format("unknown variant {} of {}", in_quotes(beyond), gpu->name);
 }
 
 bool is_geforce(const GpuModel& gpu) {
