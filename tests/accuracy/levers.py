@@ -180,7 +180,8 @@ def masks(program, row, folder):
     workload["buffers"] = [NANOGPT_MASKS]
     with open(path, "w", encoding="utf-8") as file:
         json.dump(workload, file)
-    return share(row, program.lever("broadcast_buffers=False", path, "node:1 gpu:8xRTX3090 pcie:25GBps:no-p2p"),
+    return share(row, program.lever("broadcast_buffers=False", path, "node:1 gpu:8xRTX3090 pcie:25GBps:no-p2p",
+                                    "--memory", "40GiB"),  # batch and attention are assumed, so their memory decides nothing
                  "batch 12, fp16, PCIe 4.0 x16")
 
 
