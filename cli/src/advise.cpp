@@ -107,7 +107,11 @@ int run(const AdviseArguments& arguments, const TypedLine& typed) {
   }
   const Advice advice = advise(job, options);
   describe_today(context, measured, simulate_times(measured), arguments.threads);
-  context.next_command = typed.for_command("tune");
+  const bool to_take_along = advice.best() != nullptr && !arguments.output.plan;
+  TypedLine next = typed;
+  next.set(to_take_along ? "--export" : "--timeline",
+           to_take_along ? "advised.py" : "step.pftrace");
+  context.next_command = next.for_command(to_take_along ? "advise" : "simulate");
   const AdviceRow* proposed = to_export(advice, arguments.lever);
   std::string made_by = fmt::format("ddpsim {}: {}", DDPSIM_VERSION, typed.for_command("advise"));
   if (arguments.lever) made_by += fmt::format(" --lever {}", in_quotes(*arguments.lever));

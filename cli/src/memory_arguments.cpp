@@ -130,10 +130,10 @@ std::optional<MemoryProblem> memory_problem(const PeakMemory& peak, const Memory
       fmt::format("{}{}", diagnostic.hint.empty() ? "" : ". ",
                   too_large_without_activations
                       ? "Even without activations it does not fit: shard it, --scheme "
-                        "fsdp2. --memory simulates it all the same"
+                        "fsdp2. To simulate it anyway, pass --memory"
                   : by_layers ? "With activation checkpointing or fused attention it "
-                                "needs less: --memory simulates it all the same"
-                              : "Simulate it all the same with --memory");
+                                "needs less. To simulate it anyway, pass --memory"
+                              : "To simulate it anyway, pass --memory");
   return problem;
 }
 

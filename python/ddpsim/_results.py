@@ -1327,9 +1327,9 @@ class TuneResult(Answer):
     confidence: Confidence
     sensitivities: tuple[Sensitivity, ...]
     warnings: tuple[str, ...]
+    calibrated_by: tuple[CalibratedBy, ...] | None
     recommended_by_cause: tuple[CauseRecommendation, ...] | None
     replay: Replay | None
-    calibrated_by: tuple[CalibratedBy, ...] | None
     variation: Variation | None
     comm_hook_min_mb: float | None
     sync_batchnorm_group: int | None
@@ -1354,9 +1354,9 @@ class TuneResult(Answer):
         "confidence": Confidence.from_document,
         "sensitivities": each(Sensitivity.from_document),
         "warnings": each(same),
+        "calibrated_by": each(CalibratedBy.from_document),
         "recommended_by_cause": each(CauseRecommendation.from_document),
         "replay": Replay.from_document,
-        "calibrated_by": each(CalibratedBy.from_document),
         "variation": Variation.from_document,
         "comm_hook_min_mb": real,
     }
@@ -1390,6 +1390,7 @@ class AdviseResult(Answer):
     confidence: Confidence
     sensitivities: tuple[Sensitivity, ...]
     warnings: tuple[str, ...]
+    calibrated_by: tuple[CalibratedBy, ...] | None
     replay: Replay | None
     local_sgd_period: int | None
     local_sgd_gradients: str | None
@@ -1408,6 +1409,7 @@ class AdviseResult(Answer):
         "confidence": Confidence.from_document,
         "sensitivities": each(Sensitivity.from_document),
         "warnings": each(same),
+        "calibrated_by": each(CalibratedBy.from_document),
         "replay": Replay.from_document,
         "comm_hook_min_mb": real,
         "variation": Variation.from_document,
@@ -1893,12 +1895,14 @@ class AllreduceResult(Answer):
     rows: tuple[AllreduceRow, ...]
     confidence: Confidence
     warnings: tuple[str, ...]
+    calibrated_by: tuple[CalibratedBy, ...] | None
     collective: str | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "rows": each(AllreduceRow.from_document),
         "confidence": Confidence.from_document,
         "warnings": each(same),
+        "calibrated_by": each(CalibratedBy.from_document),
     }
 
 

@@ -302,9 +302,8 @@ std::string advice_python(const Advice& advice, const AdviceRow* best, const Rep
       add("Changes",
           best->changes_batch ? "numerics, and the batch the optimizer sees" : "numerics");
     if (!best->note.empty()) add("Besides", best->note);
-    if (best->loads_data)
-      add("By hand",
-          "the DataLoader of your script: this file cannot set it, and saves less alone");
+    if (!best->by_hand.empty())
+      add("By hand", best->by_hand + ": this file cannot set it, and saves less alone");
   } else {
     add("Proposed", "nothing: no lever gains enough, surely enough; PROPOSED is TODAY");
   }

@@ -43,7 +43,7 @@ class AdvicePage {
     page.add(Weight::trust, setting_line(context_, style_));
     page.add(Weight::answer, table("Leaves numerics as they are", false));
     page.add(Weight::answer,
-             table("Changes numerics: of gradients, or of what the optimizer sees", true));
+             table("Changes numerics (gradients, or what the optimizer sees)", true));
     page.add(Weight::evidence, after_blank(notes()));
     page.add(Weight::evidence, measure_first());
     page.add(Weight::evidence, not_worth());
@@ -60,6 +60,23 @@ class AdvicePage {
                        time(advice_.iteration),
                        time_interval(row.gain.low, row.gain.high, digits_, unit_), name_of(unit_),
                        context_.confidence.provenance);
+  }
+
+  /// All of it may be the profiler's.
+  bool may_be_nothing(const AdviceRow& row) const { return row.gain.value < advice_.measurable; }
+
+  /// "8 ms", "up to 160 ms".
+  std::string saving(const AdviceRow& row) const {
+    return may_be_nothing(row) ? "up to " + time(row.gain.high) : time(row.gain.value);
+  }
+
+  /// "bucket_cap_mb=100 may save 8 ms of 154 ms (80 % interval 1 to 12 ms), but …"
+  std::string may_save(const AdviceRow& row) const {
+    const std::string interval =
+        fmt::format(" (80 % interval {} {})",
+                    time_interval(row.gain.low, row.gain.high, digits_, unit_), name_of(unit_));
+    return fmt::format("{} may save {} of {}{}, but {}", levers_text(row), saving(row),
+                       time(advice_.iteration), may_be_nothing(row) ? "" : interval, row.doubt);
   }
 
   /// Of what changes numerics but not the batch, where it is expected to gain measurably more.
@@ -101,18 +118,15 @@ class AdvicePage {
     const AdviceRow* doubted = first_doubted();
     const AdviceRow* more = better_with_numerics();
     std::string text = context_.does_not_fit.empty() ? "" : does_not_fit() + ". ";
+    if (best != nullptr && doubted != nullptr && doubted->expected > best->expected)
+      text += fmt::format("Measure first: {}. ", may_save(*doubted));
     text += best != nullptr ? fmt::format("Set {}: {}.", levers_text(*best), gain_clause(*best))
-            : doubted != nullptr
-                ? fmt::format(
-                      "Keep today's settings until you have measured: {} may save {} of {} (80 % "
-                      "interval {} {}), but {}.",
-                      levers_text(*doubted), time(doubted->gain.value), time(advice_.iteration),
-                      time_interval(doubted->gain.low, doubted->gain.high, digits_, unit_),
-                      name_of(unit_), doubted->doubt)
-                : fmt::format("{} saves as much of {} as can be measured ({}).",
-                              more ? "No setting that leaves numerics as they are"
-                                   : "Nothing worth changing: no setting",
-                              time(advice_.iteration), time(advice_.measurable));
+            : doubted != nullptr ? fmt::format("Keep today's settings until you have measured: {}.",
+                                               may_save(*doubted))
+                                 : fmt::format("{} saves as much of {} as can be measured ({}).",
+                                               more ? "No setting that leaves numerics as they are"
+                                                    : "Nothing worth changing: no setting",
+                                               time(advice_.iteration), time(advice_.measurable));
     if (more)
       text += fmt::format(" {}{} {}, and changes numerics.", levers_text(*more),
                           best == nullptr ? "" : " alone",
@@ -135,7 +149,7 @@ class AdvicePage {
   std::string table(const std::string& head, bool numerics) const {
     const std::string suffix = fmt::format(" {}", name_of(unit_));
     Table table({{"saves" + suffix, Align::decimal},
-                 {"low to high", Align::right, 2},
+                 {"80 % interval", Align::right, 2},
                  {"memory", Align::right, 1},
                  {head, Align::left, 0, true}});
     std::size_t rows = 0;
@@ -172,8 +186,7 @@ class AdvicePage {
     std::vector<std::string> rows;
     for (const AdviceRow& row : advice_.rows)
       if (!row.doubt.empty())
-        rows.push_back(
-            fmt::format("{} ({}): {}", levers_text(row), time(row.gain.value), row.doubt));
+        rows.push_back(fmt::format("{} ({}): {}", levers_text(row), saving(row), row.doubt));
     if (rows.empty()) return "";
     return wrapped(
         fmt::format("Measure first (scripts/ab.py runs both in turns): {}.", fmt::join(rows, "; ")),
@@ -184,7 +197,9 @@ class AdvicePage {
     std::vector<std::string> names;
     for (const AdviceRow& row : advice_.rows)
       if (!shown(row) && row.doubt.empty())
-        names.push_back(fmt::format("{} ({})", levers_text(row), time(row.gain.value)));
+        names.push_back(fmt::format("{} ({} {})", levers_text(row),
+                                    row.gain.value < Duration() ? "costs" : "saves",
+                                    time(std::max(row.gain.value, -row.gain.value))));
     if (names.empty()) return "";
     return wrapped(fmt::format("Not worth it here: {}.", fmt::join(names, ", ")), style_.width, 2);
   }

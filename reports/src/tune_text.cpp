@@ -89,13 +89,11 @@ std::string keep_verdict(const TuneResult& result, const std::optional<Replay>& 
   }
   if (gain < result.recommended.measurable)
     return fmt::format(
-        "{}: no bucket cap gains more than can be measured (best {} of {}; {} is the least you "
-        "could see).",
-        keep, time_text(gain, digits, unit), step, measurable);
+        "{}: the fastest bucket cap saves {} of {}, and less than {} cannot be measured.", keep,
+        time_text(gain, digits, unit), step, measurable);
   return fmt::format(
-      "{}: no common cap saves more than {} of {}, the least you could see. The best of all caps, "
-      "{}, "
-      "may save {}.",
+      "{}: no common cap saves {} of {}, the least that can be measured. The fastest of all caps, "
+      "{}, may save {}.",
       keep, measurable, step, range_words(result.best), time_text(gain, digits, unit));
 }
 
@@ -227,7 +225,7 @@ std::string marks_of(const CurvePoint& point, const TuneResult& result) {
   if (!point.reachable) marks.emplace_back("not with this PyTorch");
   if (is_today(point, result)) marks.emplace_back("today");
   if (same_setting(point, result.default_setting)) marks.emplace_back("default");
-  if (same_setting(point, result.best)) marks.emplace_back("best");
+  if (same_setting(point, result.best)) marks.emplace_back("fastest");
   if (is_recommended(point, result)) marks.emplace_back("recommended");
   if (is_to_measure(point, result)) marks.emplace_back("measure first");
   return fmt::format("{}", fmt::join(marks, ", "));

@@ -97,8 +97,20 @@ class Adviser {
     candidate.gain = gains_.of(change, traits);
     for (const Lever& lever : candidate.levers)
       candidate.gain.gain.high = std::max(candidate.gain.gain.high, lever.may_save);
-    const bool gains = candidate.gain.gain.value >= measurable_ && !contradicted();
-    if (!gains) return candidate;
+    if (contradicted()) return candidate;
+    if (traits.spares_host && gains_.may_be_profilers()) {
+      if (candidate.gain.gain.high >= measurable_)
+        candidate.doubt = "the profiler may have made these waits, and --measured-step decides";
+      return candidate;
+    }
+    if (candidate.gain.gain.value < measurable_) return candidate;
+    for (const Lever& lever : candidate.levers)
+      if (!lever.only_a_run_tells.empty()) {
+        candidate.gain.gain.low = std::min(candidate.gain.gain.low, Duration());
+        candidate.gain.expected = candidate.gain.expected.scaled(0.5);
+        candidate.doubt = lever.only_a_run_tells;
+        return candidate;
+      }
     if (!is_worth(candidate.gain, measurable_))
       candidate.doubt = "it may cost more than it is expected to gain";
     else if (!is_nowhere_slower(job_, change, traits, candidate.gain.expected, options_.tuning))
@@ -249,6 +261,8 @@ class Adviser {
     row.changes_numerics = changes_numerics(candidate);
     row.changes_batch = std::ranges::any_of(candidate.levers, &Lever::changes_batch);
     row.loads_data = std::ranges::any_of(candidate.levers, &Lever::loads_data);
+    for (const Lever& lever : candidate.levers)
+      if (!lever.by_hand.empty()) row.by_hand += (row.by_hand.empty() ? "" : ", ") + lever.by_hand;
     row.setting = setting_of(together(candidate.levers)(job_));
     row.error = candidate.error;
     if (!row.error.empty()) return row;

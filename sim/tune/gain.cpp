@@ -110,13 +110,14 @@ Gains::Reading Gains::reading(const Job& job, const std::optional<MeasuredCause>
 
 Duration Gains::MostSaved::by(const ChangeTraits& traits) const {
   return communication + (traits.sets_else ? beside : Duration()) +
-         (traits.loads_data ? input : Duration());
+         (traits.loads_data ? input : Duration()) + (traits.spares_host ? launches : Duration());
 }
 
 Gains::MostSaved Gains::most_saved(const Job& read, const StepTimes& before) const {
   return {.communication = std::max(Duration(), before.iteration - lower_bound(read, before_)),
           .beside = beside_collectives(before.loss),
-          .input = before.input};
+          .input = before.input,
+          .launches = before.launch_bound};
 }
 
 std::size_t Gains::steps() const {

@@ -19,7 +19,8 @@ using Change = std::function<Job(const Job&)>;
 struct ChangeTraits {
   bool sets_buckets = false;  ///< it chooses what all-reduces carry
   bool sets_else = true;  ///< it may save copies, hooks and waits as well, not communication alone
-  bool loads_data = false;  ///< it may save waits for input
+  bool loads_data = false;   ///< it may save waits for input
+  bool spares_host = false;  ///< it may save waits for launches
   bool other_collectives =
       false;  ///< they run by other algorithms or channels: NCCL's own choice was measured, this was not
 };
@@ -73,6 +74,8 @@ class Gains {
   const Job& job(std::size_t reading) const { return readings_[reading].expected.job; }
   /// Steps that are simulated to weigh one change.
   std::size_t steps() const;
+  /// The waits for the host may be the profiler's: no step without it was measured.
+  bool may_be_profilers() const { return unprofiled_.has_value(); }
   /// By the first reading.
   Duration step_before() const { return readings_.front().expected.before; }
   /// Over several readings: the mean of values, the least low, the greatest high. A step that takes several micro-batches
@@ -94,6 +97,7 @@ class Gains {
     Duration communication;  ///< cost of collectives: no other bucketing saves more
     Duration beside;         ///< copies, hooks and waits for other ranks
     Duration input;          ///< waits for batches
+    Duration launches;       ///< waits for the host
     Duration by(const ChangeTraits& traits) const;
   };
   struct Reading {

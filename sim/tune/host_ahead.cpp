@@ -1,5 +1,6 @@
 #include "host_ahead.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "ddpsim/sim/measured_correction.hpp"
@@ -13,18 +14,23 @@ Duration between(Duration busy, Duration recorded, double share) {
   return busy + (recorded - busy).scaled(share);
 }
 
-void leave_waits(Recorded& recorded, double share) {
-  if (!recorded.busy || !recorded.backward) return;
-  const Duration waited = waited_for_data(recorded);
-  PartTimes& busy = *recorded.busy;
-  Backward& backward = *recorded.backward;
-  const Duration shorter = between(busy.backward, backward.duration, share);
+/// What the host did in it, step by step, is no longer known.
+void shorten(Backward& backward, Duration shorter) {
   const double left = backward.duration > Duration() ? shorter / backward.duration : 1;
   for (ReadyEvent& event : backward.ready) {
     event.at = event.at.scaled(left);
     event.copied_at.reset();  // the host launched each copy, so most of it was a wait
   }
-  backward.duration = busy.backward = shorter;
+  backward.duration = shorter;
+}
+
+void leave_waits(Recorded& recorded, double share) {
+  if (!recorded.busy || !recorded.backward) return;
+  const Duration waited = waited_for_data(recorded);
+  PartTimes& busy = *recorded.busy;
+  Backward& backward = *recorded.backward;
+  busy.backward = between(busy.backward, backward.duration, share);
+  shorten(backward, busy.backward);
   if (recorded.forward && *recorded.forward > Duration()) {
     const Duration forward = between(busy.forward, *recorded.forward, share);
     std::optional<Duration>& broadcast = recorded.recorded_with.buffer_broadcast;
@@ -49,12 +55,47 @@ void leave_waits(Recorded& recorded, double share) {
                          recorded.optimizer.value_or(Duration()) + waited;
 }
 
+/// Takes the wait out of a part, and out of the step.
+void leave_out(Recorded& recorded, std::optional<Duration>& part, Duration& wait) {
+  const Duration gone = std::min(wait, part.value_or(Duration()));
+  if (part) *part -= gone;
+  if (recorded.iteration) *recorded.iteration -= gone;
+  wait = Duration();
+}
+
+void launch_at_once(Recorded& recorded) {
+  PartTimes& waits = recorded.launch_waits;
+  if (!recorded.backward || (waits.forward == Duration() && waits.backward == Duration())) return;
+  leave_out(recorded, recorded.forward, waits.forward);
+  std::optional<Duration> backward = recorded.backward->duration;
+  leave_out(recorded, backward, waits.backward);
+  shorten(*recorded.backward, *backward);
+  recorded.host_ready.clear();
+  recorded.host_held.clear();
+  if (recorded.launches) recorded.launches->cost.reset();
+}
+
+template <typename Set>
+Workload each_rank(Workload workload, Set set) {
+  set(static_cast<Recorded&>(workload));
+  for (RankRecording& rank : workload.ranks) set(static_cast<Recorded&>(rank));
+  return workload;
+}
+
 }  // namespace
 
+Workload launched_at_once(Workload workload) {
+  return each_rank(std::move(workload), launch_at_once);
+}
+
+Workload stepped_at_once(Workload workload) {
+  return each_rank(std::move(workload), [](Recorded& recorded) {
+    leave_out(recorded, recorded.optimizer, recorded.launch_waits.optimizer);
+  });
+}
+
 Workload host_partly_ahead(Workload workload, double share) {
-  leave_waits(workload, share);
-  for (RankRecording& rank : workload.ranks) leave_waits(rank, share);
-  return workload;
+  return each_rank(std::move(workload), [&](Recorded& recorded) { leave_waits(recorded, share); });
 }
 
 Workload host_ahead(Workload workload) {

@@ -15,6 +15,7 @@
 #include "ddpsim/sim/bucket_assignment.hpp"
 #include "ddpsim/sim/size_text.hpp"
 #include "ddpsim/sim/step.hpp"
+#include "host_levers.hpp"
 #include "loader_lever.hpp"
 #include "scheme_levers.hpp"
 
@@ -290,6 +291,7 @@ bool is_possible(const Job& job, const Job& today) {
 std::vector<Lever> levers_of(const Job& job) {
   std::vector<Lever> levers;
   if (std::optional<Lever> loader = loader_lever(job)) levers.push_back(*std::move(loader));
+  for (Lever& lever : host_levers(job)) levers.push_back(std::move(lever));
   if (!uses_reducer(job.options().scheme)) {
     for (Lever& lever : scheme_levers(job)) levers.push_back(std::move(lever));
     add_nccl_levers(job, levers);
@@ -469,6 +471,7 @@ ChangeTraits traits_of(const std::vector<Lever>& levers) {
   return {.sets_buckets = std::ranges::any_of(levers, &Lever::sets_buckets),
           .sets_else = !std::ranges::all_of(levers, &Lever::sets_buckets),
           .loads_data = std::ranges::any_of(levers, &Lever::loads_data),
+          .spares_host = std::ranges::any_of(levers, &Lever::spares_host),
           .other_collectives = std::ranges::any_of(levers, &Lever::other_collectives)};
 }
 

@@ -22,7 +22,12 @@ struct Lever {
   /// Collectives run by other algorithms or channels: NCCL's own choice was measured, this was not.
   bool other_collectives = false;
   bool sets_buckets = false;
-  bool loads_data = false;  ///< of the script's DataLoader: batches come sooner
+  bool loads_data = false;   ///< of the script's DataLoader: batches come sooner
+  bool spares_host = false;  ///< the GPU waits less for launches
+  /// Why it may save anything from nothing up to what is predicted; mostly empty. A sentence without a full stop.
+  std::string only_a_run_tells = {};
+  std::string by_hand =
+      {};  ///< what of the script it changes that no setting holds: "the DataLoader of your script"
   /// The recorded trainer waited so long; how much of it the GPU stood still, its launches hide.
   Duration may_save = {};
   /// Of another scheme than DDP what `argument` goes to, where "{}" stands: "FullyShardedDataParallel(model, {})". Where "{mesh}"

@@ -28,7 +28,8 @@ Lever lever_of(std::string name, const std::string& arguments, DataLoader loader
           .change = [loader](const Job& job) { return with_loader(job, loader); },
           .after = fmt::format("# DataLoader(..., {})", arguments),
           .note = std::move(note),
-          .loads_data = true};
+          .loads_data = true,
+          .by_hand = "the DataLoader of your script"};
 }
 
 Lever with_workers(DataLoader loader, int workers) {

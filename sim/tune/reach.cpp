@@ -176,8 +176,8 @@ std::optional<Doubted> Reach::doubt(const Change& change, const WeighedGain& gai
                                  there.gain.value < Duration() ? "cost " + ms(-there.gain.value)
                                                                : "save less than can be measured")};
     if (there.regret() > bearable_regret(gain.expected, near.measurable))
-      return Doubted{Doubt::neighbour, fmt::format("{} the interval reaches a loss of {}",
-                                                   near.difference, ms(there.regret()))};
+      return Doubted{Doubt::neighbour,
+                     fmt::format("{} it may cost up to {}", near.difference, ms(there.regret()))};
   }
   return std::nullopt;
 }

@@ -92,7 +92,7 @@ TEST_CASE("advice as Python: today's setting, the proposed one, what is predicte
 TEST_CASE("advice as Python: what it cannot set is left to the reader, by name") {
   Advice plan = plan_of_two();
   CHECK_FALSE(mentions(python_of_best(plan, sample::context(), "ddpsim 1"), "By hand"));
-  plan.rows.front().loads_data = true;
+  plan.rows.front().by_hand = "the DataLoader of your script";
   CHECK(mentions(python_of_best(plan, sample::context(), "ddpsim 1"),
                  "By hand    the DataLoader of your script: this file cannot set it"));
 }

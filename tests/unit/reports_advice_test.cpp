@@ -58,16 +58,16 @@ TEST_CASE("advice page: what to set, each line to paste, what changes numerics a
                        "    NCCL_ALGO=Tree\n"
                        "    DistributedDataParallel(model, bucket_cap_mb=8)\n\n"));
   CHECK(mentions(text, R"(
-  saves ms  low to high   memory  Leaves numerics as they are
-        20   -1.0 to 30  -93 MiB  broadcast_buffers=False + bucket_cap_mb=8
-         -                        gradient_as_bucket_view=True: needs 9 GiB
+  saves ms  80 % interval   memory  Leaves numerics as they are
+        20     -1.0 to 30  -93 MiB  broadcast_buffers=False + bucket_cap_mb=8
+         -                          gradient_as_bucket_view=True: needs 9 GiB
 
-  saves ms  low to high  memory  Changes numerics: of gradients, or of what the optimizer sees
-        60     50 to 70       0  accumulate 4 under no_sync()
-        50     40 to 60  +4 MiB  fp16_compress_hook
+  saves ms  80 % interval  memory  Changes numerics (gradients, or what the optimizer sees)
+        60       50 to 70       0  accumulate 4 under no_sync()
+        50       40 to 60  +4 MiB  fp16_compress_hook
 
 Beside the step: save rank 0's.
-Not worth it here: static_graph=True (0 ms).
+Not worth it here: static_graph=True (saves 0 ms).
 )"));
 }
 

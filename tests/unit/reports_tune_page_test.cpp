@@ -83,7 +83,7 @@ PyTorch 2.8, NCCL 2.27.3, analytic network; buckets: default (1 MiB, then 25 MiB
   bucket_cap_mb  same buckets  buckets  step ms  change ms  blocking ms  comm. cost
         default                      5      320          0         30    ████████▋     default
               1  0.5 to 1.5         61      340        +20         50    ████████████
-             60  60 to 64.5          2      280        -41          9.0  █▌            best, recommended
+             60  60 to 64.5          2      280        -41          9.0  █▌            fastest, recommended
             100  90 and more         1      300        -20         20    █████▏
 4 bucket assignments in all, and 1 that this PyTorch does not let you set.
 
@@ -152,17 +152,15 @@ TEST_CASE("tune page: no best bucketing but the default's") {
 TEST_CASE("tune page: a gain below the measurable is named as such, one of just that is not") {
   TuneResult tune = kept();
   tune.recommended.measurable = 8_ms + 1_ps;
-  CHECK(first_line(page(tune)) ==
-        "Keep the default bucket_cap_mb: no bucket cap gains more than can be measured (best 8.0 "
-        "ms of 98 ms; "
-        "8.0 ms is the "
-        "least you could see).");
+  CHECK(
+      first_line(page(tune)) ==
+      "Keep the default bucket_cap_mb: the fastest bucket cap saves 8.0 ms of 98 ms, and less than "
+      "8.0 ms cannot be measured.");
   CHECK_FALSE(mentions(page(tune), "Why:"));
   tune.recommended.measurable = 8_ms;
   CHECK(first_line(page(tune)) ==
-        "Keep the default bucket_cap_mb: no common cap saves more than 8.0 ms of 98 ms, the least "
-        "you could see. "
-        "The best of all caps, 50 to 54.5 MiB, may save 8.0 ms.");
+        "Keep the default bucket_cap_mb: no common cap saves 8.0 ms of 98 ms, the least that can "
+        "be measured. The fastest of all caps, 50 to 54.5 MiB, may save 8.0 ms.");
 }
 
 /// What the replay misses is advised on apart: compute keeps the default, communication sets a cap.
@@ -211,9 +209,9 @@ TEST_CASE("tune page: the best setting has no cap") {
   tune.best.bucket_cap_mb.reset();
   tune.best.first_bucket_mb = 12.5;
   CHECK(first_line(page(tune)) ==
-        "Keep the default bucket_cap_mb: no common cap saves more than 1.0 ms of 98 ms, the least "
-        "you could see. "
-        "The best of all caps, the default behind a first bucket of 12.5 MiB, may save 8.0 ms.");
+        "Keep the default bucket_cap_mb: no common cap saves 1.0 ms of 98 ms, the least that can "
+        "be measured. The fastest of all caps, the default behind a first bucket of 12.5 MiB, may "
+        "save 8.0 ms.");
 }
 
 TEST_CASE("tune page: a recommendation that holds whatever the replay misses") {

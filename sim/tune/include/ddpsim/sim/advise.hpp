@@ -33,7 +33,9 @@ struct AdviceRow {
   std::int64_t memory_bytes = 0;    ///< change of the peak per GPU; what is known of it
   bool changes_numerics = false;    ///< of gradients, or of what the optimizer sees
   bool changes_batch = false;       ///< the optimizer sees another one: another training
-  bool loads_data = false;          ///< of the script's DataLoader, which `setting` does not hold
+  bool loads_data = false;          ///< of the script's DataLoader
+  std::string
+      by_hand;  ///< what of the script it changes that `setting` does not hold; mostly empty
   /// By the rule, under every PyTorch it may be. Of combinations always.
   bool worth = false;
   std::string

@@ -1,0 +1,68 @@
+#include "host_levers.hpp"
+
+#include "host_ahead.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// torch.compile(mode="reduce-overhead") captures CUDA graphs; DDP's graph is split at its buckets.
+constexpr TorchVersion kCompile{2, 1};
+/// CUDA graphs of DDP's all-reduces (notes/cuda.html, "Usage with DistributedDataParallel").
+constexpr TorchVersion kCaptured{1, 11};
+/// torch.optim.AdamW and Adam take fused=True.
+constexpr TorchVersion kFused{2, 0};
+
+template <typename Of>
+Change of_workload(Of of) {
+  return [of](const Job& job) { return job.with(of(job.workload())); };
+}
+
+Lever compiled() {
+  return {.name = "torch.compile(mode=\"reduce-overhead\")",
+          .change = of_workload(launched_at_once),
+          .after = "model = torch.compile(model, mode=\"reduce-overhead\")",
+          .note = "the first steps compile; shapes must not change",
+          .spares_host = true,
+          .only_a_run_tells = "how much of the step its CUDA graphs hold, only a run tells",
+          .by_hand = "torch.compile behind wrap(model)"};
+}
+
+Lever captured() {
+  return {.name = "CUDA graph of the step",
+          .change = of_workload(
+              [](const Workload& step) { return stepped_at_once(launched_at_once(step)); }),
+          .after = "# capture forward, backward and optimizer with torch.cuda.graph, then replay",
+          .note = "shapes must not change",
+          .spares_host = true,
+          .only_a_run_tells = "how much of the step it holds, only a run tells",
+          .by_hand = "the loop of your script"};
+}
+
+Lever fused() {
+  return {.name = "fused optimizer",
+          .change = of_workload(stepped_at_once),
+          .after = "# torch.optim.AdamW(..., fused=True)",
+          .spares_host = true,
+          .only_a_run_tells = "what its own launches take, only a run tells",
+          .by_hand = "the optimizer of your script"};
+}
+
+}  // namespace
+
+std::vector<Lever> host_levers(const Job& job) {
+  std::vector<Lever> levers;
+  const DdpOptions& ddp = job.options().ddp;
+  const PartTimes& waits = job.workload().launch_waits;
+  const bool passes = waits.forward + waits.backward > Duration();
+  if (passes && compiled_pieces(job.options().scheme) == nullptr) {
+    if (ddp.torch >= kCompile)
+      levers.push_back(compiled());
+    else if (ddp.torch >= kCaptured)
+      levers.push_back(captured());
+  }
+  if (waits.optimizer > Duration() && ddp.torch >= kFused && !ddp.optimizer_in_backward)
+    levers.push_back(fused());
+  return levers;
+}
+
+}  // namespace ddpsim
