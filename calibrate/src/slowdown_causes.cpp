@@ -221,7 +221,9 @@ class Ranking {
     if (evidence_.all_reduce_only)
       return fmt::format("the all-reduce itself is {:.1f} % {}", std::abs(difference_.percent()),
                          sign_ > 0 ? "slower" : "faster");
-    return fmt::format("{}: {}, {:.0f} % of what got {}{}", name_of(row.part), in_words(row.change),
+    std::string part(row.part == kTransfer ? "all-reduce transfer" : name_of(row.part));
+    std::ranges::replace(part, '_', ' ');
+    return fmt::format("{} {}, {:.0f} % of what got {}{}", part, in_words(row.change),
                        100 * grown(row) / all_, sign_ > 0 ? "longer" : "shorter",
                        row.bound_of_change == Bound::upper   ? " (an upper bound)"
                        : row.bound_of_change == Bound::lower ? " (a lower bound)"

@@ -337,6 +337,7 @@ void describe_today(ReportContext& context, const Job& measured, const StepTimes
                     int threads, const std::optional<StepTimes>& otherwise) {
   context.confidence = assess(measured, times, context.replay, otherwise, threads);
   context.budget = budget_of(times);
+  context.speed = training_speed(context.work, times);
   context.data = data_supply(measured, times.iteration - times.input, times.host);
   context.host_as_profiled = launch_bound(measured.workload());
 }

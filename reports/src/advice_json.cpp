@@ -33,6 +33,7 @@ std::string advice_json(const Advice& advice, const ReportContext& context) {
   json.key("schema").string("ddpsim.advice/1");
   write_setting(json, context);
   write_budget(json, context);
+  if (context.speed) write_speed(json, *context.speed);
   json.key("iteration_us").time(advice.iteration);
   json.key("measurable_us").time(advice.measurable);
   json.key("rows").begin_array();

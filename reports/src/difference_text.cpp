@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "cause_words.hpp"
 #include "ddpsim/reports/difference_report.hpp"
 #include "ddpsim/sim/size_text.hpp"
 #include "loss_lines.hpp"
@@ -347,18 +348,19 @@ void DifferenceText::kernels() {
 void DifferenceText::causes() {
   if (report_.causes.empty()) return;
   text_ += '\n';
+  paragraph("Possible causes, the likeliest first:");
   const std::size_t most = style_.most_lines == 0 ? report_.causes.size() : kMostCauses;
   std::size_t number = 0;
   for (const SlowdownCause& cause : report_.causes) {
     if (number == most) break;
     ++number;
-    paragraph(fmt::format("{}. {}: {}", number, cause.what,
+    paragraph(fmt::format("{}. {}: {}", number, cause_words(cause.what),
                           printable(fmt::to_string(fmt::join(cause.evidence, "; ")))),
               3);
   }
   for (const ExcludedCause& one : report_.excluded)
     if (style_.most_lines == 0)
-      paragraph(fmt::format("not {}: {}", one.what, printable(one.says)), 3);
+      paragraph(fmt::format("Not so: {}: {}", cause_words(one.what), printable(one.says)), 3);
   if (report_.causes.size() > most)
     paragraph(fmt::format("   … and {} more (--verbose, --json).", report_.causes.size() - most),
               3);

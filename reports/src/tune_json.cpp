@@ -185,6 +185,7 @@ std::string tune_json(const TuneResult& result, const ReportContext& context) {
   json.key("schema").string("ddpsim.tune/1");
   write_setting(json, context);
   write_budget(json, context);
+  if (context.speed) write_speed(json, *context.speed);
   json.key("default");
   write_point(json, result.default_setting);
   json.key("today");

@@ -56,11 +56,11 @@ std::string_view assumed_of_leaves(const Cluster& cluster) {
   if (cluster.loads_scattered != nullptr)
     return "nobody says how ranks lie on the leaves: it is assumed that neighbours share a leaf "
            "(placement:ordered says so; the interval reaches to placement:scattered, where they do "
-           "not)";
+           "not), and that no other job sends there (--background)";
   if (cluster.loads_under_one_leaf == nullptr) return "";
   return "which nodes share a leaf is not said: each is taken to have its own, so that all it "
          "sends is oversubscribed (leaf:NODES says how many share one; the interval reaches to all "
-         "under one, where nothing is)";
+         "under one, where nothing is). No other job is taken to send there (--background)";
 }
 
 std::string assumed_of_peers(const Cluster& cluster) {

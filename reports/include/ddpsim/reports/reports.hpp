@@ -61,8 +61,9 @@ struct ReportContext {
   std::optional<Replay> replay;
   /// What is reported explains today's measured step by compute; beside it what else may be.
   std::optional<MeasuredCorrection> correction;
-  std::optional<StepBudget> budget;  ///< of the step that is reported: today's
-  std::optional<DataSupply> data;    ///< where its batches come from
+  std::optional<StepBudget> budget;    ///< of the step that is reported: today's
+  std::optional<TrainingSpeed> speed;  ///< of that step
+  std::optional<DataSupply> data;      ///< where its batches come from
   bool host_as_profiled = false;  ///< the recorded GPU waited for the host through much of backward
   std::optional<RecordedToday> recorded;       ///< what the recorded job did
   bool calibrated_by_recording = false;        ///< its all-reduces moved the cost model

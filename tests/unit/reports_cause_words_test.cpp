@@ -1,0 +1,21 @@
+#include "cause_words.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "ddpsim/calibrate/finding.hpp"
+
+using namespace ddpsim;
+
+TEST_CASE("cause words: a sentence for every class of finding, the words of a name for others") {
+  for (const FindingClass what : finding_classes()) {
+    std::string name(name_of(what));
+    const std::string words = cause_words(name);
+    CAPTURE(words);
+    std::ranges::replace(name, '_', ' ');
+    CHECK(words != name);
+  }
+  CHECK(cause_words("network_slower") == "The network is slower");
+  CHECK(cause_words("something_new") == "something new");
+}
