@@ -1312,6 +1312,10 @@ class TuneResult(Answer):
     min_compression_rate: float | None
     bucket_setting: str
     budget: StepBudget
+    samples_per_second: float | None
+    tokens_per_second: None
+    model_flops_utilization: float | None
+    scaling_efficiency: float
     default: CurvePoint
     today: Today | None
     best: CurvePoint
@@ -1341,6 +1345,9 @@ class TuneResult(Answer):
         "rank_slowdown": real,
         "min_compression_rate": real,
         "budget": StepBudget.from_document,
+        "samples_per_second": real,
+        "model_flops_utilization": real,
+        "scaling_efficiency": real,
         "default": CurvePoint.from_document,
         "today": Today.from_document,
         "best": CurvePoint.from_document,
@@ -1384,6 +1391,10 @@ class AdviseResult(Answer):
     min_compression_rate: float | None
     bucket_setting: str | None
     budget: StepBudget
+    samples_per_second: float | None
+    tokens_per_second: float | None
+    model_flops_utilization: float | None
+    scaling_efficiency: float
     iteration_us: float
     measurable_us: float
     rows: tuple[AdviceRow, ...]
@@ -1403,6 +1414,10 @@ class AdviseResult(Answer):
         "rank_slowdown": real,
         "min_compression_rate": real,
         "budget": StepBudget.from_document,
+        "samples_per_second": real,
+        "tokens_per_second": real,
+        "model_flops_utilization": real,
+        "scaling_efficiency": real,
         "iteration_us": real,
         "measurable_us": real,
         "rows": each(AdviceRow.from_document),
