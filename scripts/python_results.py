@@ -107,6 +107,7 @@ FURTHER = [
         "mean_error": 1.5}, "buckets": [{"transfer_us": None}]}}),
     ("ddpsim.tune/1", {"recommended": {"measure_first": {"then": None, "set_up_to_us": None, "first_bucket_mb": 0.5}},
                        "recommended_by_version": [{"bucket_cap_mb": 0.5, "first_bucket_mb": 0.5}]}),
+    ("ddpsim.advice/1", {"tokens_per_second": 1.5}),
     ("ddpsim.sweep/1", {"points": [{"corrected_by": "dgx1v", "per_nic_gbps": 12.5}]}),
     ("ddpsim.compare/1", {"mix": {"until": [{"workload": "bert", "candidate": "new"}], "rows": [{"behind_sources": [{"workload": 0}]}]},
                           "workloads": [{"recorded_row": 0, "samples": 1, "recorded": {"ranks": 1}}]}),

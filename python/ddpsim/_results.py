@@ -1313,7 +1313,7 @@ class TuneResult(Answer):
     bucket_setting: str
     budget: StepBudget
     samples_per_second: float | None
-    tokens_per_second: None
+    tokens_per_second: float | None
     model_flops_utilization: float | None
     scaling_efficiency: float
     default: CurvePoint
@@ -1346,6 +1346,7 @@ class TuneResult(Answer):
         "min_compression_rate": real,
         "budget": StepBudget.from_document,
         "samples_per_second": real,
+        "tokens_per_second": real,
         "model_flops_utilization": real,
         "scaling_efficiency": real,
         "default": CurvePoint.from_document,
