@@ -105,11 +105,11 @@ failed_tests() {  # failed_tests LOG: the name and the end of what it said, of e
 
 # Labels are given where each test is added. --quick leaves out `slow`: tests that train with PyTorch, shape links, launch, build
 # once more, or run longest. Tests labelled `timed` hold times against each other, and get the machine for themselves. `elsewhere`
-# marks tests in which memory errors cannot hide, or which sanitizers hinder: the other build runs them. `thorough` marks what
-# --thorough alone runs.
-rare=thorough
-if $thorough; then rare=none; fi
-sanitizers() { build "$1" && tests "$1" --label-exclude "slow|elsewhere"; }
+# marks tests in which memory errors cannot hide, or which sanitizers hinder: the other build runs them; `rarely_sanitized`, those
+# that sanitizers run in --thorough alone. `thorough` marks what --thorough alone runs.
+rare=thorough rarely=rarely_sanitized
+if $thorough; then rare=none rarely=none; fi
+sanitizers() { build "$1" && tests "$1" --label-exclude "slow|elsewhere|$rarely"; }
 threads() {
   build tsan --target ddpsim_thread_tests &&
     build/tsan/tests/ddpsim_parallel_tests --test-case-exclude='*finds exactly*,*1000 caps*' && # one thread
