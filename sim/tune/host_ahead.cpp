@@ -14,14 +14,21 @@ Duration between(Duration busy, Duration recorded, double share) {
   return busy + (recorded - busy).scaled(share);
 }
 
-/// What the host did in it, step by step, is no longer known.
-void shorten(Backward& backward, Duration shorter) {
+/// All that lies in it moves along; what the host did there, step by step, is no longer known.
+void shorten_backward(Recorded& recorded, Duration shorter) {
+  Backward& backward = *recorded.backward;
   const double left = backward.duration > Duration() ? shorter / backward.duration : 1;
   for (ReadyEvent& event : backward.ready) {
     event.at = event.at.scaled(left);
     event.copied_at.reset();  // the host launched each copy, so most of it was a wait
   }
   backward.duration = shorter;
+  for (RecordedCollective& collective : recorded.recorded_with.collectives)
+    for (Duration* instant : {&collective.launch, &collective.start})
+      *instant = instant->scaled(left);
+  recorded.host_ready.clear();
+  recorded.host_held.clear();
+  if (recorded.launches) recorded.launches->cost.reset();
 }
 
 void leave_waits(Recorded& recorded, double share) {
@@ -30,7 +37,7 @@ void leave_waits(Recorded& recorded, double share) {
   PartTimes& busy = *recorded.busy;
   Backward& backward = *recorded.backward;
   busy.backward = between(busy.backward, backward.duration, share);
-  shorten(backward, busy.backward);
+  shorten_backward(recorded, busy.backward);
   if (recorded.forward && *recorded.forward > Duration()) {
     const Duration forward = between(busy.forward, *recorded.forward, share);
     std::optional<Duration>& broadcast = recorded.recorded_with.buffer_broadcast;
@@ -39,13 +46,10 @@ void leave_waits(Recorded& recorded, double share) {
   }
   if (recorded.optimizer)
     recorded.optimizer = busy.optimizer = between(busy.optimizer, *recorded.optimizer, share);
-  recorded.host_ready.clear();
-  recorded.host_held.clear();
   PartTimes& waits = recorded.launch_waits;
   waits = {.forward = waits.forward.scaled(share),
            .backward = waits.backward.scaled(share),
            .optimizer = waits.optimizer.scaled(share)};
-  if (recorded.launches) recorded.launches->cost.reset();
   recorded.recorded_with.exposed.reset();
   recorded.recorded_with.finalize.reset();
   recorded.recorded_with.collectives.clear();
@@ -69,10 +73,7 @@ void launch_at_once(Recorded& recorded) {
   leave_out(recorded, recorded.forward, waits.forward);
   std::optional<Duration> backward = recorded.backward->duration;
   leave_out(recorded, backward, waits.backward);
-  shorten(*recorded.backward, *backward);
-  recorded.host_ready.clear();
-  recorded.host_held.clear();
-  if (recorded.launches) recorded.launches->cost.reset();
+  shorten_backward(recorded, *backward);
 }
 
 template <typename Set>

@@ -291,13 +291,13 @@ bool is_possible(const Job& job, const Job& today) {
 std::vector<Lever> levers_of(const Job& job) {
   std::vector<Lever> levers;
   if (std::optional<Lever> loader = loader_lever(job)) levers.push_back(*std::move(loader));
-  for (Lever& lever : host_levers(job)) levers.push_back(std::move(lever));
   if (!uses_reducer(job.options().scheme)) {
     for (Lever& lever : scheme_levers(job)) levers.push_back(std::move(lever));
     add_nccl_levers(job, levers);
     std::erase_if(levers, [&](const Lever& lever) { return !is_possible(lever.change(job), job); });
     return levers;
   }
+  for (Lever& lever : host_levers(job)) levers.push_back(std::move(lever));
   add_ddp_levers(job, levers);
   add_optimizer_in_backward(job, levers);
   add_hooks(job, levers);

@@ -99,6 +99,35 @@ TEST_CASE("advice page: a setting that gains but is doubted stands above all oth
   CHECK(text.find("Nothing worth changing") == std::string::npos);
 }
 
+TEST_CASE("advice page: what may save more than what is advised is said before it") {
+  Advice some = advice();
+  some.rows[3] = {.levers = {"graphs"},
+                  .line = "c",
+                  .gain = {80_ms, 0_ms, 80_ms},
+                  .expected = 40_ms,
+                  .doubt = "only a run tells"};
+  CHECK(advice_text(some, sample::context(), {})
+            .starts_with("Measure first: graphs may save 80 ms of 320 ms (80 % interval 0 to 80 "
+                         "ms), but only a run tells. Set broadcast_buffers=False + "
+                         "bucket_cap_mb=8: saves 20 ms"));
+  some.rows[3].expected = 17_ms;
+  CHECK(advice_text(some, sample::context(), {}).starts_with("Set broadcast_buffers=False"));
+}
+
+TEST_CASE("advice page: what may save nothing is told by the most that it may") {
+  Advice some = advice();
+  some.rows[2].worth = false;
+  some.rows[3] = {.levers = {"graphs"},
+                  .line = "c",
+                  .gain = {0_ms, 0_ms, 160_ms},
+                  .doubt = "the profiler may have made these waits"};
+  const std::string text = advice_text(some, sample::context(), {});
+  CHECK(
+      text.starts_with("Keep today's settings until you have measured: graphs may save up to "
+                       "160 ms of 320 ms, but the profiler may have made these waits."));
+  CHECK(text.find("graphs (up to 160 ms)") != std::string::npos);
+}
+
 TEST_CASE(
     "advice page: where today's job does not fit, or is another, nothing is said to be worth it") {
   Advice none = advice();

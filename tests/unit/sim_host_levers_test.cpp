@@ -66,6 +66,17 @@ TEST_CASE("host levers: each rank that was recorded launches at once") {
         PartTimes{.forward = {}, .backward = {}, .optimizer = 500_us});
 }
 
+TEST_CASE("host levers: recorded all-reduces move with the backward they lie in") {
+  small::OpenJob job = launched_late({2, 8});
+  job.workload.recorded_with.collectives = {
+      {.bytes = 1_MiB, .launch = 1_ms, .start = 2_ms, .duration = 300_us}};
+  const Workload after = host_levers(job).front().change(job).workload();
+  const RecordedCollective& moved = after.recorded_with.collectives.front();
+  CHECK(moved.launch == 500_us);
+  CHECK(moved.start == 1_ms);
+  CHECK(moved.duration == 300_us);
+}
+
 TEST_CASE("host levers: advised as what to measure, never as what to set") {
   const Advice advice = advise(launched_late({2, 8}), {});
   const AdviceRow* row = advice.find("torch.compile(mode=\"reduce-overhead\")");
