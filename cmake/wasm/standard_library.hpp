@@ -135,6 +135,11 @@ bool equal(Range&& range, Other&& other, Test test = {}, Projection projection =
                     lacking::of_two(test, projection, other_projection));
 }
 
+template <typename Range, typename Value>
+void replace(Range&& range, const Value& old, const Value& now) {
+  std::replace(begin(range), end(range), old, now);
+}
+
 template <typename Range, typename Out>
 auto copy(Range&& range, Out out) {
   return std::copy(begin(range), end(range), std::move(out));
