@@ -333,11 +333,15 @@ Job replay_today(LoadedJob& loaded, const Job& steady) {
   return context.correction ? explained(steady, context.correction->all_compute) : steady;
 }
 
+void describe_speed(ReportContext& context, const StepTimes& times) {
+  context.budget = budget_of(times);
+  context.speed = training_speed(context.work, times);
+}
+
 void describe_today(ReportContext& context, const Job& measured, const StepTimes& times,
                     int threads, const std::optional<StepTimes>& otherwise) {
   context.confidence = assess(measured, times, context.replay, otherwise, threads);
-  context.budget = budget_of(times);
-  context.speed = training_speed(context.work, times);
+  describe_speed(context, times);
   context.data = data_supply(measured, times.iteration - times.input, times.host);
   context.host_as_profiled = launch_bound(measured.workload());
 }

@@ -48,7 +48,10 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
 /// can be no step of this recording's.
 Job replay_today(LoadedJob& loaded, const Job& steady);
 
-/// How sure the report is of today's step, and what the GPU does with it; `otherwise` as in assess().
+/// What the GPU does with a step, and how fast the job trains by it.
+void describe_speed(ReportContext& context, const StepTimes& times);
+
+/// The same of today's step, and how sure the report is of it; `otherwise` as in assess().
 void describe_today(ReportContext& context, const Job& measured, const StepTimes& times,
                     int threads, const std::optional<StepTimes>& otherwise = std::nullopt);
 

@@ -124,6 +124,7 @@ int run(const SimulateArguments& arguments, TypedLine typed) {
     context.overturn(fmt::format("interrupted: {} of {} iterations were simulated", done,
                                  job.options().iterations));
   describe_today(context, steady, predicted, 0, otherwise(context));
+  if (result.statistics) describe_speed(context, result.times());
   if (run_asked)
     context.elastic =
         elastic_answer(*run_asked, loaded, predicted.iteration, arguments.job, typed, *read);

@@ -37,6 +37,11 @@ std::string advice_text(const Advice& advice, const std::optional<Today>& today,
 
 }  // namespace
 
+GainText gain_text(const Gain& gain, int digits, TimeUnit unit) {
+  const int shown = digits_apart(in_unit(gain.low, unit), in_unit(gain.high, unit), digits);
+  return {time_number(gain.value, shown, unit), time_interval(gain.low, gain.high, shown, unit)};
+}
+
 std::string kept(const std::optional<Today>& today) {
   if (!today) return "the default bucket_cap_mb";
   if (today->recorded) return "today's buckets";

@@ -1,4 +1,4 @@
-// What `tune` would advise if it were known which PyTorch runs, or what the replay of today's step misses.
+// What a setting saves; and what `tune` would advise if it were known which PyTorch runs, or what the replay of today's step misses.
 #pragma once
 
 #include <optional>
@@ -8,6 +8,13 @@
 #include "text_layout.hpp"
 
 namespace ddpsim {
+
+/// With one number of digits, so that no value lies outside its interval as printed.
+struct GainText {
+  std::string value;     ///< "49.1": without the unit, as time_number()
+  std::string interval;  ///< "48.9 to 49.3"
+};
+GainText gain_text(const Gain& gain, int digits, TimeUnit unit);
 
 /// What is kept where nothing is gained: "the default".
 std::string kept(const std::optional<Today>& today);

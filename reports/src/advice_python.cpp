@@ -293,11 +293,11 @@ std::string advice_python(const Advice& advice, const AdviceRow* best, const Rep
     Gain shown = best->gain;
     const bool costs = shown.value < Duration();
     if (costs) shown = {-shown.value, -shown.high, -shown.low};
-    add("Predicted",
-        fmt::format("{} {} of {} a step (interval {} {}, confidence {})", costs ? "costs" : "saves",
-                    time_text(shown.value, digits, unit), time_text(advice.iteration, digits, unit),
-                    time_interval(shown.low, shown.high, digits, unit), name_of(unit),
-                    name_of(context.confidence.grade)));
+    const GainText gain = gain_text(shown, digits, unit);
+    add("Predicted", fmt::format("{0} {1} {4} of {2} a step (80 % interval {3} {4}; {5})",
+                                 costs ? "costs" : "saves", gain.value,
+                                 time_text(advice.iteration, digits, unit), gain.interval,
+                                 name_of(unit), context.confidence.provenance));
     if (best->changes_numerics)
       add("Changes",
           best->changes_batch ? "numerics, and the batch the optimizer sees" : "numerics");

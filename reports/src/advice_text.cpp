@@ -31,8 +31,11 @@ class AdvicePage {
   std::string text() const {
     Page page;
     // What does not fit waits for nothing.
+    const AdviceRow* doubted = first_doubted();
+    const Help help =
+        doubted != nullptr && !doubted->by_hand.empty() ? Help::in_the_answer : Help::said_here;
     const std::string wait =
-        context_.does_not_fit.empty() ? wait_first(context_, digits_, unit_) : "";
+        context_.does_not_fit.empty() ? wait_first(context_, digits_, unit_, help) : "";
     page.add(Weight::verdict, bold(wait + verdict(), style_) + '\n' + lines_to_paste());
     page.add(Weight::trust, dim(subject(context_), style_) + '\n');
     page.add(Weight::trust, replay_line(context_, style_));
@@ -56,9 +59,9 @@ class AdvicePage {
   std::string time(Duration duration) const { return time_text(duration, digits_, unit_); }
 
   std::string gain_clause(const AdviceRow& row) const {
-    return fmt::format("saves {} of {} (80 % interval {} {}; {})", time(row.gain.value),
-                       time(advice_.iteration),
-                       time_interval(row.gain.low, row.gain.high, digits_, unit_), name_of(unit_),
+    const GainText gain = gain_text(row.gain, digits_, unit_);
+    return fmt::format("saves {0} {3} of {1} (80 % interval {2} {3}; {4})", gain.value,
+                       time(advice_.iteration), gain.interval, name_of(unit_),
                        context_.confidence.provenance);
   }
 
@@ -67,14 +70,15 @@ class AdvicePage {
 
   /// "8 ms", "up to 160 ms".
   std::string saving(const AdviceRow& row) const {
-    return may_be_nothing(row) ? "up to " + time(row.gain.high) : time(row.gain.value);
+    return may_be_nothing(row)
+               ? "up to " + time(row.gain.high)
+               : fmt::format("{} {}", gain_text(row.gain, digits_, unit_).value, name_of(unit_));
   }
 
   /// "bucket_cap_mb=100 may save 8 ms of 154 ms (80 % interval 1 to 12 ms), but …"
   std::string may_save(const AdviceRow& row) const {
-    const std::string interval =
-        fmt::format(" (80 % interval {} {})",
-                    time_interval(row.gain.low, row.gain.high, digits_, unit_), name_of(unit_));
+    const std::string interval = fmt::format(
+        " (80 % interval {} {})", gain_text(row.gain, digits_, unit_).interval, name_of(unit_));
     return fmt::format("{} may save {} of {}{}, but {}", levers_text(row), saving(row),
                        time(advice_.iteration), may_be_nothing(row) ? "" : interval, row.doubt);
   }
@@ -161,9 +165,9 @@ class AdvicePage {
         table.add_row({"-", "", "", levers_text(row) + ": " + row.error});
         continue;
       }
-      table.add_row({time_number(row.gain.value, digits_, unit_),
-                     time_interval(row.gain.low, row.gain.high, digits_, unit_),
-                     memory_text(row.memory_bytes), levers_text(row)});
+      GainText gain = gain_text(row.gain, digits_, unit_);
+      table.add_row({std::move(gain.value), std::move(gain.interval), memory_text(row.memory_bytes),
+                     levers_text(row)});
     }
     return rows == 0 ? "" : '\n' + table.text(style_);
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "data_lines.hpp"
+#include "loss_lines.hpp"
 #include "report_lines.hpp"
 
 namespace ddpsim {
@@ -31,14 +32,6 @@ std::string_view waits_for(BudgetPart part) {
   }
 }
 
-/// The same; one slow rank by its number.
-std::string waits_for_whom(const ReportContext& context, BudgetPart part) {
-  const std::vector<Straggler>& slow = context.variation.stragglers;
-  return part == BudgetPart::ranks && slow.size() == 1
-             ? fmt::format("rank {}, the slowest", slow.front().rank)
-             : std::string(waits_for(part));
-}
-
 std::string why_input(const std::optional<DataSupply>& data, int digits) {
   if (!data) return "";
   if (!data->recorded) return data_cause(*data);
@@ -51,6 +44,13 @@ std::string why_input(const std::optional<DataSupply>& data, int digits) {
 }
 
 }  // namespace
+
+std::string waits_for_whom(const ReportContext& context, BudgetPart part) {
+  const std::vector<Straggler>& slow = context.variation.stragglers;
+  return part == BudgetPart::ranks && slow.size() == 1
+             ? fmt::format("rank {}, the slowest", slow.front().rank)
+             : std::string(waits_for(part));
+}
 
 std::optional<BudgetPart> leading_wait(const ReportContext& context) {
   if (!context.budget || (context.replay && context.replay->contradicted())) return std::nullopt;
@@ -70,14 +70,14 @@ std::string wait_clause(const ReportContext& context, BudgetPart part, const std
   return text;
 }
 
-std::string wait_first(const ReportContext& context, int digits, TimeUnit unit) {
+std::string wait_first(const ReportContext& context, int digits, TimeUnit unit, Help help) {
   const std::optional<BudgetPart> part = leading_wait(context);
   if (!part) return "";
   std::string text =
       wait_clause(context, *part, time_text(context.budget->step(), digits, unit), digits, unit);
   text.front() = 'T';
   text += ". ";
-  if (*part == BudgetPart::host)
+  if (*part == BudgetPart::host && help == Help::said_here)
     text += context.host_as_profiled
                 ? "Measure the step without a profiler first (--measured-step). "
                 : "Fewer, larger kernels help: torch.compile, CUDA graphs, a fused optimizer, a "
@@ -85,12 +85,17 @@ std::string wait_first(const ReportContext& context, int digits, TimeUnit unit) 
   return text;
 }
 
-std::string budget_text(const StepBudget& budget) {
+std::string budget_text(const StepBudget& budget, bool measured) {
   const TimeUnit unit = unit_for(budget.step());
   const Duration little = budget.step().scaled(kLittle);
-  // One resolution for all: parts of which one has more digits seem not to add up.
-  constexpr double kDetail = 100;  // as in the table of where the step goes
-  const int decimals = decimals_for(in_unit(budget.step(), unit) / kDetail);
+  // One resolution for all: parts of which one has more digits seem not to add up. What is not work has two digits, as in the
+  // table of where the efficiency goes.
+  constexpr double kDetail = 100;
+  const double least = in_unit(budget.step(), unit) / kDetail;
+  double largest = least;
+  for (const BudgetPart part : all_budget_parts())
+    if (part != BudgetPart::busy) largest = std::max(largest, in_unit(budget[part], unit));
+  const int decimals = decimals_for(largest);
   const auto shown = [&](Duration length) {
     return fmt::format("{} {}", fixed(in_unit(length, unit), decimals), name_of(unit));
   };
@@ -107,13 +112,14 @@ std::string budget_text(const StepBudget& budget) {
       fmt::format("the GPU is busy for {} of {}", time(BudgetPart::busy), shown(budget.step()));
   if (!waits.empty()) text += fmt::format(" and waits {}", fmt::join(waits, ", "));
   if (budget[BudgetPart::overhead] >= little)
-    text += fmt::format("; {} is multi-GPU overhead", time(BudgetPart::overhead));
+    text += fmt::format("; {} is {}", time(BudgetPart::overhead),
+                        label_of(LossCause::unexplained, {.measured = measured}));
   return text;
 }
 
 std::string budget_line(const ReportContext& context, const TerminalStyle& style) {
   if (!context.budget) return "";
-  std::string text = budget_text(*context.budget);
+  std::string text = budget_text(*context.budget, is_measured(context, context.budget->step()));
   text.front() = 'T';
   return wrapped(text + '.', style.width, 2);
 }

@@ -16,8 +16,14 @@ std::optional<BudgetPart> leading_wait(const ReportContext& context);
 std::string wait_clause(const ReportContext& context, BudgetPart part, const std::string& whole,
                         int digits, TimeUnit unit);
 
-/// The same as sentences in front of an answer, with what helps: "The GPU waits …. " Empty where no such wait leads.
-std::string wait_first(const ReportContext& context, int digits, TimeUnit unit);
+/// "slower GPUs", "communication"; of ranks one that is slow by its number: "rank 5, the slowest".
+std::string waits_for_whom(const ReportContext& context, BudgetPart part);
+
+/// The same as sentences in front of an answer: "The GPU waits …. ", and, unless the answer says it, what helps. Empty where no
+/// such wait leads.
+enum class Help { said_here, in_the_answer };
+std::string wait_first(const ReportContext& context, int digits, TimeUnit unit,
+                       Help help = Help::said_here);
 
 /// budget_text() as a sentence; empty without a budget.
 std::string budget_line(const ReportContext& context, const TerminalStyle& style);

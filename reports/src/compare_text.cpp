@@ -111,8 +111,9 @@ std::string compare_text(const CompareReport& report, const TerminalStyle& style
                interval_line(fastest, fastest_job.times.iteration, style));
   page.add(Weight::evidence, next_measurement(fastest, style));
   // Where the fastest loses what, the others' in JSON.
-  page.add(Weight::detail, after_blank(loss_table(fastest_job.times, fastest_job.confidence, style,
-                                                  speaks_of_buckets(fastest))));
+  page.add(Weight::detail,
+           after_blank(loss_table(fastest_job.times, fastest_job.confidence, style,
+                                  loss_words(fastest, fastest_job.times.iteration))));
   page.add(Weight::more, after_blank(interval_reasons(fastest, style)));
   page.add(Weight::next, hint_line(shared, style));
   return page.text(style);

@@ -108,7 +108,9 @@ std::vector<std::size_t> representative_points(const TuneResult& result, std::si
   Selection selection(curve, most);
   selection.add_first([&](const CurvePoint& p) { return same_setting(p, result.default_setting); });
   selection.add_first([&](const CurvePoint& p) { return is_today(p, result); });
-  selection.add_first([&](const CurvePoint& p) { return same_setting(p, result.best); });
+  // A fastest cap that nobody could tell from today's, 8.2299 say, is of no use.
+  if (result.baseline().iteration - result.best.iteration >= result.recommended.measurable)
+    selection.add_first([&](const CurvePoint& p) { return same_setting(p, result.best); });
   selection.add_first([&](const CurvePoint& p) { return is_recommended(p, result); });
   selection.add_first([&](const CurvePoint& p) { return is_to_measure(p, result); });
   for (const double cap : kRoundCaps) {

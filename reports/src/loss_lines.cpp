@@ -6,6 +6,7 @@
 #include <array>
 #include <vector>
 
+#include "report_lines.hpp"
 #include "text_layout.hpp"
 
 namespace ddpsim {
@@ -47,9 +48,14 @@ std::vector<LossCause> by_size(const Loss& loss) {
 
 }  // namespace
 
-std::string_view label_of(LossCause cause, bool of_ddp) {
-  if (!of_ddp && cause == LossCause::copies) return "copies and casts";
-  if (!of_ddp && cause == LossCause::hooks) return "waiting for the host";
+LossWords loss_words(const ReportContext& context, Duration step) {
+  return {.of_ddp = speaks_of_buckets(context), .measured = is_measured(context, step)};
+}
+
+std::string_view label_of(LossCause cause, LossWords words) {
+  if (!words.of_ddp && cause == LossCause::copies) return "copies and casts";
+  if (!words.of_ddp && cause == LossCause::hooks) return "waiting for the host";
+  if (words.measured && cause == LossCause::unexplained) return "unexplained";
   return kLabels[static_cast<std::size_t>(cause)];
 }
 
@@ -72,7 +78,7 @@ std::string blocking_text(const StepTimes& times) {
 }
 
 std::string loss_table(const StepTimes& times, const Confidence& confidence,
-                       const TerminalStyle& style, bool of_ddp) {
+                       const TerminalStyle& style, LossWords words) {
   const std::vector<LossCause> causes = by_size(times.loss);
   if (causes.empty()) return "";
   Duration largest;
@@ -99,11 +105,15 @@ std::string loss_table(const StepTimes& times, const Confidence& confidence,
                {std::string(name_of(unit)), Align::right},
                {"% of step", Align::right},
                {"80 % interval", Align::left, 1}});
-  table.add_row({of_ddp ? "one GPU, without DDP" : "one GPU by itself", ms[0], shares[0], ""});
+  table.add_row(
+      {words.of_ddp ? "one GPU, without DDP" : "one GPU by itself", ms[0], shares[0], ""});
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const LossInterval interval = loss_interval(rows[i], times.loss, confidence);
-    table.add_row({std::string(label_of(rows[i], of_ddp)), ms[i + 1], shares[i + 1],
-                   fmt::format("{} to {}", shown(interval.low), shown(interval.high))});
+    // What was asked for is no estimate.
+    table.add_row({std::string(label_of(rows[i], words)), ms[i + 1], shares[i + 1],
+                   interval.low == interval.high
+                       ? ""
+                       : fmt::format("{} to {}", shown(interval.low), shown(interval.high))});
   }
   table.add_row({"step", shown(times.iteration), fixed(100, point_decimals), ""});
   return table.text(style);

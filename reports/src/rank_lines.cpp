@@ -64,7 +64,7 @@ std::string rank_lines(const SimulationResult& result, const ReportContext& cont
                        const TerminalStyle& style) {
   if (result.ranks.empty()) return "";
   std::string lines;
-  const Duration time = result.statistics ? result.statistics->mean : result.step.times.iteration;
+  const Duration time = result.times().iteration;
   if (context.iteration_if_alike && time > *context.iteration_if_alike)
     lines = wrapped(fmt::format("Ranks that differ cost {} a step on average: it takes {} when all "
                                 "compute alike.",

@@ -254,10 +254,9 @@ std::string setting_text(const ReportContext& context) {
                         significant(context.compute_scale, 3));
   }
   if (context.rank_slowdown != 1)
-    text += fmt::format(
-        "; compute {} {} than recorded, for so many ranks (--gpu-spread, --rank-slowdown)",
-        percent_text(100 * std::abs(context.rank_slowdown - 1)),
-        context.rank_slowdown > 1 ? "slower" : "faster");
+    text += fmt::format("; on so many ranks compute is {} {} (--gpu-spread, --rank-slowdown)",
+                        percent_text(100 * std::abs(context.rank_slowdown - 1)),
+                        context.rank_slowdown > 1 ? "slower" : "faster");
   for (const Straggler& straggler : context.variation.stragglers)
     text += fmt::format("; rank {} takes {} times as long", straggler.rank, straggler.slowdown);
   if (context.variation.stagger > Duration())

@@ -163,7 +163,7 @@ void write_statistics(JsonWriter& json, const IterationStatistics& statistics) {
   json.key("iteration_statistics").begin_object();
   json.key("first_iteration").integer(statistics.first);
   json.key("count").integer(statistics.count);
-  json.key("mean_us").time(statistics.mean);
+  json.key("mean_us").time(statistics.mean.iteration);
   json.key("p50_us").time(statistics.p50);
   json.key("p95_us").time(statistics.p95);
   json.key("p99_us").time(statistics.p99);

@@ -50,13 +50,23 @@ std::string blocking_either_way(const MeasuredCorrection& correction) {
       share(correction.all_compute), share(correction.all_communication));
 }
 
-std::string verdict(const StepTimes& times, const ReportContext& context) {
+/// "", " on average over iterations 3 to 200".
+std::string over_iterations(const std::optional<IterationStatistics>& statistics) {
+  if (!statistics) return "";
+  const auto last = statistics->first + statistics->count - 1;
+  return statistics->count == 1
+             ? fmt::format(" in iteration {}", last)
+             : fmt::format(" on average over iterations {} to {}", statistics->first, last);
+}
+
+std::string verdict(const SimulationResult& result, const ReportContext& context) {
+  const StepTimes& times = result.times();
   const bool measured = is_measured(context, times.iteration);
   const int digits = digits_of(context.confidence.grade);
   const TimeUnit unit = unit_for(times.iteration);
   std::string step = fmt::format("{}: {} a step{}", subject(context),
                                  time_text(times.iteration, measured ? 3 : digits),
-                                 measured ? ", as measured" : "");
+                                 measured ? ", as measured" : over_iterations(result.statistics));
   if (context.replay && context.replay->contradicted())
     return fmt::format(
         "{}, but today's was measured at {}: another job was recorded, or a unit slipped.", step,
@@ -68,15 +78,21 @@ std::string verdict(const StepTimes& times, const ReportContext& context) {
     return fmt::format("{}; {}.", step, wait_clause(context, *part, "it", digits, unit));
   if (differ(context)) return step + ", " + blocking_either_way(*context.correction);
   std::string text = step + ", " + blocking_text(times);
+  // A collective blocks, too, until the last rank has come to it.
+  const Duration late = times.loss[LossCause::straggler] + times.loss[LossCause::jitter];
+  if (context.budget && late > times.blocking_communication().scaled(0.5))
+    text +=
+        fmt::format(", most of that waiting for {}", waits_for_whom(context, BudgetPart::ranks));
   if (const auto cause = largest_loss(times.loss))
-    text += fmt::format("; largest loss: {}, {}", label_of(*cause, speaks_of_buckets(context)),
+    text += fmt::format("; largest loss: {}, {}",
+                        label_of(*cause, loss_words(context, times.iteration)),
                         time_text(times.loss[*cause], 2, unit));
   return text + '.';
 }
 
 /// Parts of a step that add up to it, and what they hold. Those that may be absent are left out where they are.
 struct Part {
-  const char* name;
+  std::string_view name;  ///< empty: as the loss is called
   Duration StepTimes::*time;
   bool within = false;  ///< of the part before
   bool may_be_absent = false;
@@ -89,7 +105,7 @@ constexpr std::array kParts = {
     Part{"  of it slowed by NCCL", &StepTimes::interference, true, true},
     Part{"SyncBatchNorm", &StepTimes::sync_batchnorm, false, true},
     Part{"waiting for the slowest GPU", &StepTimes::slowest_gpu, false, true},
-    Part{"multi-GPU overhead", &StepTimes::unexplained, false, true},
+    Part{"", &StepTimes::unexplained, false, true},
     Part{"exposed communication", &StepTimes::exposed_communication},
     Part{"  of it in forward", &StepTimes::exposed_in_forward, true, true},
     Part{"  of it behind the optimizer", &StepTimes::exposed_in_optimizer, true, true},
@@ -132,9 +148,10 @@ std::string breakdown(const StepTimes& times, const ReportContext& context,
   Table table(std::move(columns));
   const std::vector<std::string> numbers = part_numbers(times, decimals, unit);
   const std::vector<std::string> others = part_numbers(other ? *other : times, decimals, unit);
-  const auto add = [&](const char* name, const std::string& number, std::string share,
+  const auto add = [&](std::string_view name, const std::string& number, std::string share,
                        std::string shown, const std::string& beside) {
-    std::vector<std::string> cells = {name, number, std::move(share), std::move(shown)};
+    std::vector<std::string> cells = {std::string(name), number, std::move(share),
+                                      std::move(shown)};
     if (other) cells.push_back(beside);
     table.add_row(std::move(cells));
   };
@@ -144,7 +161,10 @@ std::string breakdown(const StepTimes& times, const ReportContext& context,
     const bool absent = time == Duration() && (!other || (*other).*part.time == Duration());
     if (part.may_be_absent && absent) continue;
     const double percent = percent_of(time, times.iteration);
-    add(part.name, numbers[i], part.within ? "" : percent_text(percent),
+    const std::string_view name =
+        part.name.empty() ? label_of(LossCause::unexplained, loss_words(context, times.iteration))
+                          : part.name;
+    add(name, numbers[i], part.within ? "" : percent_text(percent),
         part.within ? "" : bar(percent / 100, bar_cells), others[i]);
   }
   add("step", fixed(in_unit(times.iteration, unit), decimals), "100 %", "",
@@ -314,10 +334,10 @@ std::string exposed_lines(const std::vector<BucketResult>& buckets, const Termin
 
 std::string result_text(const SimulationResult& result, const ReportContext& context,
                         const Workload& workload, const TerminalStyle& style) {
-  const StepTimes& times = result.step.times;
+  const StepTimes& times = result.times();
   const int digits = digits_of(context.confidence.grade);
   Page page;
-  page.add(Weight::verdict, bold(verdict(times, context), style) + '\n');
+  page.add(Weight::verdict, bold(verdict(result, context), style) + '\n');
   if (context.elastic) page.add(Weight::verdict, elastic_verdict(*context.elastic, style));
   page.add(Weight::trust, replay_line(context, style));
   page.add(Weight::trust, recorded_line(context, style));
@@ -334,7 +354,8 @@ std::string result_text(const SimulationResult& result, const ReportContext& con
   }
   // Of a run its goodput was asked for; what a step loses gives way to it.
   page.add(context.elastic ? Weight::evidence : Weight::answer,
-           after_blank(loss_table(times, context.confidence, style, speaks_of_buckets(context))));
+           after_blank(
+               loss_table(times, context.confidence, style, loss_words(context, times.iteration))));
   if (!speaks_of_buckets(context)) {
     page.add(Weight::answer, scheme_lines(result.step, digits, style));
     page.add(Weight::answer, offload_lines(context, times, digits, style));

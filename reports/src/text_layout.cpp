@@ -104,10 +104,15 @@ std::vector<std::string> adding_up(const std::vector<double>& parts, double tota
   return texts;
 }
 
-std::string interval_text(double low, double high, int digits, std::string_view unit) {
+int digits_apart(double low, double high, int digits) {
   constexpr int kMore = 2;
-  int apart = digits;
-  while (apart < digits + kMore && significant(low, apart) == significant(high, apart)) ++apart;
+  for (int tried = digits; tried <= digits + kMore; ++tried)
+    if (significant(low, tried) != significant(high, tried)) return tried;
+  return digits;
+}
+
+std::string interval_text(double low, double high, int digits, std::string_view unit) {
+  const int apart = digits_apart(low, high, digits);
   return fmt::format("{0}{2} to {1}{2}", significant(low, apart), significant(high, apart), unit);
 }
 

@@ -30,6 +30,8 @@ bool rounds_to_zero(double value, int decimals);
 std::vector<std::string> adding_up(const std::vector<double>& parts, double total, int decimals,
                                    std::size_t kept);
 
+/// From `digits` to two more: the fewest that print two numbers differently, and `digits` where none do.
+int digits_apart(double low, double high, int digits);
 /// "1.9 to 2.1", "12 % to 28 %": the ends of an interval, with up to two digits more where `digits`
 /// would print them alike.
 std::string interval_text(double low, double high, int digits, std::string_view unit = "");

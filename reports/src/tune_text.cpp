@@ -75,13 +75,14 @@ std::string keep_verdict(const TuneResult& result, const std::optional<Replay>& 
         "{} until you know whether compute or communication is what the replay of today's step "
         "misses: a cap gains in one case, not in the other ({} a step).",
         keep, step);
-  if (const std::optional<MeasureFirst>& first = result.recommended.measure_first)
+  if (const std::optional<MeasureFirst>& first = result.recommended.measure_first) {
+    const GainText may_save = gain_text(first->gain, digits, unit);
     return fmt::format(
-        "{} until you have measured: {} may save {} of {} (80 % interval {} {}), but {}.", keep,
-        setting_text(first->bucket_cap_mb, first->first_bucket_mb),
-        time_text(first->gain.value, digits, unit), step,
-        time_interval(first->gain.low, first->gain.high, digits, unit), name_of(unit),
-        first->because);
+        "{0} until you have measured: {1} may save {2} {5} of {3} (80 % interval {4} {5}), but "
+        "{6}.",
+        keep, setting_text(first->bucket_cap_mb, first->first_bucket_mb), may_save.value, step,
+        may_save.interval, name_of(unit), first->because);
+  }
   if (gain == Duration()) {
     const std::string& reason = result.recommended.reason;
     return fmt::format("{}: {} ({} a step).", keep,
@@ -110,12 +111,10 @@ std::string set_verdict(const TuneResult& result, const ReportContext& context, 
   if (recommended.first_bucket_mb) {
     what += fmt::format("the first bucket to {} MiB", exact(*recommended.first_bucket_mb));
   }
-  std::string text =
-      fmt::format("{}: saves {} of {} (80 % interval {} {}; {}).", what,
-                  time_text(recommended.gain.value, digits, unit),
-                  time_text(result.baseline().iteration, digits, unit),
-                  time_interval(recommended.gain.low, recommended.gain.high, digits, unit),
-                  name_of(unit), context.confidence.provenance);
+  const GainText gain = gain_text(recommended.gain, digits, unit);
+  std::string text = fmt::format("{0}: saves {1} {4} of {2} (80 % interval {3} {4}; {5}).", what,
+                                 gain.value, time_text(result.baseline().iteration, digits, unit),
+                                 gain.interval, name_of(unit), context.confidence.provenance);
   if (!context.confidence.beyond.empty())
     text += fmt::format(" A guess: {}.", context.confidence.beyond);
   if (context.replay && !context.replay->reproduced())
@@ -247,9 +246,7 @@ bool causes_differ(const TuneResult& result) {
   });
 }
 
-std::string curve_table(const TuneResult& result, int digits, TimeUnit unit,
-                        const TerminalStyle& style) {
-  constexpr int kBarCells = 12;
+std::vector<const CurvePoint*> shown_points(const TuneResult& result, const TerminalStyle& style) {
   constexpr std::size_t kOnPage = 9;
   constexpr std::size_t kWhole = 15;
   const std::size_t rows = style.most_lines > 0 ? kOnPage : kWhole;
@@ -258,10 +255,22 @@ std::string curve_table(const TuneResult& result, int digits, TimeUnit unit,
   if (result.today && result.today->recorded) shown.push_back(&result.today->point);
   if (result.only_caps_asked) shown.push_back(&result.default_setting);
   for (const std::size_t i : representative_points(result, rows)) shown.push_back(&result.curve[i]);
-  if (shown.empty()) return "";
+  return shown;
+}
+
+/// Of the step of the slowest: what a bar of all cells stands for.
+Duration longest_cost(const std::vector<const CurvePoint*>& shown, const TuneResult& result) {
   Duration most;
   for (const CurvePoint* point : shown)
     most = std::max(most, point->iteration - result.lower_bound);
+  return most;
+}
+
+std::string curve_table(const std::vector<const CurvePoint*>& shown, const TuneResult& result,
+                        int digits, TimeUnit unit, const TerminalStyle& style) {
+  constexpr int kBarCells = 12;
+  if (shown.empty()) return "";
+  const Duration most = longest_cost(shown, result);
   std::vector<Duration> steps;
   for (const CurvePoint* point : shown) steps.push_back(point->iteration);
   const int step_digits = digits_apart(steps, digits, result.recommended.measurable, unit);
@@ -303,19 +312,22 @@ std::string curve_table(const TuneResult& result, int digits, TimeUnit unit,
   return '\n' + table.text(style);
 }
 
-std::string curve_note(const TuneResult& result, const TerminalStyle& style) {
+std::string curve_note(const TuneResult& result, Duration longest_bar, int digits, TimeUnit unit,
+                       const TerminalStyle& style) {
   const auto unsettable = static_cast<std::size_t>(std::count_if(
       result.curve.begin(), result.curve.end(), [](const CurvePoint& p) { return !p.reachable; }));
   const std::size_t settable = result.curve.size() - unsettable + result.unsimulated;
   const char* asked = result.left_out.empty() ? " asked for" : " tried";
   std::string text = result.only_caps_asked
                          ? counted(settable, "cap") + asked
-                         : fmt::format("{} in all", counted(settable, "bucket assignment"));
+                         : fmt::format("Caps give {}", counted(settable, "bucket assignment"));
   if (unsettable > 0)
     text += fmt::format(", and {} that this PyTorch does not let you set", unsettable);
   if (result.unsimulated > 0)
     text += fmt::format("; {} were simulated: those estimated fastest, and a sample of the others",
                         result.curve.size());
+  if (longest_bar > Duration())
+    text += fmt::format("; the longest bar is {}", time_text(longest_bar, digits, unit));
   return dim(wrapped(text + '.', style.width, 2), style);
 }
 
@@ -353,9 +365,9 @@ std::string bound_lines(const TuneResult& result, int digits, TimeUnit unit,
 std::string loader_first(const ReportContext& context, int digits, TimeUnit unit) {
   if (!context.better_lever || !context.better_lever->loads_data) return "";
   const AdviceRow& row = *context.better_lever;
-  return fmt::format("Set {}: saves {} (80 % interval {} {}). ", fmt::join(row.levers, " + "),
-                     time_text(row.gain.value, digits, unit),
-                     time_interval(row.gain.low, row.gain.high, digits, unit), name_of(unit));
+  const GainText gain = gain_text(row.gain, digits, unit);
+  return fmt::format("Set {0}: saves {1} {3} (80 % interval {2} {3}). ",
+                     fmt::join(row.levers, " + "), gain.value, gain.interval, name_of(unit));
 }
 
 /// "fp16_compress_hook saves more: 100 ms, and changes numerics (…)."
@@ -403,7 +415,9 @@ std::string tune_text(const TuneResult& result, const ReportContext& context,
   page.add(Weight::trust, setting_line(context, style));
   // Of caps asked for none is left out.
   const Weight curve = result.only_caps_asked ? Weight::verdict : Weight::answer;
-  page.add(curve, curve_table(result, digits, unit, style) + curve_note(result, style));
+  const std::vector<const CurvePoint*> shown = shown_points(result, style);
+  page.add(curve, curve_table(shown, result, digits, unit, style) +
+                      curve_note(result, longest_cost(shown, result), digits, unit, style));
   page.add(Weight::evidence, after_blank(bound_lines(result, digits, unit, style)));
   page.add(Weight::more, after_blank(interval_reasons(context, style)));
   page.add(Weight::next, hint_line(context, style));

@@ -21,6 +21,7 @@ BudgetPart part_of(LossCause cause) {
       return BudgetPart::host;
     case LossCause::slowest_gpu:
     case LossCause::straggler:
+    case LossCause::jitter:
       return BudgetPart::ranks;
     case LossCause::unexplained:
       return BudgetPart::overhead;

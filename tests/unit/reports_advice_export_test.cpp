@@ -72,13 +72,13 @@ TEST_CASE("advice as Python: a setting that loses costs, and says so") {
   Advice plan = plan_of_two();
   plan.rows.front().gain = {-5600_us, -12_ms, -1_ms};
   CHECK(mentions(python_of_best(plan, sample::context(), "ddpsim 1"),
-                 "costs 5.6 ms of 320 ms a step (interval 1.0 to 12 ms"));
+                 "costs 5.6 ms of 320 ms a step (80 % interval 1.0 to 12 ms"));
 }
 
 TEST_CASE("advice as Python: today's setting, the proposed one, what is predicted and changes") {
   const std::string text = python_of_best(plan_of_two(), sample::context(), "ddpsim 1");
   CHECK(mentions(text, "Proposed   bucket_cap_mb=8 + NCCL_ALGO=Tree\n"));
-  CHECK(mentions(text, "saves 20 ms of 320 ms a step (interval -1.0 to 30 ms"));
+  CHECK(mentions(text, "saves 20 ms of 320 ms a step (80 % interval -1.0 to 30 ms"));
   CHECK(mentions(text, "Besides    save rank 0's\n"));
   CHECK(mentions(text, "TODAY = {\n    \"environment\": {},\n    \"arguments\": {},\n"));
   CHECK(mentions(text,

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "advice_lines.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "mentions.hpp"
 #include "reports_sample.hpp"
@@ -187,4 +188,26 @@ TEST_CASE("advice page: a job that does not fit says so first, and waits for not
   CHECK(advice_text(advice(), context, {})
             .starts_with(
                 "Today's job does not fit: it needs 35.4 GiB, and TITANRTX has 24 GiB. Set "));
+}
+
+TEST_CASE("advice page: what helps against waiting is said once") {
+  ReportContext context = sample::context();
+  context.budget = StepBudget{};
+  (*context.budget)[BudgetPart::busy] = 100_ms;
+  (*context.budget)[BudgetPart::host] = 220_ms;
+  Advice advised = advice();
+  CHECK(mentions(advice_text(advised, context, {}), "Fewer, larger kernels help"));
+  AdviceRow& doubted = advised.rows[2];
+  doubted.doubt = "only a run tells";
+  CHECK(mentions(advice_text(advised, context, {}), "Fewer, larger kernels help"));
+  doubted.by_hand = "the optimizer of your script";
+  CHECK_FALSE(mentions(advice_text(advised, context, {}), "Fewer, larger kernels help"));
+}
+
+// 1.764 between 1.76 and 1.77: to two digits 1.8, outside of what three make of the interval.
+TEST_CASE("advice lines: a gain has as many digits as its interval needs") {
+  const GainText gain = gain_text({1.764_ms, 1.76_ms, 1.77_ms}, 2, TimeUnit::milliseconds);
+  CHECK(gain.value == "1.76");
+  CHECK(gain.interval == "1.76 to 1.77");
+  CHECK(gain_text({1.8_ms, 1.8_ms, 1.8_ms}, 2, TimeUnit::milliseconds).interval == "1.8 to 1.8");
 }

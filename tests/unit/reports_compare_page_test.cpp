@@ -101,7 +101,7 @@ Of the fastest, near:
 
   where the efficiency goes   ms  % of step  80 % interval
   one GPU, without DDP        80         80
-  exposed all-reduces         20         20  20 to 20
+  exposed all-reduces         20         20
   step                       100        100
 
 Why the interval runs from -4.0 % to +18 %:

@@ -71,11 +71,11 @@ TEST_CASE("report lines: compute scaled, slowed by many ranks or quickened") {
   context.compute_scale = 1;
   context.rank_slowdown = 1.05;
   CHECK(
-      setting(context).ends_with(" network; compute 5.0 % slower than recorded, for so many ranks "
+      setting(context).ends_with(" network; on so many ranks compute is 5.0 % slower "
                                  "(--gpu-spread, --rank-slowdown)\n"));
   context.rank_slowdown = 0.75;
   CHECK(setting(context).ends_with(
-      "; compute 25 % faster than recorded, for so many ranks (--gpu-spread, --rank-slowdown)\n"));
+      "; on so many ranks compute is 25 % faster (--gpu-spread, --rank-slowdown)\n"));
 }
 
 TEST_CASE("report lines: each way in which ranks were made to differ") {

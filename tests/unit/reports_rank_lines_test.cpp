@@ -13,7 +13,8 @@ namespace {
 SimulationResult of_four_ranks() {
   SimulationResult result;
   result.iterations.resize(2);
-  result.statistics = IterationStatistics{.first = 3, .count = 2, .mean = 104_ms, .p50 = 103_ms};
+  result.statistics =
+      IterationStatistics{.first = 3, .count = 2, .mean = {.iteration = 104_ms}, .p50 = 103_ms};
   result.ranks = {{.rank = 0, .wait = 8_ms, .times_last = 1, .caused = 2_ms},
                   {.rank = 1, .wait = 6_ms, .times_last = 3, .caused = 20_ms},
                   {.rank = 2, .wait = 5_ms, .times_last = 2, .caused = 6_ms},

@@ -42,7 +42,7 @@ TEST_CASE("text: ends of an interval get up to two digits more where they would 
   CHECK(interval_text(12, 28, 2, " %") == "12 % to 28 %");
   CHECK(interval_text(1.88, 1.93, 2) == "1.88 to 1.93");
   CHECK(interval_text(1.881, 1.883, 2) == "1.881 to 1.883");
-  CHECK(interval_text(1.8811, 1.8812, 1) == "1.88 to 1.88");
+  CHECK(interval_text(1.8811, 1.8812, 1) == "2 to 2");
   CHECK(time_interval(1100_us, 1200_us, 2, TimeUnit::microseconds) == "1100 to 1200");
   CHECK(time_interval(1100_us, 1200_us, 2, TimeUnit::milliseconds) == "1.1 to 1.2");
 }

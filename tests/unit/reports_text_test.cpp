@@ -81,6 +81,53 @@ TEST_CASE("result text: the verdict names the largest loss") {
         "communication; largest loss: DDP's copies, 3.0 ms.");
 }
 
+// Of a sample step of 100 ms iterations of 98 and 106: 102 on average.
+TEST_CASE("result text: over iterations the first line speaks of their average, not of the last") {
+  SimulationResult result = sample::result();
+  result.statistics = IterationStatistics{.first = 3, .count = 2, .mean = result.step.times};
+  result.statistics->mean.iteration = 102_ms;
+  ReportContext context = sample::context();
+  context.confidence.grade = Grade::a;
+  CHECK(contains(first_line(text_of(result, context)),
+                 ": 102 ms a step on average over iterations 3 to 4 ("));
+  result.statistics->count = 1;
+  CHECK(contains(first_line(text_of(result, context)), ": 102 ms a step in iteration 3 ("));
+}
+
+TEST_CASE("result text: who holds up collectives is said behind what they block") {
+  SimulationResult result = sample::result();
+  StepTimes& times = result.step.times;
+  ReportContext context = sample::context();
+  const auto waits_last = [&] {
+    context.budget = budget_of(times);
+    return contains(first_line(text_of(result, context)),
+                    "blocked by communication, most of that waiting for slower GPUs; largest");
+  };
+  times.loss = small::lost({{LossCause::jitter, times.blocking_communication().scaled(0.6)}});
+  CHECK(waits_last());
+  times.loss = small::lost({{LossCause::jitter, times.blocking_communication().scaled(0.4)}});
+  CHECK_FALSE(waits_last());
+  context.variation.stragglers = {{5, 1.5}};
+  times.loss = small::lost({{LossCause::straggler, times.blocking_communication()}});
+  context.budget = budget_of(times);
+  CHECK(contains(first_line(text_of(result, context)), "waiting for rank 5, the slowest; largest"));
+}
+
+TEST_CASE("result text: what a measured step leaves over is no overhead of other people's jobs") {
+  SimulationResult result = sample::result();
+  StepTimes& times = result.step.times;
+  times.unexplained = 7_ms;
+  times.loss = small::lost({{LossCause::unexplained, 7_ms}});
+  ReportContext context = sample::context();
+  context.budget = budget_of(times);
+  CHECK(contains(text_of(result, context), "7.0 ms is multi-GPU overhead."));
+  context.replay = Replay{times.iteration, times.iteration};
+  context.correction.emplace();
+  const std::string measured = text_of(result, context);
+  CHECK(contains(measured, "7.0 ms is unexplained."));
+  CHECK_FALSE(contains(measured, "multi-GPU overhead"));
+}
+
 TEST_CASE("result text: today's step is replayed before anything else is said") {
   ReportContext context = sample::context();
   context.replay = Replay{104_ms, 101_ms};
@@ -274,6 +321,7 @@ TEST_CASE("tune text: a long curve is told by at most fifteen points, the marked
   for (int cap = 1; cap <= 300; ++cap) tune.curve.push_back(sample::point(cap, 99_ms, 3));
   tune.curve.push_back(tune.default_setting);
   tune.best = tune.curve[136];
+  tune.best.iteration = tune.curve[136].iteration = 90_ms;
   tune.curve.back().reachable = true;
   CurvePoint forbidden = sample::point(77.25, 90_ms, 3);
   forbidden.reachable = false;
@@ -284,15 +332,18 @@ TEST_CASE("tune text: a long curve is told by at most fifteen points, the marked
   CHECK(contains(text, "137"));
   CHECK_FALSE(contains(text, "77.25"));
   CHECK(contains(text,
-                 "301 bucket assignments in all, and 1 that this PyTorch does not let you "
-                 "set."));
+                 "Caps give 301 bucket assignments, and 1 that this PyTorch does not let you "
+                 "set; the longest"));
   CHECK(std::count(text.begin(), text.end(), '\n') < 32);
+  // Of no use is a fastest cap that nobody could tell from today's.
+  tune.best.iteration = tune.curve[136].iteration = 97.5_ms;
+  CHECK_FALSE(contains(tune_text(tune, sample::context(), {}), "137"));
   tune.unsimulated = 1699;
   const std::string sampled = tune_text(tune, sample::context(), {.width = 400});
-  CHECK(
-      contains(sampled,
-               "2000 bucket assignments in all, and 1 that this PyTorch does not let you set; 302 "
-               "were simulated: those estimated fastest, and a sample of the others."));
+  CHECK(contains(
+      sampled,
+      "Caps give 2000 bucket assignments, and 1 that this PyTorch does not let you set; 302 "
+      "were simulated: those estimated fastest, and a sample of the others; the longest"));
 }
 
 TEST_CASE("tune text: of the caps that give one bucketing, the roundest is shown") {

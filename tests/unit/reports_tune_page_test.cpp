@@ -85,7 +85,7 @@ PyTorch 2.8, NCCL 2.27.3, analytic network; buckets: default (1 MiB, then 25 MiB
               1  0.5 to 1.5         61      340        +20         50    ████████████
              60  60 to 64.5          2      280        -41          9.0  █▌            fastest, recommended
             100  90 and more         1      300        -20         20    █████▏
-4 bucket assignments in all, and 1 that this PyTorch does not let you set.
+Caps give 4 bucket assignments, and 1 that this PyTorch does not let you set; the longest bar is 70 ms.
 
 Lower bound: 270 ms if collectives took no time; 50 ms of the default's step is theirs.
 Best partition found: 280 ms in 2 buckets (1.00, 2.00 MiB); no bucket cap can set it.
@@ -238,9 +238,9 @@ TEST_CASE("tune page: caps asked for stand below the default, all of them") {
         "default                      5      320          0         30    "
         "████████████  default");
   CHECK(row(tune, "62").starts_with("62  60 to 64.5          2      280        -41 "));
-  CHECK(mentions(page(tune), "\n1 cap asked for.\n"));
+  CHECK(mentions(page(tune), "\n1 cap asked for; the longest bar is 50 ms.\n"));
   tune.curve.push_back(point(70, {70, 80}, 290_ms, 11_ms, 2));
-  CHECK(mentions(page(tune), "\n2 caps asked for.\n"));
+  CHECK(mentions(page(tune), "\n2 caps asked for; "));
 }
 
 TEST_CASE("tune page: ranges that begin at nothing, hold one cap, or have no simple number") {
@@ -264,13 +264,13 @@ TEST_CASE("tune page: a curve whose steps all reach the bound has no bars, an em
   CHECK_FALSE(mentions(page(tune), "█"));
   tune.curve.clear();
   CHECK_FALSE(mentions(page(tune), "bucket_cap_mb  "));
-  CHECK(mentions(page(tune), "\n0 bucket assignments in all.\n"));
+  CHECK(mentions(page(tune), "\nCaps give 0 bucket assignments.\n"));
 }
 
 TEST_CASE("tune page: a curve of one bucketing") {
   TuneResult tune = advised();
   tune.curve = {tune.default_setting};
-  CHECK(mentions(page(tune), "\n1 bucket assignment in all.\n"));
+  CHECK(mentions(page(tune), "\nCaps give 1 bucket assignment"));
 }
 
 TEST_CASE("tune page: steps that the measurable tells apart get a digit more, gains do not") {

@@ -29,7 +29,7 @@ TEST_CASE("statistics: percentiles by nearest rank, mean, and how many it takes 
   CHECK(hundred->p50 == 50_us);
   CHECK(hundred->p95 == 95_us);
   CHECK(hundred->p99 == 99_us);
-  CHECK(hundred->mean == 50.5_us);
+  CHECK(hundred->mean.iteration == 50.5_us);
   // Of 99: ranks 49.5 and 94.05, rounded up.
   const auto ninety_nine = statistics_of(iterations_of(99), 1);
   CHECK(ninety_nine->p50 == 50_us);
@@ -50,8 +50,27 @@ TEST_CASE("statistics: iterations before the first steady one are left out") {
   const auto spread = statistics_of(steps, 2);
   REQUIRE(spread);
   CHECK(spread->count == 2);
-  CHECK(spread->mean == 15_us);
+  CHECK(spread->mean.iteration == 15_us);
   CHECK(spread->p50 == 10_us);
   CHECK_FALSE(statistics_of(steps, 4));
   CHECK_FALSE(statistics_of({}, 0));
+}
+
+// Parts of 4 and 6 us of steps of 10 and 20; 0.5 and 0.7 of what communicates is hidden.
+TEST_CASE("statistics: the mean step is the mean of each part") {
+  std::vector<StepResult> steps = iterations_of(2);
+  steps[0].times = {.iteration = 10_us, .backward = 4_us, .overlap = 0.5, .host = 3_us};
+  steps[0].times.loss[LossCause::jitter] = -1_us;
+  steps[1].times = {.iteration = 20_us, .backward = 6_us, .overlap = 0.7, .host = 4_us};
+  steps[1].times.loss[LossCause::jitter] = 5_us;
+  const StepTimes mean = statistics_of(steps, 1)->mean;
+  CHECK(mean.iteration == 15_us);
+  CHECK(mean.backward == 5_us);
+  CHECK(mean.loss[LossCause::jitter] == 2_us);
+  CHECK(mean.host == 3.5_us);
+  CHECK(mean.overlap == doctest::Approx(0.6));
+  steps[0].times.overlap.reset();  // of steps that average over a period some communicate
+  CHECK(statistics_of(steps, 1)->mean.overlap == doctest::Approx(0.7));
+  steps[1].times.overlap.reset();
+  CHECK_FALSE(statistics_of(steps, 1)->mean.overlap);
 }

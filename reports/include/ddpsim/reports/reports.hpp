@@ -183,7 +183,7 @@ std::string buckets_json(const std::vector<Bucket>& buckets,
 std::string allreduce_json(const AllReduceTable& table, const ReportContext& context);
 
 /// "the GPU is busy for 101 ms of 170 ms and waits 48 ms for input, 17 ms for the host"; what takes hardly anything is left out.
-std::string budget_text(const StepBudget& budget);
+std::string budget_text(const StepBudget& budget, bool measured = false);
 std::string result_text(const SimulationResult& result, const ReportContext& context,
                         const Workload& workload, const TerminalStyle& style);
 std::string tune_text(const TuneResult& result, const ReportContext& context,

@@ -165,11 +165,11 @@ struct RankWait {
   Duration caused;
 };
 
-/// Iteration times of rank 0 once buckets are rebuilt; percentiles as quantile.hpp defines them.
+/// Iterations of rank 0 once buckets are rebuilt: percentiles of their times, as quantile.hpp defines them.
 struct IterationStatistics {
   int first = 0;  ///< number of the first iteration counted
   std::int64_t count = 0;
-  Duration mean;
+  StepTimes mean;               ///< part by part, to the picosecond below
   Duration p50;                 ///< the lower median
   std::optional<Duration> p95;  ///< absent below 20 iterations
   std::optional<Duration> p99;  ///< absent below 100
@@ -181,6 +181,9 @@ struct SimulationResult {
   std::optional<IterationStatistics> statistics;  ///< absent without steady `iterations`
   std::vector<RankWait> ranks;                    ///< by rank; empty where ranks are alike
   Timeline timeline;                              ///< of `step`; empty unless drawn
+
+  /// What a step takes: on average over steady `iterations` where there are, else `step`.
+  const StepTimes& times() const { return statistics ? statistics->mean : step.times; }
 };
 
 }  // namespace ddpsim
