@@ -83,7 +83,13 @@ std::string verdict(const SimulationResult& result, const ReportContext& context
   if (context.budget && late > times.blocking_communication().scaled(0.5))
     text +=
         fmt::format(", most of that waiting for {}", waits_for_whom(context, BudgetPart::ranks));
-  if (const auto cause = largest_loss(times.loss))
+  const auto cause = largest_loss(times.loss);
+  // Waiting for them is not all: all-reduces that wait slow compute, too.
+  const Duration apart =
+      context.iteration_if_alike ? times.iteration - *context.iteration_if_alike : Duration();
+  if (apart > (cause ? times.loss[*cause] : Duration()))
+    text += fmt::format("; largest loss: ranks that differ, {}", time_text(apart, 2, unit));
+  else if (cause)
     text += fmt::format("; largest loss: {}, {}",
                         label_of(*cause, loss_words(context, times.iteration)),
                         time_text(times.loss[*cause], 2, unit));

@@ -113,6 +113,21 @@ TEST_CASE("result text: who holds up collectives is said behind what they block"
   CHECK(contains(first_line(text_of(result, context)), "waiting for rank 5, the slowest; largest"));
 }
 
+// Waits of 30, and all-reduces that wait slow compute by another 15: 45 of 100.
+TEST_CASE("result text: what ranks that differ cost is more than the waits for them") {
+  SimulationResult result = sample::result();
+  StepTimes& times = result.step.times;
+  times.loss = small::lost({{LossCause::straggler, 30_ms}, {LossCause::interference, 20_ms}});
+  ReportContext context = sample::context();
+  CHECK(contains(first_line(text_of(result, context)),
+                 "largest loss: waiting for stragglers, 30 ms"));
+  context.iteration_if_alike = times.iteration - 45_ms;
+  CHECK(contains(first_line(text_of(result, context)), "largest loss: ranks that differ, 45 ms"));
+  context.iteration_if_alike = times.iteration - 29_ms;
+  CHECK(contains(first_line(text_of(result, context)),
+                 "largest loss: waiting for stragglers, 30 ms"));
+}
+
 TEST_CASE("result text: what a measured step leaves over is no overhead of other people's jobs") {
   SimulationResult result = sample::result();
   StepTimes& times = result.step.times;
