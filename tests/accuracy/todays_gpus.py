@@ -2,7 +2,7 @@
 """What `tune` answers for seventy jobs on today's GPUs, of which nobody has measured the machine.
 
     tests/accuracy/todays_gpus.py --ddpsim build/release/cli/ddpsim [--before BEFORE.json] [--answers ANSWERS.json]
-                                  [--more-neighbours] [--check]
+                                  [--more-neighbours] [--check] [--random CASES [--seed SEED]]
 
 The cases are ten models on seven clusters of A100 and H100 that are known by their data sheets only. No measured step stands beside
 them, so the script does not say whether an answer is right. It says whether an answer can be: how many say "set", "keep" or "measure
@@ -15,17 +15,22 @@ out of buckets, the hooks and the waits for other ranks, which the lower bound s
 An answer turns where one says "set" and its neighbour plainly "keep", or where both name a cap and neither cap lies in the other's
 `cap_range_mb`. "Measure first" between them is no turn. --more-neighbours asks again with NICs 5 % slower and faster and with the
 neighbouring minor versions of NCCL. --check ends with exit code 4 where an interval is impossible or an answer turns.
+--random asks of drawn jobs instead: any model, GPU, line of a cluster, PyTorch version and today's options, as random_advice.py draws
+them.
 Standard library only.
 """
 
 import argparse
 import concurrent.futures
+import itertools
 import json
 import os
+import random
 import re
 import statistics
 import sys
 
+import random_advice
 from ddp_paper import Ddpsim
 
 TORCH = "2.8"
@@ -83,7 +88,7 @@ def nodes_of(cluster):
     return int(re.match(r"node:(\d+)", cluster)[1])
 
 
-def neighbours(cluster, more):
+def neighbours(cluster, options, more):
     """{what differs: (cluster, options)}"""
     nodes, found = nodes_of(cluster), {}
     for count in (nodes - 1, nodes + 1) if nodes > 1 else ():
@@ -92,22 +97,55 @@ def neighbours(cluster, more):
         if nic := re.search(r"nic:(\d+)x(\d+)Gbps", cluster):
             for percent in (95, 105):
                 found[f"NICs at {percent} %"] = cluster.replace(nic[0], f"nic:{nic[1]}x{int(nic[2]) * percent / 100:g}Gbps"), ()
-        for nccl in NCCL_NEIGHBOURS:
+        for nccl in NCCL_NEIGHBOURS if options == ("--torch", TORCH) else ():
             found[f"NCCL {nccl}"] = cluster, ("--nccl", nccl)
     return found
 
 
-def ask(ddpsim, workload, cluster, more):
-    tuned = ddpsim(workload, cluster, "--torch", TORCH, "--threads", "1", command="tune")
-    step = ddpsim(workload, cluster, "--torch", TORCH)
+def ask(ddpsim, workload, cluster, options, more):
+    def tune(line, *further):
+        return ddpsim(workload, line, *options, "--threads", "1", *further, command="tune")
+
+    tuned = tune(cluster)
+    step = ddpsim(workload, cluster, *options)
     low, high = tuned["confidence"]["interval_percent"]
     communication = step["iteration_us"] - tuned["lower_bound_us"]
-    return {"workload": workload, "cluster": cluster, **answered(tuned), "step_us": step["iteration_us"],
+    return {"workload": workload, "cluster": cluster, "options": options, **answered(tuned), "step_us": step["iteration_us"],
             "measurable_us": tuned["recommended"]["measurable_us"], "communication_us": communication,
             "to_gain_us": communication + sum(loss["us"] for loss in step["loss"] if loss["cause"] in BEYOND_LOWER_BOUND),
             "step_width_percent": high - low,
-            "neighbours": {what: answered(ddpsim(workload, other, "--torch", TORCH, "--threads", "1", *options, command="tune"))
-                           for what, (other, options) in neighbours(cluster, more).items()}}
+            "neighbours": {what: answered(tune(other, *further))
+                           for what, (other, further) in neighbours(cluster, options, more).items()}}
+
+
+def seventy_jobs():
+    return [(workload.format(gpu=re.search(r"gpu:\d+x(\w+)", cluster)[1]), cluster, ("--torch", TORCH))
+            for workload in WORKLOADS for cluster in CLUSTERS]
+
+
+def random_jobs(program, seed):
+    """Clusters by one line of several nodes, which have neighbours of another count."""
+    rng = random.Random(seed)
+    while True:
+        job, options = random_advice.draw(rng, program)
+        if len(job) == 2 and job[1].startswith("node:") and nodes_of(job[1]) > 1:
+            yield (*job, tuple(random_advice.arguments_of(options)))
+
+
+def answers_of_random(ddpsim, given):
+    """As many cases as asked for. Drawn options that do not go together, here or at a neighbour, are no case."""
+    def answer(job):
+        try:
+            return ask(ddpsim, *job, given.more_neighbours)
+        except SystemExit:
+            return None
+
+    jobs, cases = random_jobs(random_advice.Program(given.ddpsim), given.seed), []
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        while len(cases) < given.random:
+            drawn = list(itertools.islice(jobs, given.random - len(cases)))
+            cases += [case for case in pool.map(answer, drawn) if case]
+    return cases
 
 
 def faults(case):
@@ -199,13 +237,17 @@ def main():
     parser.add_argument("--before", help="answers of an earlier program, as --answers wrote them")
     parser.add_argument("--answers", default="build/todays_gpus.json", help="where the answers are written, or read without --ddpsim")
     parser.add_argument("--more-neighbours", action="store_true", help="NICs 5 %% slower and faster, NCCL's neighbouring versions")
+    parser.add_argument("--random", type=int, metavar="CASES", help="so many drawn jobs in place of the seventy")
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--check", action="store_true", help="exit code 4 where an answer cannot be")
     given = parser.parse_args()
     if given.ddpsim:
         ddpsim = Ddpsim(given.ddpsim)
-        jobs = [(workload.format(gpu=re.search(r"gpu:\d+x(\w+)", cluster)[1]), cluster) for workload in WORKLOADS for cluster in CLUSTERS]
-        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            cases = list(pool.map(lambda job: ask(ddpsim, *job, given.more_neighbours), jobs))
+        if given.random:
+            cases = answers_of_random(ddpsim, given)
+        else:
+            with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+                cases = list(pool.map(lambda job: ask(ddpsim, *job, given.more_neighbours), seventy_jobs()))
         os.makedirs(os.path.dirname(os.path.abspath(given.answers)), exist_ok=True)
         with open(given.answers, "w", encoding="utf-8") as file:
             json.dump({"torch": TORCH, "cases": cases}, file, indent=1)
