@@ -406,7 +406,7 @@ void Ranking::add_unknown() {
   if (own < kLeastShare) return;
   add(kUnknownCause, own * kUnknown,
       difference_.before.parts_known && difference_.after.parts_known
-          ? fmt::format("{:.0f} % of the change is in no row", 100 * own)
+          ? fmt::format("{:.0f} % of the change lies in no row above", 100 * own)
           : std::string("what is compared are step times: they say how much, not where"),
       kTraces);
 }

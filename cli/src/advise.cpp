@@ -112,6 +112,7 @@ int run(const AdviseArguments& arguments, const TypedLine& typed) {
   next.set(to_take_along ? "--export" : "--timeline",
            to_take_along ? "advised.py" : "step.pftrace");
   context.next_command = next.for_command(to_take_along ? "advise" : "simulate");
+  prefer_measuring(context, typed, "advise");
   const AdviceRow* proposed = to_export(advice, arguments.lever);
   std::string made_by = fmt::format("ddpsim {}: {}", DDPSIM_VERSION, typed.for_command("advise"));
   if (arguments.lever) made_by += fmt::format(" --lever {}", in_quotes(*arguments.lever));

@@ -112,6 +112,12 @@ std::optional<SearchedRange> range_of(const CompareArguments& arguments,
 
 /// What is said of costs and failures, held against the candidates before a workload is read.
 void require_sound(const CompareArguments& arguments, const std::vector<Candidate>& all) {
+  const MoneyArguments& money = arguments.money;
+  const bool counted = arguments.samples || arguments.steps || !money.mtbf.empty();
+  if (counted && money.prices.empty() && !arguments.elastic.nnodes)
+    throw UsageError(
+        "--samples, --steps, --mtbf: what they take is counted where there is a price; add --price "
+        "list, or --price LABEL=USD/node_hour");
   require_sound_money(arguments.money, all);
   for (const Candidate& candidate : all)
     elastic_question(arguments.elastic, arguments.money, &candidate);

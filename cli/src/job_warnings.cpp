@@ -57,9 +57,9 @@ std::vector<std::string> recording_warnings(const Workload& workload, const Comp
   const std::size_t behind = gradients_behind_host(workload);
   if (2 * behind > workload.host_ready.size())
     warnings.push_back(
-        fmt::format("the recording is bound by the host ({} of {} gradients waited for it), as "
-                    "profilers make it: a step without the profiler is likely shorter; give the "
-                    "trace with --timing compacted, or check with ddpsim simulate --measured-step",
+        fmt::format("the recording is bound by the host ({} of {} gradients waited for it), which "
+                    "a profiler often causes: without it a step is likely shorter; time one and "
+                    "pass --measured-step (--timing compacted takes the host never to be late)",
                     behind, workload.host_ready.size()));
   if (scale.factor != 1 && 2 * behind > workload.host_ready.size())
     warnings.emplace_back(

@@ -333,6 +333,12 @@ Job replay_today(LoadedJob& loaded, const Job& steady) {
   return context.correction ? explained(steady, context.correction->all_compute) : steady;
 }
 
+void prefer_measuring(ReportContext& context, TypedLine typed, const char* command) {
+  if (!context.host_as_profiled) return;
+  typed.set("--measured-step", "TIME");
+  context.next_command = typed.for_command(command);
+}
+
 void describe_speed(ReportContext& context, const StepTimes& times) {
   context.budget = budget_of(times);
   context.speed = training_speed(context.work, times);

@@ -48,6 +48,9 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
 /// can be no step of this recording's.
 Job replay_today(LoadedJob& loaded, const Job& steady);
 
+/// Where a profiler may have made the waits that lead, the next command is to measure a step without it.
+void prefer_measuring(ReportContext& context, TypedLine typed, const char* command);
+
 /// What the GPU does with a step, and how fast the job trains by it.
 void describe_speed(ReportContext& context, const StepTimes& times);
 

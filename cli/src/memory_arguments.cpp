@@ -124,16 +124,18 @@ std::optional<MemoryProblem> memory_problem(const PeakMemory& peak, const Memory
   diagnostic.hint = batch_that_fits(peak, there.bytes, job.workload());
   if (there.stated) return problem;
   const bool by_layers = peak.activations && !peak.activations->recorded;
-  const bool too_large_without_activations =
-      by_layers && peak.parts.activations && peak.total() - *peak.parts.activations > there.bytes;
-  diagnostic.hint +=
-      fmt::format("{}{}", diagnostic.hint.empty() ? "" : ". ",
-                  too_large_without_activations
-                      ? "Even without activations it does not fit: shard it, --scheme "
-                        "fsdp2. To simulate it anyway, pass --memory"
-                  : by_layers ? "With activation checkpointing or fused attention it "
-                                "needs less. To simulate it anyway, pass --memory"
-                              : "To simulate it anyway, pass --memory");
+  const Bytes kept = peak.total() - peak.parts.activations.value_or(Bytes());
+  constexpr double kRoom =
+      0.9;  // of the memory: what is left of more holds no activations worth keeping
+  std::string hint;
+  if (by_layers &&
+      static_cast<double>(kept.count()) > kRoom * static_cast<double>(there.bytes.count()))
+    hint = fmt::format("{} of it are no activations: shard it, --scheme fsdp2. ",
+                       rounded_size_text(kept));
+  else if (by_layers)
+    hint = "With activation checkpointing or fused attention it needs less. ";
+  diagnostic.hint += fmt::format("{}{}To simulate it anyway, pass --memory",
+                                 diagnostic.hint.empty() ? "" : ". ", hint);
   return problem;
 }
 

@@ -124,7 +124,7 @@ int run(const SimulateArguments& arguments, TypedLine typed) {
     context.overturn(fmt::format("interrupted: {} of {} iterations were simulated", done,
                                  job.options().iterations));
   describe_today(context, steady, predicted, 0, otherwise(context));
-  if (result.statistics) describe_speed(context, result.times());
+  if (arguments.job.iterations > 0) describe_speed(context, result.times());
   if (run_asked)
     context.elastic =
         elastic_answer(*run_asked, loaded, predicted.iteration, arguments.job, typed, *read);
@@ -138,6 +138,7 @@ int run(const SimulateArguments& arguments, TypedLine typed) {
   const bool buckets = uses_reducer(job.options().scheme);
   context.next_command =
       buckets ? typed.for_command("tune") : typed.for_command("compare") + " --scheme ddp";
+  prefer_measuring(context, typed, "simulate");
 
   deliver({.json = [&] { return result_json(result, context); },
            .text =

@@ -82,6 +82,7 @@ int run(const TuneArguments& arguments, TypedLine typed) {
     typed.set("--timeline", "step.pftrace");
   }
   context.next_command = typed.for_command(cap_is_best ? "simulate" : "advise");
+  if (!cap_is_best) prefer_measuring(context, typed, "tune");
 
   deliver({.json = [&] { return tune_json(result, context); },
            .text = [&](const TerminalStyle& style) { return tune_text(result, context, style); },

@@ -43,11 +43,11 @@ class AdvicePage {
     page.add(Weight::trust, budget_line(context_, style_));
     page.add(Weight::answer, interval_line(context_, advice_.iteration, style_));
     add_warnings(page, context_, style_);
-    page.add(Weight::trust, setting_line(context_, style_));
-    page.add(Weight::answer, table("Leaves numerics as they are", false));
+    page.add(Weight::evidence, setting_line(context_, style_));
+    page.add(Weight::answer, table("Leaves gradients as they are", false));
     page.add(Weight::answer,
              table("Changes numerics (gradients, or what the optimizer sees)", true));
-    page.add(Weight::evidence, after_blank(notes()));
+    page.add(Weight::answer, after_blank(notes()));
     page.add(Weight::evidence, measure_first());
     page.add(Weight::evidence, not_worth());
     page.add(Weight::more, after_blank(interval_reasons(context_, style_)));

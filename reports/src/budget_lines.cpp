@@ -87,7 +87,6 @@ std::string wait_first(const ReportContext& context, int digits, TimeUnit unit, 
 
 std::string budget_text(const StepBudget& budget, bool measured) {
   const TimeUnit unit = unit_for(budget.step());
-  const Duration little = budget.step().scaled(kLittle);
   // One resolution for all: parts of which one has more digits seem not to add up. What is not work has two digits, as in the
   // table of where the efficiency goes.
   constexpr double kDetail = 100;
@@ -100,9 +99,13 @@ std::string budget_text(const StepBudget& budget, bool measured) {
     return fmt::format("{} {}", fixed(in_unit(length, unit), decimals), name_of(unit));
   };
   const auto time = [&](BudgetPart part) { return shown(budget[part]); };
+  const auto is_little = [&](BudgetPart part) {
+    return budget[part] < budget.step().scaled(kLittle) ||
+           rounds_to_zero(in_unit(budget[part], unit), decimals);
+  };
   std::vector<BudgetPart> parts = {BudgetPart::host, BudgetPart::input, BudgetPart::communication,
                                    BudgetPart::ranks};
-  std::erase_if(parts, [&](BudgetPart part) { return budget[part] < little; });
+  std::erase_if(parts, is_little);
   std::ranges::stable_sort(parts, std::ranges::greater(),
                            [&](BudgetPart part) { return budget[part]; });
   std::vector<std::string> waits;
@@ -111,7 +114,7 @@ std::string budget_text(const StepBudget& budget, bool measured) {
   std::string text =
       fmt::format("the GPU is busy for {} of {}", time(BudgetPart::busy), shown(budget.step()));
   if (!waits.empty()) text += fmt::format(" and waits {}", fmt::join(waits, ", "));
-  if (budget[BudgetPart::overhead] >= little)
+  if (!is_little(BudgetPart::overhead))
     text += fmt::format("; {} is {}", time(BudgetPart::overhead),
                         label_of(LossCause::unexplained, {.measured = measured}));
   return text;

@@ -78,7 +78,9 @@ std::string compare_text(const CompareReport& report, const TerminalStyle& style
   ReportContext fastest = contexts[first];
   fastest.confidence = fastest_job.confidence;
   Page page;
-  page.add(Weight::verdict, bold(compare_verdict(report), style) + '\n');
+  const std::string failures =
+      report.costs ? failures_clause(costed(report), comparison.by_speed.front()) : "";
+  page.add(Weight::verdict, bold(compare_verdict(report) + failures, style) + '\n');
   page.add(Weight::verdict, not_compared_lines(report.not_compared, style));
   add_warnings(page, shared, style);
   page.add(Weight::answer, reason_line(report, style));
@@ -86,7 +88,7 @@ std::string compare_text(const CompareReport& report, const TerminalStyle& style
   for (const Until& until : report.until)
     page.add(Weight::answer, wrapped(until_sentence(until), style.width, kIndent));
   page.add(Weight::trust, dim(printable(shared.workload), style) + '\n');
-  page.add(Weight::trust, setting_line(shared, style));
+  page.add(Weight::evidence, setting_line(shared, style));
   page.add(Weight::trust, today_line(comparison, contexts, style));
   const std::string table = table_of_jobs(report, style);
   page.add(Weight::answer, after_blank(table));

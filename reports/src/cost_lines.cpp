@@ -130,6 +130,25 @@ std::string usd_range(const FigureRange& range, Grade grade) {
   return fmt::format("{} ({})", significant(range.value, digits_of(grade)), bounds);
 }
 
+std::string failures_clause(const CostedCandidates& costed, std::size_t fastest) {
+  std::vector<std::size_t> order = costed.costs.by_cost;
+  const auto cost = [&](std::size_t i) -> const CandidateCost& {
+    return *costed.costs.candidates[i];
+  };
+  const auto fails = [&](std::size_t i) { return cost(i).goodput.share < 1; };
+  if (order.size() < 2 || std::ranges::none_of(order, fails)) return "";
+  std::ranges::stable_sort(order, {},
+                           [&](std::size_t i) { return cost(i).seconds_per_work.value; });
+  const std::size_t first = order.front();
+  const std::size_t other =
+      first == fastest || !costed.costs.candidates[fastest] ? order[1] : fastest;
+  const auto name = [&](std::size_t i) { return name_of_job(costed.labels[i], costed.ranks[i]); };
+  const double times = cost(other).seconds_per_work.value / cost(first).seconds_per_work.value;
+  if (!std::isfinite(times)) return "";
+  return fmt::format(" Failures included, {} is the fastest: {} times as fast as {}.", name(first),
+                     significant(times, 3), name(other));
+}
+
 std::string cost_verdict(const CostedCandidates& costed, const TerminalStyle& style) {
   const std::vector<std::size_t>& order = costed.costs.by_cost;
   const std::size_t first = order.front();

@@ -93,7 +93,7 @@ std::string simulated_line(const DataSupply& supply, int digits) {
   else
     text += " No num_workers keeps up.";
   if (supply.warm_up_steps > 0 && supply.warm_up_extra > Duration())
-    text += fmt::format(" An epoch begins {} later.", time(supply.warm_up_extra));
+    text += fmt::format(" The first batch of an epoch comes after {}.", time(supply.first_wait));
   return text;
 }
 

@@ -171,7 +171,7 @@ void DifferenceText::verdict() {
                                ? ", of bounds alone"
                                : "");
     else if (!all_reduce)
-      first += "; where, these two do not tell";
+      first += "; what takes that time, these two do not record";
     first += '.';
   }
   text_ += bold(first + '\n', style_);  // one line, which --quiet prints alone
@@ -254,7 +254,7 @@ void DifferenceText::waterfall() {
   if (points) {
     const auto& a = difference_.before.kernels;
     const auto& b = difference_.after.kernels;
-    paragraph(fmt::format("Kernels, the denominator: forward {}, backward {}, optimizer {}.",
+    paragraph(fmt::format("The model's kernels by phase: forward {}, backward {}, optimizer {}.",
                           signed_time(b.forward - a.forward), signed_time(b.backward - a.backward),
                           signed_time(b.optimizer - a.optimizer)));
   }
@@ -323,7 +323,7 @@ void DifferenceText::sizes() {
 
 void DifferenceText::kernels() {
   if (!report_.kernels || report_.kernels->rows.empty()) return;
-  Table table({{"kernels by kind"},
+  Table table({{"kernels by kind, DDP's copies too"},
                {"before", Align::right},
                {"now", Align::right},
                {std::string(name_of(unit_)), Align::right},
@@ -345,24 +345,40 @@ void DifferenceText::kernels() {
   text_ += '\n' + table.text(style_);
 }
 
+/// As it goes on within a sentence: "the host does more …", "DDP is set up otherwise".
+std::string within_sentence(std::string words) {
+  const auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
+  if (words.size() > 1 && is_upper(words[0]) && !is_upper(words[1]))
+    words[0] = static_cast<char>(words[0] - 'A' + 'a');
+  return words;
+}
+
 void DifferenceText::causes() {
   if (report_.causes.empty()) return;
   text_ += '\n';
   paragraph("Possible causes, the likeliest first:");
-  const std::size_t most = style_.most_lines == 0 ? report_.causes.size() : kMostCauses;
-  std::size_t number = 0;
-  for (const SlowdownCause& cause : report_.causes) {
-    if (number == most) break;
-    ++number;
-    paragraph(fmt::format("{}. {}: {}", number, cause_words(cause.what),
-                          printable(fmt::to_string(fmt::join(cause.evidence, "; ")))),
+  const std::size_t all = report_.causes.size();
+  const std::size_t most = style_.most_lines == 0 ? all : std::min(all, kMostCauses);
+  std::size_t told = 0;
+  for (int number = 1; told < most; ++number) {
+    const std::vector<std::string>& evidence = report_.causes[told].evidence;
+    // Causes that the same speaks for are one line: which of them it is, it does not tell.
+    const std::size_t first = told;
+    while (told < all && report_.causes[told].evidence == evidence) ++told;
+    std::string either = cause_words(report_.causes[first].what);
+    const std::size_t named = style_.most_lines == 0 ? told : std::min(told, first + kMostCauses);
+    for (std::size_t i = first + 1; i < named; ++i)
+      either += ", or " + within_sentence(cause_words(report_.causes[i].what));
+    if (named < told) either += fmt::format(", or {} others (--verbose, --json)", told - named);
+    paragraph(fmt::format("{}. {}: {}", number, either,
+                          printable(fmt::to_string(fmt::join(evidence, "; ")))),
               3);
   }
   for (const ExcludedCause& one : report_.excluded)
     if (style_.most_lines == 0)
       paragraph(fmt::format("Not so: {}: {}", cause_words(one.what), printable(one.says)), 3);
-  if (report_.causes.size() > most)
-    paragraph(fmt::format("   … and {} more (--verbose, --json).", report_.causes.size() - most),
+  if (report_.causes.size() > told)
+    paragraph(fmt::format("   … and {} more (--verbose, --json).", report_.causes.size() - told),
               3);
   paragraph(fmt::format("To decide{}: {}.",
                         report_.causes.size() > 1 ? " between the first two" : "",

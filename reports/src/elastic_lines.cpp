@@ -170,7 +170,7 @@ std::string elastic_verdict(const ElasticAnswer& elastic, const TerminalStyle& s
                   counted(static_cast<std::uint64_t>(options.max_nodes), "node"),
                   elastic.asked.seeds),
       style.width, kIndent);
-  lines += wrapped(fmt::format("{} failures, {} restarts, {} of them for a node that came.",
+  lines += wrapped(fmt::format("{} failures and {} restarts; {} times a node came.",
                                significant(elastic.failures, 3), significant(elastic.restarts, 3),
                                significant(elastic.membership_changes, 3)),
                    style.width, kIndent);

@@ -46,6 +46,38 @@ std::vector<LossCause> by_size(const Loss& loss) {
   return causes;
 }
 
+/// As printed: each in the resolution of the largest, and what is one GPU's own in front of them, so that all add up.
+struct Losses {
+  explicit Losses(const StepTimes& step) : unit(unit_for(step.iteration)) {
+    const std::vector<LossCause> causes = by_size(step.loss);
+    Duration largest;
+    for (const LossCause cause : causes) largest = std::max(largest, magnitude(step.loss[cause]));
+    decimals = decimals_for(in_unit(largest, unit));
+    share_decimals = decimals_for(100 * (largest / step.iteration));
+    std::vector<double> parts = {in_unit(step.alone(), unit)};
+    std::vector<double> points = {100 * (step.alone() / step.iteration)};
+    for (const LossCause cause : causes) {
+      const double part = in_unit(step.loss[cause], unit);
+      if (rounds_to_zero(part, decimals)) continue;
+      rows.push_back(cause);
+      parts.push_back(part);
+      points.push_back(100 * (step.loss[cause] / step.iteration));
+    }
+    times = adding_up(parts, in_unit(step.iteration, unit), decimals, 1);
+    shares = adding_up(points, 100, share_decimals, 1);
+  }
+
+  bool none() const { return rows.empty(); }
+  std::string shown(Duration time) const { return fixed(in_unit(time, unit), decimals); }
+
+  TimeUnit unit;
+  int decimals;
+  int share_decimals;
+  std::vector<LossCause> rows;      ///< what rounds to nothing is left out
+  std::vector<std::string> times;   ///< of one GPU, then of the rows
+  std::vector<std::string> shares;  ///< likewise, in percent
+};
+
 }  // namespace
 
 LossWords loss_words(const ReportContext& context, Duration step) {
@@ -77,45 +109,35 @@ std::string blocking_text(const StepTimes& times) {
   return communicates ? "all communication hidden" : "no communication";
 }
 
+std::string loss_text(const StepTimes& times, LossCause cause) {
+  const Losses losses(times);
+  const auto row = std::ranges::find(losses.rows, cause);
+  const auto at = static_cast<std::size_t>(row - losses.rows.begin());
+  return fmt::format(
+      "{} {}", row == losses.rows.end() ? losses.shown(times.loss[cause]) : losses.times[at + 1],
+      name_of(losses.unit));
+}
+
 std::string loss_table(const StepTimes& times, const Confidence& confidence,
                        const TerminalStyle& style, LossWords words) {
-  const std::vector<LossCause> causes = by_size(times.loss);
-  if (causes.empty()) return "";
-  Duration largest;
-  for (const LossCause cause : causes) largest = std::max(largest, magnitude(times.loss[cause]));
-  const TimeUnit unit = unit_for(times.iteration);
-  const int decimals = decimals_for(in_unit(largest, unit));
-  const auto shown = [&](Duration time) { return fixed(in_unit(time, unit), decimals); };
-
-  std::vector<LossCause> rows;
-  std::vector<double> parts = {in_unit(times.alone(), unit)};
-  std::vector<double> points = {100 * (times.alone() / times.iteration)};
-  for (const LossCause cause : causes) {
-    const double part = in_unit(times.loss[cause], unit);
-    if (rounds_to_zero(part, decimals)) continue;
-    rows.push_back(cause);
-    parts.push_back(part);
-    points.push_back(100 * (times.loss[cause] / times.iteration));
-  }
-  const int point_decimals = decimals_for(100 * (largest / times.iteration));
-  const std::vector<std::string> ms = adding_up(parts, in_unit(times.iteration, unit), decimals, 1);
-  const std::vector<std::string> shares = adding_up(points, 100, point_decimals, 1);
-
+  const Losses losses(times);
+  if (losses.none()) return "";
   Table table({{"where the efficiency goes"},
-               {std::string(name_of(unit)), Align::right},
+               {std::string(name_of(losses.unit)), Align::right},
                {"% of step", Align::right},
                {"80 % interval", Align::left, 1}});
-  table.add_row(
-      {words.of_ddp ? "one GPU, without DDP" : "one GPU by itself", ms[0], shares[0], ""});
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const LossInterval interval = loss_interval(rows[i], times.loss, confidence);
+  table.add_row({words.of_ddp ? "one GPU, without DDP" : "one GPU by itself", losses.times[0],
+                 losses.shares[0], ""});
+  for (std::size_t i = 0; i < losses.rows.size(); ++i) {
+    const LossInterval interval = loss_interval(losses.rows[i], times.loss, confidence);
     // What was asked for is no estimate.
-    table.add_row({std::string(label_of(rows[i], words)), ms[i + 1], shares[i + 1],
-                   interval.low == interval.high
-                       ? ""
-                       : fmt::format("{} to {}", shown(interval.low), shown(interval.high))});
+    table.add_row(
+        {std::string(label_of(losses.rows[i], words)), losses.times[i + 1], losses.shares[i + 1],
+         interval.low == interval.high
+             ? ""
+             : fmt::format("{} to {}", losses.shown(interval.low), losses.shown(interval.high))});
   }
-  table.add_row({"step", shown(times.iteration), fixed(100, point_decimals), ""});
+  table.add_row({"step", losses.shown(times.iteration), fixed(100, losses.share_decimals), ""});
   return table.text(style);
 }
 

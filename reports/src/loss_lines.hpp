@@ -26,6 +26,9 @@ std::optional<LossCause> largest_loss(const Loss& loss);
 /// "25 % of it blocked by communication", "all communication hidden", "no communication".
 std::string blocking_text(const StepTimes& times);
 
+/// "3.4 ms", as the table has it.
+std::string loss_text(const StepTimes& times, LossCause cause);
+
 /// A row a cause, the largest first; what is too small for the table's resolution is in the rounding of the others.
 /// Parts add up as printed.
 std::string loss_table(const StepTimes& times, const Confidence& confidence,

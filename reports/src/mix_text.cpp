@@ -161,7 +161,7 @@ std::string mix_text(const MixReport& report, const TerminalStyle& style) {
   for (const Until& until : report.until)
     page.add(Weight::answer, wrapped(until_sentence(until), style.width, kIndent));
   page.add(Weight::trust, dim(wrapped(shares_line(report), style.width, kIndent), style));
-  page.add(Weight::trust, setting_line(shared, style));
+  page.add(Weight::evidence, setting_line(shared, style));
   page.add(Weight::answer, after_blank(mix_table(report, style)));
   page.add(Weight::answer, not_compared_lines(report.not_compared, style));
   if (report.costs) page.add(Weight::answer, price_lines(costed(report), style));

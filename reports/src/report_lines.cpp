@@ -147,7 +147,7 @@ std::string factors_text(const Explanation& explanation) {
 std::string explanations(const MeasuredCorrection& correction) {
   const Explanation& communication = correction.all_communication;
   const std::string first =
-      fmt::format(" It would be that with {}", factors_text(correction.all_compute));
+      fmt::format(" It would fit with {}", factors_text(correction.all_compute));
   if (communication.collectives == 1) return first + "; collectives do not decide it.";
   if (communication.compute == 1)
     return first + fmt::format(", or with {}.", factors_text(communication));

@@ -366,8 +366,9 @@ std::string loader_first(const ReportContext& context, int digits, TimeUnit unit
   if (!context.better_lever || !context.better_lever->loads_data) return "";
   const AdviceRow& row = *context.better_lever;
   const GainText gain = gain_text(row.gain, digits, unit);
-  return fmt::format("Set {0}: saves {1} {3} (80 % interval {2} {3}). ",
-                     fmt::join(row.levers, " + "), gain.value, gain.interval, name_of(unit));
+  return fmt::format("Set {0}: saves {1} {3} (80 % interval {2} {3}){4}. ",
+                     fmt::join(row.levers, " + "), gain.value, gain.interval, name_of(unit),
+                     row.note.empty() ? "" : "; " + row.note);
 }
 
 /// "fp16_compress_hook saves more: 100 ms, and changes numerics (…)."
@@ -412,7 +413,7 @@ std::string tune_text(const TuneResult& result, const ReportContext& context,
   page.add(Weight::answer, interval_line(context, result.baseline().iteration, style));
   add_warnings(page, context, style);
   page.add(Weight::evidence, next_measurement(context, style));
-  page.add(Weight::trust, setting_line(context, style));
+  page.add(Weight::evidence, setting_line(context, style));
   // Of caps asked for none is left out.
   const Weight curve = result.only_caps_asked ? Weight::verdict : Weight::answer;
   const std::vector<const CurvePoint*> shown = shown_points(result, style);

@@ -21,6 +21,11 @@ class DataFeed {
   std::optional<SupplyChain> chain_;
 };
 
+/// What an epoch of so many steps waits beyond as many settled ones: for its first batches, and where it ends within a round of
+/// workers, as they give a round's batches at once.
+Duration wait_of_epoch(const Job& job, const DataSupply& supply, std::int64_t steps,
+                       std::optional<Duration> host_step);
+
 /// Behind the step, in front of the next: a part of it, and lost.
 void add_stall(const SupplyStall& stall, StepTimes& times);
 

@@ -232,6 +232,20 @@ SupplyStall DataFeed::next(Duration step, std::optional<Duration> host_step) {
   return stall;
 }
 
+Duration wait_of_epoch(const Job& job, const DataSupply& supply, std::int64_t steps,
+                       std::optional<Duration> host_step) {
+  if (!job.options().data_loader) return Duration();
+  // Whole rounds between the first and the last wait as long as settled ones.
+  const std::int64_t round = std::max(supply.loader.num_workers, 1);
+  const std::int64_t first = (supply.warm_up_steps + round - 1) / round * round;
+  const std::int64_t simulated = steps > first ? first + (steps - first) % round : steps;
+  DataFeed feed(job);
+  Duration waited;
+  for (std::int64_t i = 0; i < simulated; ++i)
+    waited += feed.next(supply.step_without, host_step).wait;
+  return waited - supply.wait * simulated;
+}
+
 void add_stall(const SupplyStall& stall, StepTimes& times) {
   const Duration both = stall.wait + stall.copy;
   times.stall += both;

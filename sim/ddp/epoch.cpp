@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "data_feed.hpp"
 #include "ddpsim/sim/step.hpp"
 
 namespace ddpsim {
 
-std::optional<Epoch> epoch_of(const Job& job, Duration step, Duration warm_up) {
+std::optional<Epoch> epoch_of(const Job& job, Duration step, std::optional<Duration> host_step,
+                              const std::optional<DataSupply>& data) {
   const auto& set = job.options().data_set;
   const auto& batch_size = job.workload().batch_per_gpu;
   if (!set || !batch_size) return std::nullopt;
@@ -17,12 +19,13 @@ std::optional<Epoch> epoch_of(const Job& job, Duration step, Duration warm_up) {
               .batched = {},
               .step = step,
               .tail_step = {},
-              .warm_up = warm_up,
-              .time = warm_up};
+              .warm_up = {},
+              .time = {}};
   epoch.batched = in_batches(*set, epoch.sampled.per_rank, *batch_size);
   const std::int64_t whole = epoch.batched.full / accumulate;
   const std::int64_t left = epoch.batched.full % accumulate;
-  epoch.time += step * whole + (step * left).scaled(1.0 / accumulate);
+  if (data) epoch.warm_up = wait_of_epoch(job, *data, whole, host_step);
+  epoch.time = epoch.warm_up + epoch.step * whole + (epoch.step * left).scaled(1.0 / accumulate);
   epoch.steps = whole + (left > 0 || epoch.batched.tail > 0 ? 1 : 0);
   if (epoch.batched.tail == 0) return epoch;
 

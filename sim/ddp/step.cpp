@@ -441,8 +441,7 @@ SimulationResult simulate(const Job& job, Progress* progress, WithTimeline with_
                              : feed.next(times.iteration, times.host),
               times);
     if (last) {
-      const Duration warm_up = step.result.data ? step.result.data->warm_up_extra : Duration();
-      step.result.epoch = epoch_of(job, times.iteration, warm_up);
+      step.result.epoch = epoch_of(job, times.iteration, times.host, step.result.data);
       step.result.joined = joined_epoch_of(job, buckets, times.iteration);
     }
     if (last) step.result.staleness = staleness_of(job, step.result.times);

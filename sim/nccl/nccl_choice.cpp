@@ -140,6 +140,15 @@ void for_each_estimate(CollectiveKind kind, Bytes size, const Cluster& cluster,
   }
 }
 
+/// As CollectiveChoice has it.
+int channel_limit(const Cluster& cluster, const CollectiveTuning& tuning) {
+  if (!tuning.max_channels) return 0;
+  CollectiveTuning own = tuning;
+  own.max_channels.reset();
+  const int channels = communicator_channels(cluster, tuning);
+  return channels < communicator_channels(cluster, own) ? channels : 0;
+}
+
 }  // namespace
 
 CollectiveChoice select_algorithm(CollectiveKind kind, Bytes size, const Cluster& cluster,
@@ -149,7 +158,13 @@ CollectiveChoice select_algorithm(CollectiveKind kind, Bytes size, const Cluster
   best.nccl = tuning.nccl;
   if (cluster.ranks() <= 1) return best;
   if (kind == CollectiveKind::send_recv) return select_send_recv(size, cluster, tuning);
-  if (selects_by_thresholds(tuning.nccl)) return select_by_thresholds(kind, size, cluster, tuning);
+  const int limit = channel_limit(cluster, tuning);
+  if (selects_by_thresholds(tuning.nccl)) {
+    best = select_by_thresholds(kind, size, cluster, tuning);
+    best.channel_limit = limit;
+    return best;
+  }
+  best.channel_limit = limit;
   float best_us = -1;
   float best_weight = -1;
   for_each_estimate(kind, size, cluster, tuning,

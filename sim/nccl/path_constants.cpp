@@ -198,6 +198,16 @@ double host_blocks_rate(int channels, const Cluster& cluster) {
   return 1e9 * kCostModel.host_block_gbps * channels;
 }
 
+double nvlink_blocks_rate(int limit, const Cluster& cluster) {
+  const bool nvlink = cluster.gpu.vendor != GpuVendor::amd && cluster.intra.kind != IntraKind::pcie;
+  if (limit == 0 || !nvlink) return std::numeric_limits<double>::infinity();
+  constexpr int kBlackwell = 100;
+  const double block = cluster.gpu.compute_capability >= kBlackwell
+                           ? kCostModel.blackwell_simple_gbps
+                           : kCostModel.simple_gbps[generation(cluster)];
+  return 1e9 * block * limit;
+}
+
 PeerEnds peer_ends(const Cluster& cluster) {
   if (cluster.calibration || cluster.gpus_per_node < 2 || cluster.intra.kind != IntraKind::pcie)
     return {};

@@ -114,6 +114,10 @@ struct PipelineConstants {
   /// here; on Blackwell 34.6 between two nodes (2.28) and 40 (2.30), where 2.27 had twice Hopper's.
   GenerationRate ll_gbps{2.9, 1.53, 5.6};
   GenerationRate ll128_gbps{6.5, 9.5, 18.3};
+  /// The same over NVLink with Simple, Blackwell's by itself. In no log does it bind, as NCCL has channels enough for the links; it is
+  /// for whoever asks for fewer (NCCL_MAX_NCHANNELS). What NCCL expects of a channel with LL128.
+  GenerationRate simple_gbps{20, 20, 36.7};
+  double blackwell_simple_gbps = 73.4;
   /// GB/s of data that one process sends through a NIC with LL: its proxy looks at the flags of every line before it
   /// sends them (transport/net.cc), whatever the GPU. Two tables of two L40S, 3.1 to 3.3 at 256 and 512 KiB; between no
   /// two machines of one GPU a node does LL carry more.
@@ -175,6 +179,9 @@ double connections_rate(int channels, const Cluster& cluster,
 
 /// Bytes per second that so many thread blocks move through host memory; infinite where no hop inside a node passes it.
 double host_blocks_rate(int channels, const Cluster& cluster);
+/// Bytes per second that thread blocks move with Simple over NVLink, where channels are limited (CollectiveChoice::channel_limit);
+/// infinite where they are not.
+double nvlink_blocks_rate(int limit, const Cluster& cluster);
 
 /// Share of NVLink's (AMD: xGMI's) nominal rate that carries payload, whatever NCCL uses between the
 /// GPUs.

@@ -108,7 +108,8 @@ Path path_of(CollectiveKind kind, const CollectiveChoice& choice, const Cluster&
     const double links = cluster.intra.per_gpu.bytes_per_second() * constants.local_share;
     path.local_rate = std::min(links * path.payload, blocks);
     if (choice.protocol == Protocol::simple)
-      path.local_rate = std::min(path.local_rate, host_blocks_rate(choice.channels, cluster));
+      path.local_rate = std::min({path.local_rate, host_blocks_rate(choice.channels, cluster),
+                                  nvlink_blocks_rate(choice.channel_limit, cluster)});
   }
   if (cluster.nodes > 1) {
     const bool branches = chains && cluster.nodes > 2;

@@ -193,9 +193,9 @@ class Adviser {
     return with.worth && adds(with, before) ? with : before;
   }
 
-  bool adds(const Candidate& with, const Candidate& without) const {
+  bool adds(const Candidate& with, const Candidate& without, double share = kEarnsItsPlace) const {
     return with.error.empty() &&
-           with.gain.expected > without.gain.expected + measurable_.scaled(kEarnsItsPlace);
+           with.gain.expected > without.gain.expected + measurable_.scaled(share);
   }
 
   /// Two that each are possible may exclude each other: only one of them can be DDP's hook.
@@ -211,7 +211,8 @@ class Adviser {
   }
 
   /// What pays together, of what leaves numerics as they are: the most expected first, each next one if it adds. What
-  /// gains less than can be measured may do so beside others, where it can lose nothing.
+  /// gains less than can be measured may do so beside others, where it can lose nothing. What has side effects must gain what can be
+  /// measured once the others do.
   Candidate combine(std::vector<Candidate> singles) const {
     std::erase_if(singles, changes_numerics);
     std::ranges::stable_sort(singles, std::ranges::greater(), expected_of);
@@ -222,7 +223,8 @@ class Adviser {
       std::vector<Lever> levers = combined.levers;
       if (!add_if_possible(levers, one.levers.front())) continue;
       Candidate with = weigh(std::move(levers));
-      if (adds(with, combined)) combined = std::move(with);
+      const bool dear = combined.worth && !one.levers.front().note.empty();
+      if (adds(with, combined, dear ? 1 : kEarnsItsPlace)) combined = std::move(with);
     }
     if (!combined.levers.empty()) combined = with_cap(combined);
     for (const Candidate& one : singles)

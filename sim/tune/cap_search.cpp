@@ -184,7 +184,7 @@ class Tuner {
     verdict.reason =
         why_faster(with_buckets(job_, today_buckets_), candidates.change_to(setting.index)(job_));
     if (candidates[best].point.iteration < candidates[setting.index].point.iteration)
-      verdict.reason += "; not the fastest predicted, but the most robust";
+      verdict.reason += "; another cap is predicted to be faster, but less surely";
     return verdict;
   }
 

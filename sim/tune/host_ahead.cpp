@@ -31,25 +31,32 @@ void shorten_backward(Recorded& recorded, Duration shorter) {
   if (recorded.launches) recorded.launches->cost.reset();
 }
 
+/// What goes was a wait for a launch, as far as there were such: the work beside it stays what it was.
+void shorten_wait(Duration& wait, Duration before, Duration after) {
+  wait = std::max(Duration(), wait - (before - after));
+}
+
 void leave_waits(Recorded& recorded, double share) {
   if (!recorded.busy || !recorded.backward) return;
   const Duration waited = waited_for_data(recorded);
   PartTimes& busy = *recorded.busy;
+  PartTimes& waits = recorded.launch_waits;
   Backward& backward = *recorded.backward;
   busy.backward = between(busy.backward, backward.duration, share);
+  shorten_wait(waits.backward, backward.duration, busy.backward);
   shorten_backward(recorded, busy.backward);
   if (recorded.forward && *recorded.forward > Duration()) {
     const Duration forward = between(busy.forward, *recorded.forward, share);
     std::optional<Duration>& broadcast = recorded.recorded_with.buffer_broadcast;
     if (broadcast) broadcast = broadcast->scaled(forward / *recorded.forward);
+    shorten_wait(waits.forward, *recorded.forward, forward);
     recorded.forward = busy.forward = forward;
   }
-  if (recorded.optimizer)
-    recorded.optimizer = busy.optimizer = between(busy.optimizer, *recorded.optimizer, share);
-  PartTimes& waits = recorded.launch_waits;
-  waits = {.forward = waits.forward.scaled(share),
-           .backward = waits.backward.scaled(share),
-           .optimizer = waits.optimizer.scaled(share)};
+  if (recorded.optimizer) {
+    const Duration optimizer = between(busy.optimizer, *recorded.optimizer, share);
+    shorten_wait(waits.optimizer, *recorded.optimizer, optimizer);
+    recorded.optimizer = busy.optimizer = optimizer;
+  }
   recorded.recorded_with.exposed.reset();
   recorded.recorded_with.finalize.reset();
   recorded.recorded_with.collectives.clear();

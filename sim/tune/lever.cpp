@@ -171,7 +171,8 @@ void add_local_sgd(const Job& job, std::vector<Lever>& levers) {
 }
 
 void add_optimizer_in_backward(const Job& job, std::vector<Lever>& levers) {
-  if (job.options().ddp.optimizer_in_backward) return;
+  // Under fp16 autocast a GradScaler decides after backward whether a step is taken.
+  if (job.options().ddp.optimizer_in_backward || job.workload().precision == "amp") return;
   const std::string name = "_apply_optimizer_in_backward";
   levers.push_back(
       {.name = name,

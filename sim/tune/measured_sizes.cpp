@@ -65,8 +65,7 @@ std::string beyond_measured(const std::vector<Bytes>& sizes, const Job& job) {
   if (cluster.nodes > 1 && cluster.nodes > kNodesReach * nodes)
     return fmt::format(
         "all-reduces of such GPUs over such a network were measured on {} nodes at most, which "
-        "speaks for "
-        "{}, and this job has {}",
+        "is evidence for up to {}, and this job has {}",
         nodes, kNodesReach * nodes, cluster.nodes);
   if (cluster.calibration) {
     const auto far = std::ranges::find_if(

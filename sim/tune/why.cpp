@@ -12,7 +12,7 @@ namespace {
 /// "3.21 ms", "45.2 us": as small as people compare.
 std::string text(Duration time) {
   const double us = time.microseconds();
-  return us < 1000 ? fmt::format("{:.3g} us", us) : fmt::format("{:.4g} ms", us / 1000);
+  return us < 1000 ? fmt::format("{:.3g} us", us) : fmt::format("{:.3g} ms", us / 1000);
 }
 
 struct Side {

@@ -92,8 +92,8 @@ class Judge:
             return measured[min(same, key=lambda other: abs(logarithm(other) - logarithm(size)))], "same buckets"
         known = sorted((logarithm(other), seconds) for other, seconds in measured.items())
         at = logarithm(size)
-        if not known[0][0] <= at <= known[-1][0]:
-            return (known[0] if at < known[0][0] else known[-1])[1], "beyond"
+        if not known[0][0] < at < known[-1][0]:
+            return (known[0] if at <= known[0][0] else known[-1])[1], "beyond"
         (x, before), (y, after) = next((a, b) for a, b in zip(known, known[1:]) if a[0] <= at <= b[0])
         return before + (after - before) * ((at - x) / (y - x) if y > x else 0), "between"
 

@@ -43,7 +43,7 @@ def spoken_of(line, failed=False):
         return "memory" if re.search(WORDS["memory"] + r"|GiB|\d GB|memory", line) else None
     line = line.split(" GPUs: ", 1)[-1].split(" GPU: ", 1)[-1]  # names of job and cluster say nothing
     step = re.search(TIME + r" a step", line)
-    loss = re.search(r"largest loss: (.*?),? (?:of )?" + TIME, line)
+    loss = re.search(r"largest (?:simulated )?loss: (.*?),? (?:of )?" + TIME, line)
     if step and loss:
         small = float(loss[2]) * IN_MS[loss[3]] < LEAST_SHARE * milliseconds(step)
         return "compute" if small else earliest(loss[1], WORDS)

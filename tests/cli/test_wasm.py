@@ -17,8 +17,9 @@ import patience
 from golden import FIXTURES, GOLDEN, ROOT, cases, contents, kept_text
 
 ENGINE = os.environ.get("DDPSIM_WASM", "")
-# Bytes, at most: what a page carries. It was 1,733,719 before models of text and images, and is held near that so that it does not grow unseen; 500,000 are wanted.
-COMPRESSED = 1_800_000
+# Bytes, at most: what a page carries. It was 1,733,719 before models of text and images, 1,862,362 with advice for the host and causes in
+# sentences, and is held near that so that it does not grow unseen; 500,000 are wanted.
+COMPRESSED = 1_900_000
 
 WITHOUT_SQLITE = {"import/nsys"}
 

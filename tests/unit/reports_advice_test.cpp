@@ -59,7 +59,7 @@ TEST_CASE("advice page: what to set, each line to paste, what changes numerics a
                        "    NCCL_ALGO=Tree\n"
                        "    DistributedDataParallel(model, bucket_cap_mb=8)\n\n"));
   CHECK(mentions(text, R"(
-  saves ms  80 % interval   memory  Leaves numerics as they are
+  saves ms  80 % interval   memory  Leaves gradients as they are
         20     -1.0 to 30  -93 MiB  broadcast_buffers=False + bucket_cap_mb=8
          -                          gradient_as_bucket_view=True: needs 9 GiB
 

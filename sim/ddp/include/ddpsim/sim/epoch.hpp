@@ -10,6 +10,7 @@
 #include "ddpsim/sim/bucket.hpp"
 #include "ddpsim/sim/collective.hpp"
 #include "ddpsim/sim/data_set.hpp"
+#include "ddpsim/sim/data_supply.hpp"
 #include "ddpsim/sim/job.hpp"
 #include "ddpsim/sim/uneven_inputs.hpp"
 
@@ -24,12 +25,13 @@ struct Epoch {
   Duration step;           ///< with full batches
   /// Of the smaller batch, its compute in proportion to its samples: no less, as kernels of few samples use a GPU less well.
   std::optional<Duration> tail_step;
-  Duration warm_up;  ///< until the loader's workers have filled their queues
+  Duration warm_up;  ///< waits for workers beyond those of settled steps: for first batches, and of a last round that is not whole
   Duration time;
   std::int64_t steps = 0;
 };
-/// Absent without a data set, and where the workload does not say its batch. `step`: as simulated.
-std::optional<Epoch> epoch_of(const Job& job, Duration step, Duration warm_up);
+/// Absent without a data set, and where the workload does not say its batch. `step`: as simulated, with its host.
+std::optional<Epoch> epoch_of(const Job& job, Duration step, std::optional<Duration> host_step,
+                              const std::optional<DataSupply>& data);
 
 /// A collective of an iteration under Join, as the library issues it.
 struct JoinCollective {

@@ -38,6 +38,7 @@ struct CollectiveChoice {
   Duration nccl_estimate{};  ///< NCCL's own time for it: a selector, not a prediction
   Bytes buffer = CollectiveTuning::kDefaultBuffer;  ///< sets the chunks of the Simple protocol
   NcclVersion nccl{};                               ///< that chose
+  int channel_limit = 0;  ///< set for the job and below what NCCL takes by itself; 0: none such
 };
 
 /// NCCL's selection for one operation of `size` bytes, as collective.hpp counts them, over all ranks of the cluster.
