@@ -144,7 +144,11 @@ std::string failures_clause(const CostedCandidates& costed, std::size_t fastest)
       first == fastest || !costed.costs.candidates[fastest] ? order[1] : fastest;
   const auto name = [&](std::size_t i) { return name_of_job(costed.labels[i], costed.ranks[i]); };
   const double times = cost(other).seconds_per_work.value / cost(first).seconds_per_work.value;
-  if (!std::isfinite(times)) return "";
+  // Where they change little, the verdict is right as it stands.
+  constexpr double kMuch = 0.05;
+  const double between_failures = times * cost(other).goodput.share / cost(first).goodput.share;
+  if (!std::isfinite(times) || (first == fastest && std::abs(times / between_failures - 1) < kMuch))
+    return "";
   return fmt::format(" Failures included, {} is the fastest: {} times as fast as {}.", name(first),
                      significant(times, 3), name(other));
 }

@@ -386,6 +386,15 @@ TEST_CASE("compare page: what it costs stands beside, a range where the grade is
   CHECK(
       mentions(priced, "Price: far, near: 31.2 USD a node and hour (on-demand; 2026-04; a list)."));
   CHECK_FALSE(mentions(priced, "Bought:"));
+  CHECK_FALSE(mentions(priced, "Failures included"));
+  CandidateCost& far = *costs.candidates[0];
+  far.goodput.share = 0.5;
+  far.seconds_per_work = far_seconds.times(2);  // 4.68 to 3.90625
+  CHECK(mentions(compare_text(report, {.width = 400}),
+                 " Failures included, near (8 GPUs) is the fastest: 1.20 times as fast as far (16 "
+                 "GPUs).\n"));
+  far.goodput.share = 1;
+  far.seconds_per_work = far_seconds;
   costs.candidates[0]->price.per = Price::Per::node;
   costs.candidates[0]->ownership = {.life_hours = 4 * 8766};
   CHECK(mentions(compare_text(report, {.width = 400}),

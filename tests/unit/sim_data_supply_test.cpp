@@ -184,6 +184,20 @@ TEST_CASE("epoch: full steps, one of a smaller batch, and the loader's start") {
   CHECK(step_with(options, step).epoch->time == 720_us);
 }
 
+// Two workers give two batches every 900: 900, 1800, 2700. A step takes 360, so five end at 900 + 720 (two), 1800 + 720 (two),
+// 2700 + 360.
+TEST_CASE("epoch: to the last round of workers, whether it is whole or not") {
+  Workload step = workload();
+  step.batch_per_gpu = 4;
+  SimulationOptions options = loaded(2, 900_us);
+  options.data_set = DataSet{.size = 40};  // five batches of four for each of two ranks
+  CHECK(step_with(options, step).epoch->time == 3060_us);
+  options.data_set->size = 32;
+  CHECK(step_with(options, step).epoch->time == 2520_us);
+  options.data_set->size = 8;
+  CHECK(step_with(options, step).epoch->time == 1260_us);
+}
+
 TEST_CASE("data supply: under every scheme spans stay in order of start, the wait among them") {
   const std::vector<Scheme> all = {
       Ddp{},

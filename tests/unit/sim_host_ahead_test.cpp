@@ -44,6 +44,19 @@ TEST_CASE("host ahead: a measured step tells how much of the waits the profiler 
   CHECK_FALSE(without_profiler(busy, 6_ms));
 }
 
+TEST_CASE("host ahead: what goes were waits for launches, and the work beside them stays") {
+  small::OpenJob job = waiting();
+  job.workload.launch_waits.backward = 1900_us;  // of 2 ms in which the GPU was not busy
+  const auto work = [](const Workload& workload) {
+    return workload.backward->duration - workload.launch_waits.backward;
+  };
+  for (const double share : {0.1, 0.5, 1.0}) {
+    CAPTURE(share);
+    CHECK(apart(work(host_partly_ahead(job.workload, share)), work(job.workload)) < 1_us);
+  }
+  CHECK(host_partly_ahead(job.workload, 0).launch_waits.backward == Duration());
+}
+
 TEST_CASE(
     "host ahead: a gain spans both readings, and what only the recorded waits would save is none") {
   small::OpenJob job = waiting();

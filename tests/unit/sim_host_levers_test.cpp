@@ -2,9 +2,12 @@
 // such a wait.
 #include "host_levers.hpp"
 
+#include <algorithm>
+
 #include "alpha_beta.hpp"
 #include "ddpsim/sim/advise.hpp"
 #include "ddpsim/sim/step.hpp"
+#include "lever.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
@@ -101,4 +104,17 @@ TEST_CASE("host levers: waits that may be the profiler's are no gain until a ste
   CHECK(row->gain.high == 2500_us);
   CHECK(row->expected == Duration());
   CHECK(row->doubt == "the profiler may have made these waits, and --measured-step decides");
+}
+
+TEST_CASE("levers: under fp16 autocast no parameter steps before a GradScaler has looked") {
+  small::OpenJob job = launched_late({2, 8});
+  const auto offered = [&] {
+    const Names names = names_of(levers_of(job));
+    return std::ranges::find(names, "_apply_optimizer_in_backward") != names.end();
+  };
+  CHECK(offered());
+  job.workload.precision = "amp";
+  CHECK_FALSE(offered());
+  job.workload.precision = "bf16";
+  CHECK(offered());
 }

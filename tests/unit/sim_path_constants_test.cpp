@@ -375,3 +375,14 @@ TEST_CASE(
   node.intra = {.kind = IntraKind::nvswitch, .per_gpu = 300_GBps};
   CHECK(host_blocks_rate(2, node) == kNoLimit);
 }
+
+TEST_CASE("path constants: channels that are limited below NCCL's own limit NVLink") {
+  Cluster node = cluster(80);
+  node.intra = {.kind = IntraKind::nvswitch, .per_gpu = 300_GBps};
+  CHECK(nvlink_blocks_rate(0, node) == kNoLimit);
+  CHECK(nvlink_blocks_rate(2, node) == doctest::Approx(40e9));
+  node.gpu.compute_capability = 100;
+  CHECK(nvlink_blocks_rate(2, node) == doctest::Approx(146.8e9));
+  node.intra.kind = IntraKind::pcie;
+  CHECK(nvlink_blocks_rate(2, node) == kNoLimit);
+}
