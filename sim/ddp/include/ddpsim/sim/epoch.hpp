@@ -25,7 +25,8 @@ struct Epoch {
   Duration step;           ///< with full batches
   /// Of the smaller batch, its compute in proportion to its samples: no less, as kernels of few samples use a GPU less well.
   std::optional<Duration> tail_step;
-  Duration warm_up;  ///< waits for workers beyond those of settled steps: for first batches, and of a last round that is not whole
+  Duration
+      warm_up;  ///< waits for workers beyond settled ones: at first, and in a last round that is not whole
   Duration time;
   std::int64_t steps = 0;
 };
