@@ -50,8 +50,9 @@ SET, KEEP, MEASURE = "set", "keep", "measure first"
 
 
 def kind(recommended):
-    """What is advised; "measure first" wins, since it may stand beside the setting that is kept meanwhile."""
-    if recommended.get("measure_first"):
+    """What is advised; "measure first" wins, since it may stand beside the setting that is kept meanwhile. So does what hangs on
+    the PyTorch version: "keep until you know which PyTorch runs"."""
+    if recommended.get("measure_first") or "depends on PyTorch's version" in recommended["reason"]:
         return MEASURE
     return SET if recommended["action"] == "set" else KEEP
 
@@ -66,7 +67,7 @@ def answered(tuned):
     found = {"kind": kind(recommended), "cap_mb": recommended["bucket_cap_mb"], "cap_range_mb": recommended["cap_range_mb"],
              "gain_us": gain_of(recommended), "reason": recommended["reason"]}
     if found["kind"] == MEASURE:
-        found["measure_first"] = recommended["measure_first"]
+        found["measure_first"] = recommended.get("measure_first")
     return found
 
 
@@ -91,7 +92,7 @@ def nodes_of(cluster):
 def neighbours(cluster, options, more):
     """{what differs: (cluster, options)}"""
     nodes, found = nodes_of(cluster), {}
-    for count in (nodes - 1, nodes + 1) if nodes > 1 else ():
+    for count in (nodes - 1, nodes + 1) if nodes > 2 else (nodes + 1,) if nodes == 2 else ():  # one node alone has no network
         found[f"{count} nodes"] = re.sub(r"^node:\d+", f"node:{count}", cluster), ()
     if more:
         if nic := re.search(r"nic:(\d+)x(\d+)Gbps", cluster):
