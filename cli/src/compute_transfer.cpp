@@ -49,6 +49,13 @@ void require_gpu_of_cluster(const ComputeRequest& request, const Cluster& cluste
                     *request.gpu, cluster.gpu.stated()));
 }
 
+/// Of "bert-large@A100:b32:s512:bf16" what follows the GPU.
+std::string asked_of_estimate(const std::string& name) {
+  const std::size_t at = name.find('@');
+  const std::size_t options = at == std::string::npos ? at : name.find(':', at);
+  return options == std::string::npos ? "" : name.substr(options);
+}
+
 /// The cluster's GPU is not the recording's, and nobody may take that for granted.
 void check_gpu_is_meant(const ComputeRequest& request, const Workload& workload,
                         const std::string& recorded, const Cluster& cluster) {
@@ -57,8 +64,8 @@ void check_gpu_is_meant(const ComputeRequest& request, const Workload& workload,
     const std::optional<Model> model = recognised_model(workload);
     refuse(request, "/gpu",
            fmt::format("estimated for {}, but the cluster has {}", recorded, cluster.gpu.stated()),
-           fmt::format("Estimate it for that: {}@{}", model ? model->name : "MODEL",
-                       cluster.gpu.stated()));
+           fmt::format("Estimate it for that: {}@{}{}", model ? model->name : "MODEL",
+                       cluster.gpu.stated(), asked_of_estimate(workload.name)));
   }
   refuse(
       request, "/gpu",

@@ -54,10 +54,11 @@ void require_possible(const MeasuredStep& measured, const Job& job, const std::s
       {.file = workload,
        .where = "",
        .message = fmt::format("--measured-step {:.6g} ms is shorter than what the GPU computes in "
-                              "the recorded step: {:.6g} ms of forward, backward and optimizer, by "
+                              "the {} step: {:.6g} ms of forward, backward and optimizer, by "
                               "a GPU of the same kind {:.6g} ms at least",
-                              measured.median.milliseconds(), stream.milliseconds(),
-                              stream.scaled(kFastestGpu).milliseconds()),
+                              measured.median.milliseconds(),
+                              is_estimate(job.workload()) ? "estimated" : "recorded",
+                              stream.milliseconds(), stream.scaled(kFastestGpu).milliseconds()),
        .hint = "Check its unit and whether it is this job's; if the GPU waited for its host while "
                "it was recorded, take the gaps out of the trace with --timing compacted"});
 }

@@ -77,8 +77,9 @@ std::string other_choice_text(const OtherChoice& choice, const std::string& fast
 std::string undecided_by(const Lead& lead, std::span<const std::string> workloads) {
   for (const LeadSource& source : lead.sources)
     if (source.changes_order())
-      return fmt::format("Turned round by {} alone: {} to {}.", source_phrase(source, workloads),
-                         bound_text(source.low_percent), bound_text(source.high_percent));
+      return fmt::format("Alone, {} may turn this round: {} to {}.",
+                         source_phrase(source, workloads), bound_text(source.low_percent),
+                         bound_text(source.high_percent));
   return lead.sources.empty()
              ? ""
              : fmt::format("Several errors together turn it round, none alone; the widest is {}.",

@@ -427,7 +427,7 @@ TEST_CASE("compare page: a lead says what decides it") {
   lead = {.percent = 5, .low_percent = -3, .high_percent = 12};
   lead.sources = {{ErrorSource::bandwidth, -2, 11}, {ErrorSource::fixed_cost, 3, 6}};
   CHECK(mentions(page(all),
-                 "Turned round by bandwidth of collectives alone: 2.0 % slower to 11 % faster.\n"));
+                 "Alone, bandwidth of collectives may turn this round: 2.0 % slower to 11 % faster.\n"));
   lead.sources = {{ErrorSource::bandwidth, 1, 9}, {ErrorSource::fixed_cost, 3, 6}};
   CHECK(mentions(page(all),
                  "Several errors together turn it round, none alone; the widest is bandwidth"));

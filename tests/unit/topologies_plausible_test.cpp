@@ -28,7 +28,7 @@ const std::string kTwoNodes = "node:2 gpu:8xA100 nvswitch:300GBps ";
 TEST_CASE("plausible: a slip of unit is asked about, by the figure it changed") {
   CHECK(asks(kV100 + "nic:4x100GBps:ib",
              "a NIC of 100 GB/s (800 Gb/s) is 6.3 times as fast as a "
-             "PCIe slot of V100 hosts (15.75 GB/s): was Gbps meant"));
+             "PCIe slot of V100 hosts (15.75 GB/s): was 100Gbps meant?"));
   CHECK(asks(kV100 + "nic:4x100Mbps:ib", "slower than Gigabit Ethernet"));
   CHECK(asks(kV100 + "nic:4x100Gbps:ib latency:12ms", "was 12us meant?"));
   CHECK(asks(kV100 + "nic:4x100Gbps:ib latency:5ns", "was 5us meant?"));
@@ -57,7 +57,7 @@ TEST_CASE("plausible: NICs of each GPU that are slower than any machine's are as
   const std::string h100 = "node:2 gpu:8xH100-SXM nvswitch:450GBps nic:";
   CHECK(doubts(h100 + "8x50Gbps") ==
         "8 NICs of 6.25 GB/s (50 Gb/s) for 8 H100 are slower than those of known machines with "
-        "a NIC for each GPU (12.5 GB/s): was 50GBps meant, not Gbps?\n");
+        "a NIC for each GPU (12.5 GB/s): was 50GBps meant?\n");
   CHECK(doubts(h100 + "8x100Gbps") == "");
   CHECK(doubts(h100 + "7x50Gbps") == "");
   CHECK(doubts(h100 + "8x50Gbps:tcp") == "");

@@ -96,7 +96,7 @@ void judge_nic_of_each_gpu(const Cluster& cluster, std::vector<std::string>& fou
     return;
   found.push_back(
       fmt::format("{} NICs of {} for {} {} are slower than those of known machines with "
-                  "a NIC for each GPU ({} GB/s): was {:.4g}GBps meant, not Gbps?",
+                  "a NIC for each GPU ({} GB/s): was {:.4g}GBps meant?",
                   network.nics_per_node, in_both_units(network.per_nic), cluster.gpus_per_node,
                   cluster.gpu.name, kSlowest, 8 * rate));
 }
@@ -109,9 +109,9 @@ void judge_network(const Cluster& cluster, std::vector<std::string>& found) {
   const double rate = network.per_nic.gigabytes_per_second();
   if (rate > kMostOverSlot * slot)
     found.push_back(fmt::format(
-        "a NIC of {} is {:.2g} times as fast as a PCIe slot of {} hosts ({} GB/s): was Gbps meant, "
-        "not GBps?",
-        in_both_units(network.per_nic), rate / slot, cluster.gpu.name, slot));
+        "a NIC of {} is {:.2g} times as fast as a PCIe slot of {} hosts ({} GB/s): was {:.4g}Gbps "
+        "meant?",
+        in_both_units(network.per_nic), rate / slot, cluster.gpu.name, slot, rate));
   constexpr double kGigabit = 0.125;
   if (rate > 0 && rate < kGigabit)
     found.push_back(fmt::format("a NIC of {} is slower than Gigabit Ethernet: was Gbps meant?",
