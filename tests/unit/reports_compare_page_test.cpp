@@ -426,8 +426,9 @@ TEST_CASE("compare page: a lead says what decides it") {
   CHECK_FALSE(mentions(page(all), "alone"));
   lead = {.percent = 5, .low_percent = -3, .high_percent = 12};
   lead.sources = {{ErrorSource::bandwidth, -2, 11}, {ErrorSource::fixed_cost, 3, 6}};
-  CHECK(mentions(page(all),
-                 "Alone, bandwidth of collectives may turn this round: 2.0 % slower to 11 % faster.\n"));
+  CHECK(mentions(
+      page(all),
+      "Alone, bandwidth of collectives may turn this round: 2.0 % slower to 11 % faster.\n"));
   lead.sources = {{ErrorSource::bandwidth, 1, 9}, {ErrorSource::fixed_cost, 3, 6}};
   CHECK(mentions(page(all),
                  "Several errors together turn it round, none alone; the widest is bandwidth"));
