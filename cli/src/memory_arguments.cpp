@@ -125,12 +125,11 @@ std::optional<MemoryProblem> memory_problem(const PeakMemory& peak, const Memory
   if (there.stated) return problem;
   const bool by_layers = peak.activations && !peak.activations->recorded;
   const Bytes kept = peak.total() - peak.parts.activations.value_or(Bytes());
-  constexpr double kRoom =
-      0.9;  // of the memory: what is left of more holds no activations worth keeping
+  constexpr double kRoom = 0.9;  // of the memory: what else there is leaves activations too little
   std::string hint;
   if (by_layers &&
       static_cast<double>(kept.count()) > kRoom * static_cast<double>(there.bytes.count()))
-    hint = fmt::format("{} of it are no activations: shard it, --scheme fsdp2. ",
+    hint = fmt::format("Without activations {} of it remain: shard it, --scheme fsdp2. ",
                        rounded_size_text(kept));
   else if (by_layers)
     hint = "With activation checkpointing or fused attention it needs less. ";

@@ -113,7 +113,9 @@ int run(const SimulateArguments& arguments, TypedLine typed) {
   const SimulationResult result = simulated(asked, drawn ? WithTimeline::yes : WithTimeline::no);
   const StepTimes predicted =
       arguments.job.iterations == 0 ? result.step.times : simulate_times(steady);
-  if (!job.options().variation.empty()) {
+  // A first step, whose buckets are not rebuilt yet, differs for other reasons as well.
+  const bool settled = result.statistics || result.iterations.empty();
+  if (!job.options().variation.empty() && settled) {
     SimulationOptions alike = steady.options();
     alike.variation = {};
     context.iteration_if_alike = simulate_times(steady.with(std::move(alike))).iteration;

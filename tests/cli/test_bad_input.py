@@ -171,6 +171,8 @@ USAGE_ERRORS = [
         (["--nnodes", "1:2", "--mtbf", "1000h"], "--nnodes: simulates runs of one workload"),
         (["--samples", "1e6"], "--samples, --steps: of one workload"),
     ]),
+    ([*COMPARE, "--samples", "1e6"], ["--samples, --steps, --mtbf: what they take is counted where there is a price", "--price list"]),
+    ([*COMPARE, "--mtbf", "5h"], ["--samples, --steps, --mtbf: what they take is counted where there is a price"]),
     ([*COMPARE, "--compute-scale", "2", "--compute-scale", "3"], ["--compute-scale: given twice", "A100:2.3"]),
     ([*COMPARE, "--compute-scale", "A100:2", "--compute-scale", "A100:3"], ["--compute-scale: A100 is given twice"]),
     ([*COMPARE, "--compute-scale", "2"], ["--compute-scale: every cluster has the GPU recorded on"]),

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -186,6 +187,18 @@ TEST_CASE("nccl choice: NVLS by version on one H100 node, by hand") {
   CHECK(select_algorithm(CollectiveKind::all_reduce, 100_MiB, node, kNewest).channels == 16);
   CHECK(select_algorithm(CollectiveKind::broadcast, 100_MiB, node, kNewest).algorithm ==
         Algorithm::ring);
+}
+
+TEST_CASE("nccl choice: channels are limited only where fewer are asked for than NCCL takes") {
+  const Cluster node = switched(1, 90, 40, 40);
+  const auto limit = [&](std::optional<int> most) {
+    CollectiveTuning tuning = kNewest;
+    tuning.max_channels = most;
+    return select_algorithm(CollectiveKind::all_reduce, 100_MiB, node, tuning).channel_limit;
+  };
+  CHECK(limit(std::nullopt) == 0);
+  CHECK(limit(4) == 4);
+  CHECK(limit(64) == 0);
 }
 
 TEST_CASE("nccl choice: NVLSTree by version on two and four H100 nodes, by hand") {

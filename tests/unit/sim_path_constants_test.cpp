@@ -381,6 +381,12 @@ TEST_CASE("path constants: channels that are limited below NCCL's own limit NVLi
   node.intra = {.kind = IntraKind::nvswitch, .per_gpu = 300_GBps};
   CHECK(nvlink_blocks_rate(0, node) == kNoLimit);
   CHECK(nvlink_blocks_rate(2, node) == doctest::Approx(40e9));
+  const auto rate = [&](int limit) {
+    return path_of(CollectiveKind::all_reduce, {.channels = 2, .channel_limit = limit}, node)
+        .local_rate;
+  };
+  CHECK(rate(2) == doctest::Approx(40e9));
+  CHECK(rate(0) > 100e9);
   node.gpu.compute_capability = 100;
   CHECK(nvlink_blocks_rate(2, node) == doctest::Approx(146.8e9));
   node.intra.kind = IntraKind::pcie;
