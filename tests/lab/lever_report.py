@@ -8,8 +8,9 @@ import pathlib
 import statistics
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[2] / folder) for folder in ("scripts", "tests/cli")]
 import ab  # noqa: E402
+from spoken_class import spoken_of  # noqa: E402
 
 LEVEL = 0.9
 NOTICED = 0.02  # of a step
@@ -22,7 +23,7 @@ KEPT = "numerics kept"
 KINDS = {"bucket_cap_mb": "cap", "first_bucket_bytes": "cap", "bucket_cap_mb_list": "cap list",
          "gradient_as_bucket_view": "bucket views", "broadcast_buffers": "buffers", "static_graph": "static_graph",
          "find_unused_parameters": "find_unused off", "accumulate": "accumulation", "fp16_compress_hook": "fp16 hook",
-         "bf16_compress_hook": "bf16 hook", "powerSGD_hook": "PowerSGD"}
+         "bf16_compress_hook": "bf16 hook", "powerSGD_hook": "PowerSGD", "loader": "loader"}
 
 
 class Compared:
@@ -57,7 +58,8 @@ def kind_of(setting, today):
 def identity(setting, buckets):
     """Caps that make the same buckets are one setting."""
     plain = {key: value for key, value in setting.get("arguments", {}).items() if "bucket_cap_mb" not in key}
-    return str((sorted(plain.items()), setting.get("hook"), str(setting.get("power_sgd")), setting.get("accumulate", 1), buckets))
+    return str((sorted(plain.items()), setting.get("hook"), str(setting.get("power_sgd")), setting.get("accumulate", 1),
+                str(setting.get("loader")), buckets))
 
 
 def compared(record, predictor):
@@ -191,7 +193,7 @@ def misses(ones, verdicts):
 def report(records):
     """Prints all; what missed a bar."""
     kinds, every = collections.defaultdict(list), []
-    verdicts, todays = {KEPT: [], "numerics changed too": []}, []
+    verdicts, todays, classes = {KEPT: [], "numerics changed too": []}, [], []
     for record, predictor in records:
         settings, names, rows, base, inexact = compared(record, predictor)
         print_setup(record, settings, base, inexact)
@@ -200,6 +202,10 @@ def report(records):
             line, right, regret = verdict(record, predictor, settings, names, rows, what != KEPT)
             print(f"  {what}: {line}")
             found.append((right, regret, where))
+        if expected := record.get("costs_most"):
+            line = predictor.first_line()
+            classes.append(spoken_of(line) == expected)
+            print(f"  first line: {'right' if classes[-1] else f'WRONG, {expected} costs most'}: {line}")
         kept = [one.step for one in settings.values() if allowed(one.setting, record["today"], False)]
         todays.append(settings[TODAY].step / min(kept) - 1)
         for one in settings.values():
@@ -208,4 +214,6 @@ def report(records):
                 every.append(one)
     print_kinds(kinds)
     print_sum(every, verdicts, todays)
-    return misses(every, verdicts)
+    if classes:
+        print(f"first lines: the class that costs most in {sum(classes)} of {len(classes)}")
+    return misses(every, verdicts) + (["first lines"] if sum(classes) < RIGHT * len(classes) else [])

@@ -18,6 +18,7 @@ import argparse
 import ast
 import functools
 import json
+import math
 import pathlib
 import re
 import subprocess
@@ -64,6 +65,15 @@ def options_of(setting):
     return options
 
 
+def loader_of(record, setting):
+    """Told where it is another than the recorded one."""
+    loader = setting.get("loader")
+    if loader == record["today"].get("loader"):
+        return []
+    words = [f"{key}={value}" for key, value in loader.items()]
+    return ["--data-loader", ",".join([*words, f"batch={record['batch_ms']}ms"])]
+
+
 def nominal_cluster(ranks, rate):
     """The lab's machine, of which nothing is known but the rate of its links: "200mbit", "1gbit"."""
     rate = rate.replace("gbit", "Gbps").replace("mbit", "Mbps")
@@ -74,12 +84,14 @@ class Predictor:
     """What ddpsim says of one recorded job."""
 
     def __init__(self, program, record, folder):
-        self.program, self.today, self.torch, self.known = program, record["today"], record["torch"], {}
+        self.program, self.record, self.today, self.torch, self.known = program, record, record["today"], record["torch"], {}
         folder = pathlib.Path(folder)
         workload = folder / f"{record['setup']}-{self.torch}.json"
         workload.write_text(json.dumps(record["workload"]), encoding="utf-8")
         self.job = [str(workload), self.calibrated(record, folder), "--compute-scale", "1", "--backend", "gloo", "--gloo",
-                    "tensors:host", "--torch", self.torch, "--rank-slowdown", "0%", "--json"]
+                    "tensors:host", "--torch", self.torch, "--rank-slowdown", "0%"]
+        if record.get("slow"):
+            self.job += ["--straggler", ":".join(map(str, record["slow"]))]
 
     def calibrated(self, record, folder):
         """A cluster of the links' nominal rate and the job's own all-reduces."""
@@ -93,17 +105,23 @@ class Predictor:
                        check=True, stdout=subprocess.DEVNULL)
         return f"{cluster}@{ranks}"
 
-    def answer(self, command, setting):
-        run = subprocess.run([self.program, command, *self.job, *options_of(setting)], capture_output=True, text=True, check=False)
+    def said(self, command, *options):
+        run = subprocess.run([self.program, command, *self.job, *options], capture_output=True, text=True, check=False)
         if run.returncode:
             sys.exit(f"levers: {' '.join(run.args)}: {run.stderr}")
-        return json.loads(run.stdout)
+        return run.stdout
+
+    def answer(self, command, options):
+        return json.loads(self.said(command, *options, "--json"))
+
+    def first_line(self):
+        return self.said("advise", *options_of(self.today)).splitlines()[0]
 
     def simulated(self, setting):
         """Microseconds per today's batch, bytes of its buckets."""
-        options = tuple(options_of(setting))
+        options = (*options_of(setting), *loader_of(self.record, setting))
         if options not in self.known:
-            result = self.answer("simulate", setting)
+            result = self.answer("simulate", options)
             batches = setting.get("accumulate", 1) / self.today.get("accumulate", 1)
             self.known[options] = result["iteration_us"] / batches, [bucket["bytes"] for bucket in result["buckets"]]
         return self.known[options]
@@ -112,7 +130,7 @@ class Predictor:
         """Of the advice: name -> prediction, but for combinations that change the batch, and for what was never measured
         here: local SGD, casts of large buckets alone."""
         found = {}
-        for row in self.answer("advise", self.today)["rows"]:
+        for row in self.answer("advise", options_of(self.today))["rows"]:
             if "error" in row or (row["changes_batch"] and len(row["levers"]) > 1):
                 continue
             if any(lever.startswith(("accumulate 4", "post_localSGD")) or "_hook from " in lever for lever in row["levers"]):
@@ -129,7 +147,12 @@ def setting_of(row, today):
     if any("bucket_cap_mb" in lever or "first bucket" in lever for lever in row["levers"]):
         setting["arguments"].pop("bucket_cap_mb", None)
         setting.pop("first_bucket_bytes", None)
-    for statement in filter(None, row["line"].split("; ")):
+    for lever in row["levers"]:
+        if workers := re.match(r"DataLoader\(num_workers=([\d.]+)( times today's)?\)$", lever):
+            setting["loader"] = loader_with(float(workers[1]) * (today["loader"]["num_workers"] if workers[2] else 1), today["loader"])
+    for statement in row["line"].split("; "):
+        if not statement or statement.startswith("# DataLoader("):
+            continue
         if micro_batches := re.search(r"k % (\d+) == .* else model.no_sync\(\)", statement):
             setting["accumulate"] = int(micro_batches[1])
             continue
@@ -153,9 +176,14 @@ def setting_of(row, today):
     return setting
 
 
+def loader_with(workers, today):
+    """As many workers, rounded up, with today's queues or PyTorch's own."""
+    return {"num_workers": math.ceil(workers), "prefetch_factor": today.get("prefetch_factor", 2)}
+
+
 def others(predictor, rows):
     """Settings the advice does not name: caps with buckets of their own, with views and with a hook; bfloat16 where gloo
-    reduces it, though DDP refuses its hook of that name in PyTorch's builds for a CPU."""
+    reduces it, though DDP refuses its hook of that name in PyTorch's builds for a CPU; more workers of a loader."""
     today = predictor.today
     seen = [predictor.simulated(today)[1], *(predictor.simulated(row["setting"])[1] for row in rows.values())]
     found = {}
@@ -170,6 +198,10 @@ def others(predictor, rows):
         found["bf16_compress_hook"] = {**today, "hook": "bf16_compress_hook"}
     views = {**today, "arguments": {**today.get("arguments", {}), "gradient_as_bucket_view": True}}
     found["fp16_compress_hook + gradient_as_bucket_view=True"] = {**views, "hook": "fp16_compress_hook"}
+    if today.get("loader"):
+        for workers in (1, 2, 4, 8):
+            if workers > today["loader"]["num_workers"]:
+                found[f"DataLoader(num_workers={workers})"] = {**today, "loader": loader_with(workers, today["loader"])}
     if found.get("bucket_cap_mb=1"):
         found["fp16_compress_hook + bucket_cap_mb=1"] = {**found["bucket_cap_mb=1"], "hook": "fp16_compress_hook"}
     return {name: setting for name, setting in found.items() if name not in rows}
@@ -201,6 +233,7 @@ def measured(arguments, setup, torch, python):
             recorded = launched(python, folder)
             workload = json.loads(loop.imported(arguments.program, folder).read_text(encoding="utf-8"))
             record = {"setup": setup["name"], "rate": setup["rate"], "torch": torch, "today": setup["today"],
+                      **{key: setup[key] for key in ("costs_most", "batch_ms", "slow") if setup[key]},
                       "workload": {key: value for key, value in workload.items() if key != "provenance"},
                       "all_reduces": recorded["all_reduces"]}
             predictor = Predictor(arguments.program, record, folder)

@@ -8,6 +8,7 @@ compute stream and as on a processor that computes itself."""
 
 import argparse
 import contextlib
+import functools
 import gc
 import json
 import pathlib
@@ -21,21 +22,28 @@ sys.path[:0] = [str(ROOT / folder) for folder in ("traces/recorder", "real", "te
 import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
 from ddpsim_recorder import Recorder  # noqa: E402
+from loader_trainings import loading  # noqa: E402
 from rank_of_job import begin_rank  # noqa: E402
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks  # noqa: E402
 from torch_runner import HostClock, Replayed  # noqa: E402
 
 WARMUP = 4  # buckets are rebuilt after the first backward; PowerSGD compresses from the third on
 START_POWER_SGD = 3
+MANY = 1_000_000  # batches: no epoch ends
 
 
 class Waits(HostClock):
-    """A wait counts from where it is called. What one is woken late the next ones wait less."""
+    """A wait counts from where it is called, and takes `times` as long. What one is woken late the next ones wait less."""
+
+    def __init__(self, times):
+        super().__init__()
+        self.times = times
 
     def begin(self):
         self.late_ns = 0
 
     def compute(self, microseconds):
+        microseconds *= self.times
         begin = time.monotonic_ns()
         wait_ns = max(0, round(microseconds * 1000) - self.late_ns)
         if wait_ns > 0:
@@ -46,8 +54,8 @@ class Waits(HostClock):
 class Model(Replayed):
     """Of `parameters`, those in `ready` take part; buffers beside them."""
 
-    def __init__(self, setup):
-        super().__init__(setup["workload"], torch.device("cpu"), Waits())
+    def __init__(self, setup, times):
+        super().__init__(setup["workload"], torch.device("cpu"), Waits(times))
         for index, size in enumerate(setup.get("buffers", [])):
             self.register_buffer(f"buffer{index}", torch.ones(size))
         self.optimizer_us = setup["workload"].get("optimizer", {}).get("duration_us", 0)
@@ -63,11 +71,32 @@ class Model(Replayed):
         return self.zeros[index].detach()
 
 
+class Batches:
+    """Of a DataLoader whose data set sleeps. Its queues are full when nobody has asked for a while."""
+
+    def __init__(self, batch_ms, num_workers, prefetch_factor=None):
+        self.workers, self.queued = num_workers, num_workers * (prefetch_factor or 0)
+        self.iterator = iter(loading(batch_ms / 1000, MANY, num_workers, prefetch_factor))
+
+    def take(self):
+        next(self.iterator)
+
+
+@functools.lru_cache(maxsize=None)
+def batches_of(batch_ms, *loader):
+    """One for all settings that load alike: they take turns."""
+    return Batches(batch_ms, **dict(loader))
+
+
 class Training:
-    """setting: None for one rank by itself, without DDP."""
+    """setting: None for one rank by itself, without DDP, which is no slow one."""
 
     def __init__(self, setup, setting):
-        self.model = self.called = Model(setup)
+        slow, times = (setting is not None and setup.get("slow")) or (None, 1)
+        self.model = self.called = Model(setup, times if dist.get_rank() == slow else 1)
+        loader = (setup["today"] if setting is None else setting).get("loader")
+        self.batches = batches_of(setup["batch_ms"], *sorted(loader.items())) if loader else None
+        self.pause_s = setup.get("pause_ms", 0) / 1000
         self.accumulate, self.parameters = (setting or {}).get("accumulate", 1), list(self.model.parameters())
         if setting is not None:
             with first_bucket(setting.get("first_bucket_bytes")):
@@ -82,10 +111,26 @@ class Training:
             parameter.grad = None
         self.model.clock.begin()
         for batch in range(self.accumulate):
+            if self.batches:
+                self.batches.take()
             self.model.adds = batch > 0
             with contextlib.nullcontext() if batch + 1 == self.accumulate else self.called.no_sync():
                 self.called(torch.zeros((), requires_grad=True)).backward()
         self.model.clock.compute(self.model.optimizer_us)
+        time.sleep(self.pause_s)
+
+    def empty_queues(self):
+        if self.batches:
+            self.steps(self.batches.queued + 1)
+
+    def block(self, count):
+        """Microseconds of a usual step. Workers give their batches in turns, now one at once, now after a wait: the mean of whole
+        rounds."""
+        if not self.batches or not self.batches.workers:
+            return statistics.median(self.steps(count + 1)[1:])
+        self.empty_queues()
+        workers = self.batches.workers
+        return statistics.mean(self.steps(-(-max(count, 2 * workers) // workers) * workers))
 
     def steps(self, count):
         """Microseconds of each, per today's batch."""
@@ -140,6 +185,7 @@ def all_reduce(size, repetitions):
 def record(arguments, setup, folder):
     all_reduces = {size: all_reduce(size, 15) for size in setup["all_reduces"]}
     training = Training(setup, None)
+    training.empty_queues()
     recorder = Recorder(training.model, folder / "step.json", warmup=2, steps=setup["recorded_steps"], name=setup["name"])
     while not recorder.finished:
         training.step()
@@ -163,7 +209,7 @@ def measure(arguments, setup):
     for number in range(arguments.rounds):
         for name in list(trainings) if number % 2 == 0 else list(reversed(trainings)):
             dist.barrier()
-            blocks[name].append(statistics.median(trainings[name].steps(arguments.steps + 1)[1:]))
+            blocks[name].append(trainings[name].block(arguments.steps))
         gc.collect()
     return {"torch": torch.__version__, "blocks": blocks,
             "buckets": {name: training.bucket_bytes() for name, training in trainings.items()}}
