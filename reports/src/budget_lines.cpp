@@ -18,6 +18,9 @@ namespace {
 constexpr double kMuch = 0.1;
 /// … and is not worth a word.
 constexpr double kLittle = 0.005;
+/// Of a wait for the host between steps: as good as all of it, and so much that launches are not what to look at.
+constexpr double kNearlyAll = 0.9;
+constexpr double kMost = 0.5;
 
 std::string_view waits_for(BudgetPart part) {
   switch (part) {
@@ -43,6 +46,25 @@ std::string why_input(const std::optional<DataSupply>& data, int digits) {
              : "";
 }
 
+/// Where the host is waited for, unless for launches.
+std::string where_host(const StepBudget& budget, int digits, TimeUnit unit) {
+  const Duration host = budget[BudgetPart::host];
+  if (budget.between_steps >= host.scaled(kNearlyAll)) return " between steps";
+  return budget.between_steps < host.scaled(kMost)
+             ? ""
+             : fmt::format(", {} of it between steps",
+                           time_text(budget.between_steps, digits, unit));
+}
+
+std::string_view host_remedy(const ReportContext& context) {
+  if (context.host_as_profiled)
+    return "Measure the step without a profiler first (--measured-step). ";
+  return context.budget->between_steps >= (*context.budget)[BudgetPart::host].scaled(kMost)
+             ? "Look at what the trainer does there: metrics, logging, .item(), checkpoints. "
+             : "Fewer, larger kernels help: torch.compile, CUDA graphs, a fused optimizer, a "
+               "larger batch. ";
+}
+
 }  // namespace
 
 std::string waits_for_whom(const ReportContext& context, BudgetPart part) {
@@ -65,6 +87,7 @@ std::string wait_clause(const ReportContext& context, BudgetPart part, const std
       fmt::format("the GPU waits {} of {} for {}", time_text((*context.budget)[part], digits, unit),
                   whole, waits_for_whom(context, part));
   if (part == BudgetPart::input) text += why_input(context.data, digits);
+  if (part == BudgetPart::host) text += where_host(*context.budget, digits, unit);
   if (part == BudgetPart::host && context.host_as_profiled)
     text += ", which the profiler may have caused";
   return text;
@@ -77,11 +100,7 @@ std::string wait_first(const ReportContext& context, int digits, TimeUnit unit, 
       wait_clause(context, *part, time_text(context.budget->step(), digits, unit), digits, unit);
   text.front() = 'T';
   text += ". ";
-  if (*part == BudgetPart::host && help == Help::said_here)
-    text += context.host_as_profiled
-                ? "Measure the step without a profiler first (--measured-step). "
-                : "Fewer, larger kernels help: torch.compile, CUDA graphs, a fused optimizer, a "
-                  "larger batch. ";
+  if (*part == BudgetPart::host && help == Help::said_here) text += host_remedy(context);
   return text;
 }
 

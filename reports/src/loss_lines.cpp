@@ -126,8 +126,9 @@ std::string loss_table(const StepTimes& times, const Confidence& confidence,
                {std::string(name_of(losses.unit)), Align::right},
                {"% of step", Align::right},
                {"80 % interval", Align::left, 1}});
-  table.add_row({words.of_ddp ? "one GPU, without DDP" : "one GPU by itself", losses.times[0],
-                 losses.shares[0], ""});
+  std::string one = words.of_ddp ? "one GPU, without DDP" : "one GPU by itself";
+  if (times.input_alone > Duration()) one += " or waits for input";
+  table.add_row({one, losses.times[0], losses.shares[0], ""});
   for (std::size_t i = 0; i < losses.rows.size(); ++i) {
     const LossInterval interval = loss_interval(losses.rows[i], times.loss, confidence);
     // What was asked for is no estimate.

@@ -27,6 +27,6 @@ Duration wait_of_epoch(const Job& job, const DataSupply& supply, std::int64_t st
                        std::optional<Duration> host_step);
 
 /// Behind the step, in front of the next: a part of it, and lost.
-void add_stall(const SupplyStall& stall, StepTimes& times);
+void add_stall(const Job& job, const SupplyStall& stall, StepTimes& times);
 
 }  // namespace ddpsim

@@ -20,16 +20,16 @@ std::int64_t readers_of_storage(const DataLoader& loader, const Cluster& cluster
   return loader.storage_shared ? cluster.ranks() : cluster.gpus_per_host();
 }
 
-/// Another rank's does the same.
+/// Another rank's does the same, unless a GPU works by itself.
 SupplySetting setting_of(const Job& job, const DataLoader& loader,
-                         std::optional<Duration> host_step) {
-  const Cluster& cluster = job.cluster();
-  const std::int64_t ranks = cluster.gpus_per_host();
+                         std::optional<Duration> host_step,
+                         SharedWith shared = SharedWith::all_ranks) {
+  const bool by_itself = shared == SharedWith::nobody;
+  const std::int64_t ranks = by_itself ? 1 : job.cluster().gpus_per_host();
+  const std::int64_t readers = by_itself ? 1 : readers_of_storage(loader, job.cluster());
   const std::int64_t samples = job.workload().batch_per_gpu.value_or(1);
   SupplySetting setting{.workers = loader.num_workers, .prefetch = loader.prefetch_factor};
-  if (loader.storage)
-    setting.read =
-        loader.sample_bytes * (samples * readers_of_storage(loader, cluster)) / *loader.storage;
+  if (loader.storage) setting.read = loader.sample_bytes * (samples * readers) / *loader.storage;
   setting.decode = loader.batch.value_or(Duration());
   if (loader.sample) setting.decode = *loader.sample * samples;
   if (loader.cores) setting.cores = {.of_node = *loader.cores, .ranks = ranks};
@@ -172,7 +172,8 @@ Duration replaced_pause(const Job& job, const Recorded& recorded) {
   return simulated ? waited_for_data(recorded) : Duration();
 }
 
-SupplyStall supply_stall(const Job& job, Duration step, std::optional<Duration> host_step) {
+SupplyStall supply_stall(const Job& job, Duration step, std::optional<Duration> host_step,
+                         SharedWith shared) {
   const auto& loader = job.options().data_loader;
   const int batches = job.options().ddp.accumulate;
   if (!loader) {
@@ -180,7 +181,7 @@ SupplyStall supply_stall(const Job& job, Duration step, std::optional<Duration> 
     return {.wait = recorded_supply(job, step).wait, .copy = Duration()};
   }
   const SupplyChain::Stall each =
-      steady_stall(setting_of(job, *loader, host_step), of_a_batch(step, batches));
+      steady_stall(setting_of(job, *loader, host_step, shared), of_a_batch(step, batches));
   return {.wait = each.wait * batches, .copy = each.copy * batches};
 }
 
@@ -246,8 +247,10 @@ Duration wait_of_epoch(const Job& job, const DataSupply& supply, std::int64_t st
   return waited - supply.wait * simulated;
 }
 
-void add_stall(const SupplyStall& stall, StepTimes& times) {
-  const Duration both = stall.wait + stall.copy;
+void add_stall(const Job& job, const SupplyStall& stall, StepTimes& times) {
+  const Duration both = stall.both();
+  if (both == Duration()) return;
+  times.input_alone = supply_stall(job, times.alone(), times.host, SharedWith::nobody).both();
   times.stall += both;
   times.input += both;
   times.iteration += both;

@@ -28,6 +28,7 @@ constexpr std::array kParts = {
     &StepTimes::model_averaging,
     &StepTimes::stall,
     &StepTimes::input,
+    &StepTimes::input_alone,
     &StepTimes::pause,
     &StepTimes::slowest_gpu,
     &StepTimes::unexplained,

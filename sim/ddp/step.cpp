@@ -437,7 +437,8 @@ SimulationResult simulate(const Job& job, Progress* progress, WithTimeline with_
     step.result.averaging = step.planned.averaging;
     StepTimes& times = step.result.times;
     if (last) step.result.data = data_supply(job, times.iteration, times.host);
-    add_stall(iteration == 0 ? supply_stall(job, times.iteration, times.host)
+    add_stall(job,
+              iteration == 0 ? supply_stall(job, times.iteration, times.host)
                              : feed.next(times.iteration, times.host),
               times);
     if (last) {
@@ -458,7 +459,7 @@ SimulationResult simulate(const Job& job, Progress* progress, WithTimeline with_
 
 StepTimes simulate_times(const Job& job) {
   StepTimes times = run_steady_step(job, buckets_for(job, 0), Detail::none).result.times;
-  add_stall(supply_stall(job, times.iteration, times.host), times);
+  add_stall(job, supply_stall(job, times.iteration, times.host), times);
   return times;
 }
 

@@ -60,7 +60,8 @@ std::optional<BudgetPart> StepBudget::largest_wait() const {
 StepBudget budget_of(const StepTimes& times) {
   StepBudget budget;
   for (const LossCause cause : all_loss_causes()) budget[part_of(cause)] += times.loss[cause];
-  budget[BudgetPart::host] += times.launch_bound + times.pause;
+  budget.between_steps = times.pause;
+  budget[BudgetPart::host] += times.launch_bound + budget.between_steps;
   budget[BudgetPart::input] += times.input;
   return with_work(budget, times.iteration);
 }
@@ -79,8 +80,9 @@ std::optional<StepBudget> budget_of(const Recorded& recorded) {
   budget[BudgetPart::input] = waited + step - *recorded.iteration;
   budget[BudgetPart::communication] =
       with.exposed.value_or(Duration()) + with.buffer_broadcast.value_or(Duration());
-  budget[BudgetPart::host] = launches.forward + launches.backward + launches.optimizer +
-                             std::max(stall(recorded).value_or(Duration()), Duration()) - waited;
+  budget.between_steps = std::max(stall(recorded).value_or(Duration()), Duration()) - waited;
+  budget[BudgetPart::host] =
+      launches.forward + launches.backward + launches.optimizer + budget.between_steps;
   return with_work(budget, step);
 }
 

@@ -107,6 +107,7 @@ class Training:
         self.called = wrapper
 
     def step(self):
+        time.sleep(self.pause_s)  # behind the recorder's step()
         for parameter in self.parameters:
             parameter.grad = None
         self.model.clock.begin()
@@ -117,7 +118,6 @@ class Training:
             with contextlib.nullcontext() if batch + 1 == self.accumulate else self.called.no_sync():
                 self.called(torch.zeros((), requires_grad=True)).backward()
         self.model.clock.compute(self.model.optimizer_us)
-        time.sleep(self.pause_s)
 
     def empty_queues(self):
         if self.batches:

@@ -204,6 +204,21 @@ TEST_CASE("advice page: what helps against waiting is said once") {
   CHECK_FALSE(mentions(advice_text(advised, context, {}), "Fewer, larger kernels help"));
 }
 
+TEST_CASE("advice page: fewer kernels do not help where the host is busy between steps") {
+  ReportContext context = sample::context();
+  context.budget = StepBudget{};
+  (*context.budget)[BudgetPart::busy] = 100_ms;
+  (*context.budget)[BudgetPart::host] = 220_ms;
+  context.budget->between_steps = 120_ms;
+  const std::string most = advice_text(advice(), context, {});
+  CHECK(mentions(most, "waits 220 ms of 320 ms for the host, 120 ms of it between steps. Look at"));
+  CHECK_FALSE(mentions(most, "Fewer, larger kernels help"));
+  context.budget->between_steps = 215_ms;
+  CHECK(mentions(advice_text(advice(), context, {}), "for the host between steps. Look at"));
+  context.budget->between_steps = 100_ms;
+  CHECK(mentions(advice_text(advice(), context, {}), "for the host. Fewer, larger kernels help"));
+}
+
 // 1.764 between 1.76 and 1.77: to two digits 1.8, outside of what three make of the interval.
 TEST_CASE("advice lines: a gain has as many digits as its interval needs") {
   const GainText gain = gain_text({1.764_ms, 1.76_ms, 1.77_ms}, 2, TimeUnit::milliseconds);

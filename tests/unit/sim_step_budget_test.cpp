@@ -1,6 +1,7 @@
 // What the GPU does in the step of paper_step.hpp, which computes for 360 us less 30 that it waits.
 #include "ddpsim/sim/step_budget.hpp"
 
+#include "ddpsim/sim/training_speed.hpp"
 #include "paper_step.hpp"
 
 using namespace ddpsim;
@@ -49,6 +50,7 @@ TEST_CASE(
   CHECK(replayed.step() == 480_us);
   CHECK(replayed[BudgetPart::input] == 100_us);
   CHECK(replayed[BudgetPart::host] == 20_us);
+  CHECK(replayed.between_steps == 20_us);
   CHECK(replayed.largest_wait() == BudgetPart::input);
   // Workers that bound the recording, and a loader that is asked for.
   step.data_loading = loading(100_us, true);
@@ -57,6 +59,26 @@ TEST_CASE(
   SimulationOptions loaded = free_of_costs();
   loaded.data_loader = DataLoader{.num_workers = 1, .batch = 500_us};
   CHECK(budget_of(step_with(loaded).times)[BudgetPart::input] == 140_us);
+}
+
+TEST_CASE("scaling efficiency: one GPU by itself waits for its own loader, too") {
+  const StepTimes plain = step_with(free_of_costs()).times;
+  SimulationOptions options = free_of_costs();
+  options.data_loader = DataLoader{.num_workers = 1, .batch = 500_us};
+  const StepTimes own = step_with(options).times;
+  CHECK(own.alone() == plain.alone());
+  CHECK(own.alone() + own.input_alone == 500_us);
+  CHECK(scaling_efficiency(own) == 1);
+  CHECK(scaling_efficiency(plain) < 1);
+  // A storage that all ranks read from gives each its share, and one GPU all of it.
+  options.data_loader->batch.reset();
+  options.data_loader->sample_bytes = Bytes(1'000'000);
+  options.data_loader->storage = Bandwidth::bytes_per_second(4e9);
+  options.data_loader->storage_shared = true;
+  const StepTimes shared = step_with(options).times;
+  CHECK(shared.input > Duration());
+  CHECK(shared.input_alone < shared.input);
+  CHECK(scaling_efficiency(shared) < 1);
 }
 
 TEST_CASE("step budget: of a recording, before anything is simulated") {
@@ -72,6 +94,7 @@ TEST_CASE("step budget: of a recording, before anything is simulated") {
   CHECK((*budget)[BudgetPart::input] == 100_us);
   CHECK((*budget)[BudgetPart::communication] == 15_us);
   CHECK((*budget)[BudgetPart::host] == 50_us);  // 45 for launches, 5 of the pause
+  CHECK(budget->between_steps == 5_us);
   CHECK((*budget)[BudgetPart::busy] == 285_us);
   // Workers gave a batch every 600 us in the mean: the step that was chosen is one that waited less.
   step.data_loading->processes = true;

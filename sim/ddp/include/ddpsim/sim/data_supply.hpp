@@ -42,8 +42,12 @@ std::optional<DataSupply> data_supply(const Job& job, Duration step,
 struct SupplyStall {
   Duration wait;
   Duration copy;
+  Duration both() const { return wait + copy; }
 };
-SupplyStall supply_stall(const Job& job, Duration step, std::optional<Duration> host_step);
+/// With whom a rank shares its storage and its cores.
+enum class SharedWith { all_ranks, nobody };
+SupplyStall supply_stall(const Job& job, Duration step, std::optional<Duration> host_step,
+                         SharedWith shared = SharedWith::all_ranks);
 
 /// What a worker may take for a batch, reading it beside all other ranks of its storage included.
 inline constexpr double kLongestBatchSeconds = 600;

@@ -74,6 +74,7 @@ struct StepTimes {
   Duration model_averaging;  ///< a step's share of what local SGD does once in its period
   Duration stall;            ///< between steps, waiting for data included …
   Duration input;            ///< of it: that wait, and the copy of a batch to the GPU …
+  Duration input_alone;      ///< where that is simulated: what one GPU by itself would wait so …
   Duration pause;            ///< … and what else the recorded host did between steps
   /// Waiting for the slowest of the GPUs to compute (rank_slowdown.hpp) …
   Duration slowest_gpu;
@@ -90,7 +91,8 @@ struct StepTimes {
   Duration forward_ahead;
   Loss loss;  ///< what of the iteration one GPU alone, without DDP, does not take
 
-  /// The step of one of its GPUs working alone: forward and backward compute, optimizer, recorded stall.
+  /// The step of one of its GPUs working alone: forward and backward compute, optimizer, recorded stall. Batches that are
+  /// simulated are there (see input_alone).
   Duration alone() const { return iteration - loss.total(); }
   /// What is left of it: gradients', and of parameters gathered for backward.
   Duration exposed_backward() const {

@@ -39,6 +39,8 @@ class StepBudget {
   std::optional<BudgetPart> largest_wait() const;
   bool operator==(const StepBudget&) const = default;
 
+  Duration between_steps;  ///< of the wait for the host: where no launch is waited for
+
  private:
   std::array<Duration, kBudgetParts> times_{};
 };

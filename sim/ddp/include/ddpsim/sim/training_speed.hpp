@@ -3,7 +3,7 @@
 //   samples per second       samples of all ranks in a step / step
 //   tokens per second        samples per second * tokens of a sample
 //   model FLOPs utilization  what the model FLOPs of a step take at the GPUs' data-sheet rate / step
-//   scaling efficiency       the step of one of its GPUs by itself, without DDP / step
+//   scaling efficiency       the step of one of its GPUs by itself, without DDP, behind a DataLoader like its own / step
 #pragma once
 
 #include <optional>
@@ -27,7 +27,7 @@ struct TrainingSpeed {
 };
 
 inline double scaling_efficiency(const StepTimes& times) {
-  return times.iteration > Duration() ? times.alone() / times.iteration : 1;
+  return times.iteration > Duration() ? (times.alone() + times.input_alone) / times.iteration : 1;
 }
 
 inline TrainingSpeed training_speed(const StepWork& work, const StepTimes& times) {
