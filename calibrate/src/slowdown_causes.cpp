@@ -47,18 +47,19 @@ struct Possible {
 constexpr std::array<Possible, 4> kOfKernels = {{
     {"clocks_held_down",
      "clocks, power limit and temperature of that GPU under load (nvidia-smi -q -d "
-     "CLOCK,POWER,PERFORMANCE): lower than before, the GPU is slower; alike, other kernels run"},
+     "CLOCK,POWER,PERFORMANCE), before and now: if they differ, it is the GPU; if not, other "
+     "kernels run"},
     {"kernels_changed",
      "names and counts of the kernels in both traces: others run where a version, a dtype or a "
      "layout changed"},
     {"interference",
-     "one step under no_sync(): kernels as short as before there are slowed by NCCL beside them"},
+     "one step under no_sync() of both: if kernels take the same there, NCCL beside them is why"},
     {"host_threads", "the same step with OMP_NUM_THREADS=1, and nothing else on the cores"},
 }};
 constexpr std::array<Possible, 4> kOfKernelsOnHost = {{
     {"host_threads",
      "the load of each core while it trains (top, then 1), and the same step with fewer threads a "
-     "rank: as fast as before, the cores were shared"},
+     "rank: if both steps then take the same, shared cores are why"},
     {"kernels_changed", "the operators' own times of both (torch.profiler, CPU): others, or all"},
     {"host_overhead",
      "py-spy, or torch.profiler's CPU side, of both: whether operators take longer, or what lies "
@@ -67,8 +68,8 @@ constexpr std::array<Possible, 4> kOfKernelsOnHost = {{
 }};
 constexpr std::array<Possible, 4> kOfLaunches = {{
     {"host_threads",
-     "the same step with OMP_NUM_THREADS=1 and with fewer loader workers: as fast as before, the "
-     "host's cores were shared"},
+     "the same step with OMP_NUM_THREADS=1 and with fewer loader workers: if both then take the "
+     "same, shared cores of the host are why"},
     {"host_overhead",
      "py-spy or torch.profiler's CPU side of both: which call between two launches takes longer"},
     {"blocking_launches",
@@ -87,8 +88,8 @@ constexpr std::string_view kOfLateInput =
     "batches is the data's, lateness that stays its loader's or its host's";
 constexpr std::array<Possible, 5> kOfTransfer = {{
     {"network_slower",
-     "all_reduce_perf on the same nodes at the buckets' sizes, before against now: slower there, "
-     "it is the network; as fast, it is the job"},
+     "all_reduce_perf on the same nodes at the buckets' sizes, before against now: if its times "
+     "differ, it is the network; if not, it is the job"},
     {"other_algorithm", "NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING of both"},
     {"version_changed", "the old NCCL on the new machine"},
     {"pcie_link_below_its_best",
@@ -119,7 +120,8 @@ constexpr std::array<Possible, 2> kOfBroadcast = {{
 }};
 constexpr std::array<Possible, 3> kOfInput = {{
     {"data_loading",
-     "one batch over and over (next(iter(loader)) once): as fast as before, the loader is it"},
+     "one batch over and over (next(iter(loader)) once) in both: if they then take the same, it is "
+     "the loader"},
     {"host_threads", "the same loader with fewer workers or OMP_NUM_THREADS=1"},
     {"host_overhead", "what the script does between steps: logging, .item(), checkpoints"},
 }};

@@ -65,7 +65,9 @@ int run(const ImportArguments& arguments) {
   const Imported imported = paths.size() == 1 ? import_any(arguments.inputs.front(), options)
                                               : import_ranks(paths, options);
   if (arguments.output) require_own_outputs({{"--output", *arguments.output}});
+  const bool to_file = arguments.output && *arguments.output != "-";
   const std::string document = format_workload(imported.workload);
+  if (!to_file) print(document);  // first: on a terminal the words behind it stay in sight
   if (const std::optional<StepBudget> budget = budget_of(imported.workload))
     print_error(budget_text(*budget));
   for (const std::string& sentence : imported.recognised) print_error(sentence);
@@ -74,11 +76,9 @@ int run(const ImportArguments& arguments) {
   if (imported.ddp_log)
     for (const std::string& warning : warnings_in_workload(arguments.inputs.front()))
       print_error("warning: " + warning);
-  if (arguments.output && *arguments.output != "-") {
+  if (to_file) {
     write_file(*arguments.output, document);
     print_error(fmt::format("wrote {}", *arguments.output));
-  } else {
-    print(document);
   }
   return kOk;
 }

@@ -14,9 +14,19 @@ namespace {
 
 /// Rows of each table on a page; --verbose has all.
 constexpr std::size_t kMostShown = 4;
+constexpr double kNoEffect = 1e-4;  // of a step
 
 std::string levers_text(const AdviceRow& row) {
   return fmt::format("{}", fmt::join(row.levers, " + "));
+}
+
+/// "Set static_graph=True"; of one variable of NCCL's that goes: "Unset NCCL_ALGO".
+std::string order(const AdviceRow& row) {
+  constexpr std::string_view kUnset = " unset";
+  const std::string text = levers_text(row);
+  return row.levers.size() == 1 && text.ends_with(kUnset)
+             ? "Unset " + text.substr(0, text.size() - kUnset.size())
+             : "Set " + text;
 }
 
 class AdvicePage {
@@ -124,7 +134,7 @@ class AdvicePage {
     std::string text = context_.does_not_fit.empty() ? "" : does_not_fit() + ". ";
     if (best != nullptr && doubted != nullptr && doubted->expected > best->expected)
       text += fmt::format("Measure first: {}. ", may_save(*doubted));
-    text += best != nullptr ? fmt::format("Set {}: {}.", levers_text(*best), gain_clause(*best))
+    text += best != nullptr      ? fmt::format("{}: {}.", order(*best), gain_clause(*best))
             : doubted != nullptr ? fmt::format("Keep today's settings until you have measured: {}.",
                                                may_save(*doubted))
                                  : fmt::format("{} saves as much of {} as can be measured ({}).",
@@ -198,14 +208,24 @@ class AdvicePage {
   }
 
   std::string not_worth() const {
-    std::vector<std::string> names;
-    for (const AdviceRow& row : advice_.rows)
-      if (!shown(row) && row.doubt.empty())
-        names.push_back(fmt::format("{} ({} {})", levers_text(row),
-                                    row.gain.value < Duration() ? "costs" : "saves",
-                                    time(std::max(row.gain.value, -row.gain.value))));
-    if (names.empty()) return "";
-    return wrapped(fmt::format("Not worth it here: {}.", fmt::join(names, ", ")), style_.width, 2);
+    const Duration least = advice_.iteration.scaled(kNoEffect);
+    std::vector<std::string> little;
+    std::vector<std::string> nothing;
+    for (const AdviceRow& row : advice_.rows) {
+      if (shown(row) || !row.doubt.empty()) continue;
+      const Duration size = std::max(row.gain.value, -row.gain.value);
+      if (size < least)
+        nothing.push_back(levers_text(row));
+      else
+        little.push_back(fmt::format("{} ({} {})", levers_text(row),
+                                     row.gain.value < Duration() ? "costs" : "saves", time(size)));
+    }
+    const auto line = [&](const char* what, const std::vector<std::string>& names) {
+      return names.empty()
+                 ? std::string()
+                 : wrapped(fmt::format("{}: {}.", what, fmt::join(names, ", ")), style_.width, 2);
+    };
+    return line("Not worth it here", little) + line("Without effect here", nothing);
   }
 
   const Advice& advice_;

@@ -15,12 +15,12 @@ namespace ddpsim {
 namespace {
 
 /// Of the step: what takes less leads no answer …
-constexpr double kMuch = 0.1;
+constexpr double kLeadingWait = 0.1;
 /// … and is not worth a word.
-constexpr double kLittle = 0.005;
+constexpr double kNegligible = 0.005;
 /// Of a wait for the host between steps: as good as all of it, and so much that launches are not what to look at.
-constexpr double kNearlyAll = 0.9;
-constexpr double kMost = 0.5;
+constexpr double kNearlyAllBetween = 0.9;
+constexpr double kMostlyBetween = 0.5;
 
 std::string_view waits_for(BudgetPart part) {
   switch (part) {
@@ -49,8 +49,8 @@ std::string why_input(const std::optional<DataSupply>& data, int digits) {
 /// Where the host is waited for, unless for launches.
 std::string where_host(const StepBudget& budget, int digits, TimeUnit unit) {
   const Duration host = budget[BudgetPart::host];
-  if (budget.between_steps >= host.scaled(kNearlyAll)) return " between steps";
-  return budget.between_steps < host.scaled(kMost)
+  if (budget.between_steps >= host.scaled(kNearlyAllBetween)) return " between steps";
+  return budget.between_steps < host.scaled(kMostlyBetween)
              ? ""
              : fmt::format(", {} of it between steps",
                            time_text(budget.between_steps, digits, unit));
@@ -59,7 +59,7 @@ std::string where_host(const StepBudget& budget, int digits, TimeUnit unit) {
 std::string_view host_remedy(const ReportContext& context) {
   if (context.host_as_profiled)
     return "Measure the step without a profiler first (--measured-step). ";
-  return context.budget->between_steps >= (*context.budget)[BudgetPart::host].scaled(kMost)
+  return context.budget->between_steps >= (*context.budget)[BudgetPart::host].scaled(kMostlyBetween)
              ? "Look at what the trainer does there: metrics, logging, .item(), checkpoints. "
              : "Fewer, larger kernels help: torch.compile, CUDA graphs, a fused optimizer, a "
                "larger batch. ";
@@ -78,7 +78,7 @@ std::optional<BudgetPart> leading_wait(const ReportContext& context) {
   if (!context.budget || (context.replay && context.replay->contradicted())) return std::nullopt;
   const StepBudget& budget = *context.budget;
   const std::optional<BudgetPart> largest = budget.largest_wait();
-  return largest && budget[*largest] >= budget.step().scaled(kMuch) ? largest : std::nullopt;
+  return largest && budget[*largest] >= budget.step().scaled(kLeadingWait) ? largest : std::nullopt;
 }
 
 std::string wait_clause(const ReportContext& context, BudgetPart part, const std::string& whole,
@@ -101,6 +101,8 @@ std::string wait_first(const ReportContext& context, int digits, TimeUnit unit, 
   text.front() = 'T';
   text += ". ";
   if (*part == BudgetPart::host && help == Help::said_here) text += host_remedy(context);
+  if (*part == BudgetPart::ranks && context.variation.stragglers.size() == 1)
+    text += "Find out first what slows it. ";
   return text;
 }
 
@@ -119,7 +121,7 @@ std::string budget_text(const StepBudget& budget, bool measured) {
   };
   const auto time = [&](BudgetPart part) { return shown(budget[part]); };
   const auto is_little = [&](BudgetPart part) {
-    return budget[part] < budget.step().scaled(kLittle) ||
+    return budget[part] < budget.step().scaled(kNegligible) ||
            rounds_to_zero(in_unit(budget[part], unit), decimals);
   };
   std::vector<BudgetPart> parts = {BudgetPart::host, BudgetPart::input, BudgetPart::communication,

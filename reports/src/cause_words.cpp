@@ -7,19 +7,27 @@
 namespace ddpsim {
 namespace {
 
-using CauseWords = std::pair<std::string_view, std::string_view>;
+struct CauseWords {
+  std::string_view what;
+  std::string_view longer;            ///< of a step that got longer
+  std::string_view shorter = longer;  ///< of one that got shorter
+};
 
 constexpr std::array kCauseWords = {
     CauseWords{"unknown", "Not known"},
     // What only rows tell.
-    CauseWords{"network_slower", "The network is slower"},
-    CauseWords{"data_loading", "Batches come later"},
-    CauseWords{"host_overhead", "The host does more between its launches"},
+    CauseWords{"network_slower", "The network is slower", "The network is faster"},
+    CauseWords{"data_loading", "Batches come later", "Batches come sooner"},
+    CauseWords{"host_overhead", "The host does more between its launches",
+               "The host does less between its launches"},
     CauseWords{"kernels_changed", "Other kernels run"},
-    CauseWords{"interference", "NCCL slows the kernels that run beside it"},
-    CauseWords{"slow_rank", "One rank is slower than the others"},
-    CauseWords{"slow_node", "One node is slower than the others"},
-    CauseWords{"uneven_data", "Ranks have uneven batches"},
+    CauseWords{"interference", "NCCL slows the kernels that run beside it",
+               "NCCL slows the kernels that run beside it less"},
+    CauseWords{"slow_rank", "One rank is slower than the others",
+               "No rank is as much slower than the others"},
+    CauseWords{"slow_node", "One node is slower than the others",
+               "No node is as much slower than the others"},
+    CauseWords{"uneven_data", "Ranks have uneven batches", "Ranks have more even batches"},
     // What is set otherwise.
     CauseWords{"accumulation_changed", "The number of micro-batches changed"},
     CauseWords{"batch_changed", "The batch changed"},
@@ -81,9 +89,10 @@ constexpr std::array kCauseWords = {
 
 }  // namespace
 
-std::string cause_words(std::string_view what) {
-  const auto known = std::ranges::find(kCauseWords, what, &CauseWords::first);
-  if (known != kCauseWords.end()) return std::string(known->second);
+std::string cause_words(std::string_view what, StepChange change) {
+  const auto known = std::ranges::find(kCauseWords, what, &CauseWords::what);
+  if (known != kCauseWords.end())
+    return std::string(change == StepChange::longer ? known->longer : known->shorter);
   std::string words(what);
   std::ranges::replace(words, '_', ' ');
   return words;

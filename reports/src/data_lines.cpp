@@ -78,10 +78,10 @@ std::string simulated_line(const DataSupply& supply, int digits) {
   std::string text =
       fmt::format("{} a batch every {}. ", who(supply.loader), time(supply.interval));
   if (supply.wait > Duration())
-    text += fmt::format("A step of {} waits {} for data{}.", time(supply.step_without),
-                        time(supply.wait), data_cause(supply));
+    text += fmt::format("With its batch there a step takes {}; it waits {} for it{}.",
+                        time(supply.step_without), time(supply.wait), data_cause(supply));
   else
-    text += fmt::format("A step of {} waits for none of them.", time(supply.step_without));
+    text += fmt::format("A step takes {} and waits for none of them.", time(supply.step_without));
   text += storage_text(supply);
   if (supply.copy > Duration())
     text += fmt::format(

@@ -152,7 +152,10 @@ void DifferenceText::verdict() {
                         difference_.percent());
   } else {
     first = fmt::format("{:.1f} % {}: {}", std::max(difference_.percent(), -difference_.percent()),
-                        difference_.change > Duration() ? "slower" : "faster", both);
+                        difference_.change > Duration() ? "slower"
+                        : all_reduce                    ? "faster"
+                                                        : "shorter",
+                        both);
     const DifferenceRow* most = nullptr;
     for (const DifferenceRow& row : difference_.rows)
       if ((row.change > Duration()) == (difference_.change > Duration()) &&
@@ -359,16 +362,20 @@ void DifferenceText::causes() {
   paragraph("Possible causes, the likeliest first:");
   const std::size_t all = report_.causes.size();
   const std::size_t most = style_.most_lines == 0 ? all : std::min(all, kMostCauses);
+  const auto words = [&](std::string_view what) {
+    const bool shorter = difference_.beyond_noise() && difference_.change < Duration();
+    return cause_words(what, shorter ? StepChange::shorter : StepChange::longer);
+  };
   std::size_t told = 0;
   for (int number = 1; told < most; ++number) {
     const std::vector<std::string>& evidence = report_.causes[told].evidence;
     // Causes that the same speaks for are one line: which of them it is, it does not tell.
     const std::size_t first = told;
     while (told < all && report_.causes[told].evidence == evidence) ++told;
-    std::string either = cause_words(report_.causes[first].what);
+    std::string either = words(report_.causes[first].what);
     const std::size_t named = style_.most_lines == 0 ? told : std::min(told, first + kMostCauses);
     for (std::size_t i = first + 1; i < named; ++i)
-      either += ", or " + within_sentence(cause_words(report_.causes[i].what));
+      either += ", or " + within_sentence(words(report_.causes[i].what));
     if (named < told) either += fmt::format(", or {} others (--verbose, --json)", told - named);
     paragraph(fmt::format("{}. {}: {}", number, either,
                           printable(fmt::to_string(fmt::join(evidence, "; ")))),
@@ -376,7 +383,7 @@ void DifferenceText::causes() {
   }
   for (const ExcludedCause& one : report_.excluded)
     if (style_.most_lines == 0)
-      paragraph(fmt::format("Not so: {}: {}", cause_words(one.what), printable(one.says)), 3);
+      paragraph(fmt::format("Not so: {}: {}", words(one.what), printable(one.says)), 3);
   if (report_.causes.size() > told)
     paragraph(fmt::format("   … and {} more (--verbose, --json).", report_.causes.size() - told),
               3);

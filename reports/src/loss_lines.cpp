@@ -127,7 +127,7 @@ std::string loss_table(const StepTimes& times, const Confidence& confidence,
                {"% of step", Align::right},
                {"80 % interval", Align::left, 1}});
   std::string one = words.of_ddp ? "one GPU, without DDP" : "one GPU by itself";
-  if (times.input_alone > Duration()) one += " or waits for input";
+  if (times.input_alone > Duration()) one += ", input there";
   table.add_row({one, losses.times[0], losses.shares[0], ""});
   for (std::size_t i = 0; i < losses.rows.size(); ++i) {
     const LossInterval interval = loss_interval(losses.rows[i], times.loss, confidence);

@@ -16,15 +16,21 @@ std::string spread_line(const IterationStatistics& spread, int digits, const Ter
   if (spread.p95) text += fmt::format(", p95 {}", time_text(*spread.p95, digits));
   if (spread.p99) text += fmt::format(", p99 {}", time_text(*spread.p99, digits));
   if (!spread.p95)
-    text += " (p95 needs 20 iterations, p99 100)";
+    text += " (p95 needs 20 of them, p99 100)";
   else if (!spread.p99)
-    text += " (p99 needs 100 iterations)";
+    text += " (p99 needs 100 of them)";
   return wrapped(text + '.', style.width, 2);
 }
 
+/// Whether the slowest draw falls now on one rank, now on another.
+bool by_chance(const RankVariation& variation, double share, std::size_t ranks) {
+  const double alike = 1.0 / static_cast<double>(ranks);
+  return variation.jitter > 0 && variation.stragglers.empty() && share < (1 + alike) / 2;
+}
+
 /// The culprit first; a table where waiting has several causes.
-std::string wait_lines(std::vector<RankWait> ranks, std::size_t steps, int digits,
-                       const TerminalStyle& style) {
+std::string wait_lines(std::vector<RankWait> ranks, std::size_t steps,
+                       const RankVariation& variation, int digits, const TerminalStyle& style) {
   constexpr std::size_t kMostRows = 5;
   constexpr double kAlone = 0.9;
   Duration total;
@@ -39,12 +45,17 @@ std::string wait_lines(std::vector<RankWait> ranks, std::size_t steps, int digit
   const Duration each = per_step(
       Duration::picoseconds(total.picoseconds() / static_cast<std::int64_t>(ranks.size())));
   const double share = worst.caused / total;
-  std::string lines = wrapped(
-      fmt::format("A rank waits {} a step for the last one, on average; rank {} causes {} of it, "
-                  "last to arrive at {}.",
-                  time_text(each, digits), worst.rank, percent_text(100 * share),
-                  counted(static_cast<std::uint64_t>(worst.times_last), "collective")),
-      style.width, 2);
+  const std::string waits = fmt::format(
+      "The collectives of a rank wait {} a step for the last rank, on average, partly "
+      "while it computes; ",
+      time_text(each, digits));
+  if (by_chance(variation, share, ranks.size()))
+    return wrapped(waits + "which rank is last, chance decides.", style.width, 2);
+  std::string lines =
+      wrapped(fmt::format("{}rank {} causes {} of it, last to arrive at {}.", waits, worst.rank,
+                          percent_text(100 * share),
+                          counted(static_cast<std::uint64_t>(worst.times_last), "collective")),
+              style.width, 2);
   if (share >= kAlone) return lines;
   Table table({{"rank", Align::right},
                {"times last", Align::right},
@@ -73,7 +84,7 @@ std::string rank_lines(const SimulationResult& result, const ReportContext& cont
                     style.width, 2);
   const std::size_t steps = std::max<std::size_t>(1, result.iterations.size());
   if (result.statistics) lines += spread_line(*result.statistics, digits, style);
-  return lines + wait_lines(result.ranks, steps, digits, style);
+  return lines + wait_lines(result.ranks, steps, context.variation, digits, style);
 }
 
 }  // namespace ddpsim

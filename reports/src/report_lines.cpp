@@ -254,9 +254,10 @@ std::string setting_text(const ReportContext& context) {
                         significant(context.compute_scale, 3));
   }
   if (context.rank_slowdown != 1)
-    text += fmt::format("; on so many ranks compute is {} {} (--gpu-spread, --rank-slowdown)",
-                        percent_text(100 * std::abs(context.rank_slowdown - 1)),
-                        context.rank_slowdown > 1 ? "slower" : "faster");
+    text += fmt::format(
+        "; on so many ranks compute is {} {} than recorded (--gpu-spread, --rank-slowdown)",
+        percent_text(100 * std::abs(context.rank_slowdown - 1)),
+        context.rank_slowdown > 1 ? "slower" : "faster");
   for (const Straggler& straggler : context.variation.stragglers)
     text += fmt::format("; rank {} takes {} times as long", straggler.rank, straggler.slowdown);
   if (context.variation.stagger > Duration())
@@ -322,14 +323,15 @@ std::size_t beside_recording(const std::vector<ReportContext>& contexts) {
 
 std::string interval_line(const ReportContext& context, Duration predicted,
                           const TerminalStyle& style, std::string_view of) {
+  constexpr int kIntervalDigits = 3;  // as tables have
   const Confidence& confidence = context.confidence;
   const TimeUnit unit = unit_for(predicted);
   std::vector<std::string> parts = {
-      fmt::format("80 % interval {}: {} {}", of,
-                  time_interval(predicted.scaled(1 + confidence.low_percent / 100),
-                                predicted.scaled(1 + confidence.high_percent / 100),
-                                digits_of(confidence.grade), unit),
-                  name_of(unit)),
+      fmt::format(
+          "80 % interval {}: {} {}", of,
+          time_interval(predicted.scaled(1 + confidence.low_percent / 100),
+                        predicted.scaled(1 + confidence.high_percent / 100), kIntervalDigits, unit),
+          name_of(unit)),
       confidence.provenance};
   // Where a measurement would help, its line names the source.
   const std::vector<Sensitivity> named = worth_naming(confidence);

@@ -84,8 +84,10 @@ std::string verdict(const SimulationResult& result, const ReportContext& context
   const bool measured = is_measured(context, times.iteration);
   const int digits = digits_of(context.confidence.grade);
   const TimeUnit unit = unit_for(times.iteration);
-  std::string step = fmt::format("{}: {} a step{}", subject(context),
-                                 time_text(times.iteration, measured ? 3 : digits),
+  constexpr int kExact = 3;  // digits of what tables show
+  std::string step = fmt::format("{}: {}{} a step{}", subject(context),
+                                 measured || digits >= kExact ? "" : "about ",
+                                 time_text(times.iteration, measured ? kExact : digits),
                                  measured ? ", as measured" : over_iterations(result));
   if (context.replay && context.replay->contradicted())
     return fmt::format(

@@ -238,6 +238,26 @@ void add_sync_batchnorm_groups(const Job& job, std::vector<Lever>& levers) {
        .note = fmt::format("statistics are of the batch of {} GPUs", ranks)});
 }
 
+/// What today's setting takes out of NCCL's hands, given back to it.
+void add_unset(const CollectiveTuning& today, std::vector<Lever>& levers) {
+  const CollectiveTuning untouched{.nccl = today.nccl, .collnet = today.collnet};
+  const auto add = [&](const char* variable, auto CollectiveTuning::*field) {
+    if (today.*field == untouched.*field) return;
+    levers.push_back({.name = fmt::format("{} unset", variable),
+                      .change = of_nccl([field, untouched](CollectiveTuning& tuning) {
+                        tuning.*field = untouched.*field;
+                      }),
+                      .before = variable,
+                      .other_collectives = true});
+  };
+  add("NCCL_ALGO", &CollectiveTuning::algorithms);
+  add("NCCL_PROTO", &CollectiveTuning::protocols);
+  add("NCCL_MIN_NCHANNELS", &CollectiveTuning::min_channels);
+  add("NCCL_MAX_NCHANNELS", &CollectiveTuning::max_channels);
+  add("NCCL_BUFFSIZE", &CollectiveTuning::buffer);
+  add("NCCL_NVLS_ENABLE", &CollectiveTuning::nvls);
+}
+
 void add_nccl_levers(const Job& job, std::vector<Lever>& levers) {
   const AnalyticModel* nccl = nccl_of(job.model());
   if (nccl == nullptr || job.cluster().ranks() == 1) return;
@@ -261,6 +281,7 @@ void add_nccl_levers(const Job& job, std::vector<Lever>& levers) {
     for (const int channels : {16, 32})
       add(fmt::format("NCCL_MIN_NCHANNELS={}", channels),
           of_nccl([channels](CollectiveTuning& tuning) { tuning.min_channels = channels; }));
+  add_unset(today, levers);
 }
 
 }  // namespace
@@ -389,10 +410,13 @@ std::string replaced(std::string text, std::string_view what, const std::string&
   return text;
 }
 
-/// NCCL's variables: in a shell, or in Python beside what is written there.
+/// NCCL's variables: in a shell, or in Python beside what is written there. One without a value is unset.
 std::string variable_of(const Lever& lever, bool in_python) {
-  if (!in_python) return "export " + lever.before;
   const std::size_t equals = lever.before.find('=');
+  if (equals == std::string::npos)
+    return in_python ? fmt::format("os.environ.pop(\"{}\", None)", lever.before)
+                     : "unset " + lever.before;
+  if (!in_python) return "export " + lever.before;
   return fmt::format("os.environ[\"{}\"] = \"{}\"", lever.before.substr(0, equals),
                      lever.before.substr(equals + 1));
 }

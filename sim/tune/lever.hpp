@@ -13,7 +13,7 @@ namespace ddpsim {
 struct Lever {
   std::string name;  ///< as written where that is short: "broadcast_buffers=False"
   Change change;
-  std::string before = {};    ///< to write before: "NCCL_ALGO=Tree"
+  std::string before = {};    ///< to write before: "NCCL_ALGO=Tree"; to unset: "NCCL_ALGO"
   std::string argument = {};  ///< of DistributedDataParallel
   std::string after = {};     ///< "model" being the wrapped one: "model.register_comm_hook(…)"
   bool changes_numerics = false;

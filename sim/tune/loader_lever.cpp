@@ -44,7 +44,7 @@ Lever times_the_workers(const DataLoader& loader, Duration interval, Duration st
   const double times = std::ceil(10 * (interval / step)) / 10;
   return lever_of(fmt::format("DataLoader(num_workers={} times today's)", times),
                   fmt::format("num_workers={} times today's", times), loader,
-                  "if the node has cores for them; if not, decode less");
+                  "more workers need idle cores; without them, make decoding cheaper");
 }
 
 /// By the time each batch took where the trainer loads, and the interval between batches where workers do.

@@ -68,7 +68,7 @@ TEST_CASE("advice page: what to set, each line to paste, what changes numerics a
         50       40 to 60  +4 MiB  fp16_compress_hook
 
 Beside the step: save rank 0's.
-Not worth it here: static_graph=True (saves 0 ms).
+Without effect here: static_graph=True.
 )"));
 }
 

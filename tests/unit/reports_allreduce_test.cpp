@@ -117,7 +117,7 @@ TEST_CASE("allreduce bandwidths: no time and no bytes give no bandwidth") {
 TEST_CASE("allreduce page: whole, every line but the rows a comment") {
   ReportContext context = sample::context();
   context.warnings = {"careful"};
-  // 4 ms less 4 % to plus 18 %: 3.8 to 4.7.
+  // 4 ms less 4 % to plus 18 %: 3.84 to 4.72.
   CHECK(allreduce_text(table(), context, {.width = 60}) ==
         R"(# 8 GPUs on dgx1v: predicted, not measured; 470 GB/s busbw
 #   at 1 GiB.
@@ -128,7 +128,7 @@ TEST_CASE("allreduce page: whole, every line but the rows a comment") {
            8             2   float    sum     -1     10.00    0.00    0.00      6.00     20.00  ring          LL              1
   1073741824     268435456   float    sum     -1    4000.0  268.44  469.76    3000.0    5000.0  nvls          Simple         16
 #
-# 80 % interval of the largest size: 3.8 to 4.7 ms; not
+# 80 % interval of the largest size: 3.84 to 4.72 ms; not
 #   calibrated: data sheets.
 # Why the interval runs from -4.0 % to +18 %:
 #   specification only

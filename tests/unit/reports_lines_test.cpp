@@ -71,11 +71,11 @@ TEST_CASE("report lines: compute scaled, slowed by many ranks or quickened") {
   context.compute_scale = 1;
   context.rank_slowdown = 1.05;
   CHECK(
-      setting(context).ends_with(" network; on so many ranks compute is 5.0 % slower "
+      setting(context).ends_with(" network; on so many ranks compute is 5.0 % slower than recorded "
                                  "(--gpu-spread, --rank-slowdown)\n"));
   context.rank_slowdown = 0.75;
   CHECK(setting(context).ends_with(
-      "; on so many ranks compute is 25 % faster (--gpu-spread, --rank-slowdown)\n"));
+      "; on so many ranks compute is 25 % faster than recorded (--gpu-spread, --rank-slowdown)\n"));
 }
 
 TEST_CASE("report lines: each way in which ranks were made to differ") {
@@ -120,7 +120,7 @@ TEST_CASE("report lines: the interval in the unit of the step, and what it rests
   CHECK(line(Grade::a, -4, 18, 200_ms) ==
         "80 % interval of the step: 192 to 236 ms; measured on this cluster.\n");
   CHECK(line(Grade::c, -4, 18, 200_ms) ==
-        "80 % interval of the step: 190 to 240 ms; measured on this cluster.\n");
+        "80 % interval of the step: 192 to 236 ms; measured on this cluster.\n");
   // 940 us and 10 % are 1034 us, still in microseconds.
   CHECK(line(Grade::b, 0, 10, 940_us) ==
         "80 % interval of the step: 940 to 1030 µs; measured on this cluster.\n");

@@ -48,8 +48,8 @@ std::string last_cell(const std::string& text) {
 TEST_CASE("result page: one hidden and one exposed bucket") {
   CHECK(
       page(sample::result(), sample::context()) ==
-      R"(tiny on dgx1v, 8 GPUs: 100 ms a step (scaling efficiency 100 %), 3.4 % of it blocked by communication.
-80 % interval of the step: 96 to 120 ms; not calibrated: data sheets.
+      R"(tiny on dgx1v, 8 GPUs: about 100 ms a step (scaling efficiency 100 %), 3.4 % of it blocked by communication.
+80 % interval of the step: 96.0 to 118 ms; not calibrated: data sheets.
 PyTorch 2.8, NCCL 2.27.3, analytic network; buckets: default (1 MiB, then 25 MiB)
 
   where the step goes             ms   share
@@ -142,9 +142,9 @@ TEST_CASE("result page: ranks that differ stand below the verdict, to the digits
     const std::size_t at = text.find('\n') + 1;
     return text.substr(at, text.find(',', at) - at);
   };
-  CHECK(second_line() == "A rank waits 3.0 ms a step for the last one");
+  CHECK(second_line() == "The collectives of a rank wait 3.0 ms a step for the last rank");
   context.confidence.grade = Grade::b;
-  CHECK(second_line() == "A rank waits 3.00 ms a step for the last one");
+  CHECK(second_line() == "The collectives of a rank wait 3.00 ms a step for the last rank");
 }
 
 TEST_CASE("result page: a step without length has no shares") {
@@ -161,9 +161,10 @@ TEST_CASE("result page: exposed without any overlap known; waiting only where th
         std::string::npos);
   result.step.times.overlap.reset();
   const std::string text = page(result, sample::context());
-  CHECK(text.starts_with(
-      "tiny on dgx1v, 8 GPUs: 100 ms a step (scaling efficiency 100 %), 3.4 % of it blocked by "
-      "communication.\n"));
+  CHECK(
+      text.starts_with("tiny on dgx1v, 8 GPUs: about 100 ms a step (scaling efficiency 100 %), 3.4 "
+                       "% of it blocked by "
+                       "communication.\n"));
   CHECK(text.find("Communication runs") == std::string::npos);
 }
 

@@ -215,6 +215,30 @@ TEST_CASE("advise: all levers in one line, imports first, each where it is writt
         "model.register_comm_hook(None, hook)");
   CHECK(python_of({levers[0]}) == "export NCCL_ALGO=Tree");
   CHECK(python_of({levers[1]}) == "DistributedDataParallel(model, static_graph=True)");
+  const Lever unset = {
+      .name = "e", .change = none, .before = "NCCL_ALGO", .other_collectives = true};
+  CHECK(python_of({unset}) == "unset NCCL_ALGO");
+  CHECK(python_of({unset, levers[1]}) ==
+        "import os; os.environ.pop(\"NCCL_ALGO\", None); DistributedDataParallel(model, "
+        "static_graph=True)");
+}
+
+TEST_CASE("advise: what today's setting keeps NCCL from choosing can be given back") {
+  const Job other = six_hidden(3400, 100, 100);
+  AnalyticModel model;
+  model.tuning.max_channels = 1;
+  model.tuning.nvls = false;
+  const Job job(other.workload(), other.cluster(), other.options(), model);
+  std::vector<std::string> unset;
+  for (const Lever& lever : levers_of(job)) {
+    if (!lever.name.ends_with(" unset")) continue;
+    unset.push_back(lever.name);
+    const Job changed = lever.change(job);
+    const CollectiveTuning& tuning = nccl_of(changed.model())->tuning;
+    CHECK(tuning.max_channels.has_value() != (lever.name == "NCCL_MAX_NCHANNELS unset"));
+    CHECK(tuning.nvls == (lever.name == "NCCL_NVLS_ENABLE unset"));
+  }
+  CHECK(unset == std::vector<std::string>{"NCCL_MAX_NCHANNELS unset", "NCCL_NVLS_ENABLE unset"});
 }
 
 TEST_CASE("advise: a comment ends its line") {

@@ -92,7 +92,7 @@ TEST_CASE("profiler trace: a small step is taken apart to the microsecond") {
   CHECK(recorded.collectives[0].start == 166_us);
   CHECK(recorded.collectives[0].duration == 60_us);
   CHECK(result.bucket_bytes == std::vector<Bytes>{Bytes(120)});
-  CHECK(mentions(result.recognised, "ProfilerStep#1, the lower median"));
+  CHECK(mentions(result.recognised, "ProfilerStep#1, whose backward is the lower median"));
 }
 
 TEST_CASE(

@@ -77,7 +77,7 @@ TEST_CASE("step choice: a step with fewer gradients than another is not complete
   CHECK(imported.rank_trace->step == "ProfilerStep#0");
   CHECK(mentions(imported.warnings, "2 of 3 steps are not complete and were left out"));
   CHECK(mentions(imported.recognised,
-                 "1 complete iteration (ProfilerStep#0), its backward window 0.050 ms"));
+                 "1 complete iteration (ProfilerStep#0), its backward takes 0.050 ms"));
   // The period runs to the next step with work on the GPU, complete or not.
   CHECK(imported.workload.iteration == 1000_us);
 }
@@ -95,7 +95,7 @@ TEST_CASE("step choice: the last step has no successor, so no period") {
   CHECK(first.workload.iteration == 1000_us);
   CHECK_FALSE(mentions(first.warnings, "no step begins after"));
   CHECK(mentions(first.recognised,
-                 "the lower median by backward window of the 1 that another follows"));
+                 "whose backward is the lower median of the 1 that another follows"));
 }
 
 TEST_CASE("step choice: micro-batches under no_sync are no whole steps") {

@@ -76,10 +76,10 @@ std::pair<Candidate, std::string> median_step(const std::vector<Candidate>& cand
                                               accumulated ? "end a step" : "another follows");
   const Candidate& chosen = candidates[quantile(std::move(by_backward), 0.5).second];
   if (count == 1)
-    return {chosen, fmt::format("1 complete iteration ({}), its backward window {:.3f} ms", names,
+    return {chosen, fmt::format("1 complete iteration ({}), its backward takes {:.3f} ms", names,
                                 static_cast<double>(chosen.backward_ns) / 1e6)};
-  return {chosen, fmt::format("{} complete iterations ({}); took {}, the lower median by backward "
-                              "window{} ({:.3f} ms)",
+  return {chosen, fmt::format("{} complete iterations ({}); took {}, whose backward is the lower "
+                              "median{}: {:.3f} ms",
                               count, names, chosen.name, among,
                               static_cast<double>(chosen.backward_ns) / 1e6)};
 }
