@@ -219,8 +219,9 @@ std::optional<std::string> without_recorded_waits(LoadedJob& loaded) {
   if (!real) return std::nullopt;
   loaded.job = *std::move(real);
   return fmt::format(
-      "the recorded step is longer than the measured {:.4g} ms, and its waits for the host, as "
-      "profilers make them, explain that: they are shortened until the step is the measured one",
+      "the recorded step is longer than the measured {:.4g} ms, and its waits, as profilers make "
+      "them, explain that: those for the host first, then those for input are shortened until the "
+      "step is the measured one",
       measured.milliseconds());
 }
 
@@ -377,6 +378,7 @@ std::optional<Diagnostic> count_memory(LoadedJob& loaded) {
   std::optional<MemoryProblem> problem =
       memory_problem(*context.memory, there, loaded.job, loaded.workload_source);
   if (!problem) return std::nullopt;
+  context.would_fit = problem->remedy;
   if (problem->refused) return std::move(problem->diagnostic);
   context.overturn("memory: " + problem->diagnostic.message);
   return std::nullopt;

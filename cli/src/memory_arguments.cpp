@@ -121,20 +121,20 @@ std::optional<MemoryProblem> memory_problem(const PeakMemory& peak, const Memory
                   rounded_size_text(peak.total()),
                   there.stated ? "--memory gives it " + rounded_size_text(there.bytes)
                                : memory_there(job.cluster().gpu, there.bytes));
-  diagnostic.hint = batch_that_fits(peak, there.bytes, job.workload());
-  if (there.stated) return problem;
+  std::vector<std::string> remedies = {batch_that_fits(peak, there.bytes, job.workload())};
   const bool by_layers = peak.activations && !peak.activations->recorded;
   const Bytes kept = peak.total() - peak.parts.activations.value_or(Bytes());
   constexpr double kRoom = 0.9;  // of the memory: what else there is leaves activations too little
-  std::string hint;
-  if (by_layers &&
-      static_cast<double>(kept.count()) > kRoom * static_cast<double>(there.bytes.count()))
-    hint = fmt::format("Without activations {} of it remain: shard it, --scheme fsdp2. ",
-                       rounded_size_text(kept));
-  else if (by_layers)
-    hint = "With activation checkpointing or fused attention it needs less. ";
-  diagnostic.hint += fmt::format("{}{}To simulate it anyway, pass --memory",
-                                 diagnostic.hint.empty() ? "" : ". ", hint);
+  if (!there.stated && by_layers)
+    remedies.push_back(
+        static_cast<double>(kept.count()) > kRoom * static_cast<double>(there.bytes.count())
+            ? fmt::format("Without activations {} of it remain: shard it, --scheme fsdp2",
+                          rounded_size_text(kept))
+            : "With activation checkpointing or fused attention it needs less");
+  std::erase(remedies, "");
+  problem.remedy = fmt::format("{}", fmt::join(remedies, ". "));
+  if (!there.stated) remedies.emplace_back("To simulate it anyway, pass --memory");
+  diagnostic.hint = fmt::format("{}", fmt::join(remedies, ". "));
   return problem;
 }
 

@@ -40,6 +40,7 @@ struct MemoryThere {
 /// The memory does not suffice, or may not.
 struct MemoryProblem {
   Diagnostic diagnostic;
+  std::string remedy;  ///< with which it would fit; part of the diagnostic's hint
   /// --memory is exceeded, or nobody ran the job so: there is no answer. Else it is a warning.
   bool refused = false;
 };

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,7 +22,10 @@ SETTING = {"today": TODAY, "proposed": PROPOSED}[os.environ.get("DDPSIM_SETTING"
 
 if SETTING["environment"] and dist.is_available() and dist.is_initialized():
     raise RuntimeError(f"import {__name__} before init_process_group: NCCL reads its environment once")
-os.environ.update(SETTING["environment"])
+for variable, value in SETTING["environment"].items():
+    os.environ.pop(variable, None)
+    if value is not None:
+        os.environ[variable] = value
 
 
 def wrap(model, *, setting=SETTING, optimizer=None, **arguments):
@@ -175,19 +179,28 @@ std::string nccl_list(const ProtocolSet& set) {
   return fmt::format("{}", fmt::join(names, ","));
 }
 
-std::string environment_of(const std::optional<CollectiveTuning>& nccl) {
+/// NCCL's variables and their values.
+std::map<std::string, std::string> variables_of(const std::optional<CollectiveTuning>& nccl) {
+  std::map<std::string, std::string> set;
+  if (!nccl) return set;
+  if (nccl->algorithms) set["NCCL_ALGO"] = nccl_list(*nccl->algorithms);
+  if (nccl->protocols) set["NCCL_PROTO"] = nccl_list(*nccl->protocols);
+  if (nccl->min_channels) set["NCCL_MIN_NCHANNELS"] = fmt::to_string(*nccl->min_channels);
+  if (nccl->max_channels) set["NCCL_MAX_NCHANNELS"] = fmt::to_string(*nccl->max_channels);
+  if (nccl->buffer != CollectiveTuning::kDefaultBuffer)
+    set["NCCL_BUFFSIZE"] = fmt::to_string(nccl->buffer.count());
+  if (!nccl->nvls) set["NCCL_NVLS_ENABLE"] = "0";
+  if (nccl->collnet) set["NCCL_COLLNET_ENABLE"] = "1";
+  return set;
+}
+
+/// Of a setting; what only the one before sets is unset: None.
+std::string environment_of(const Setting& setting, const Setting& before) {
   std::vector<std::string> items;
-  const auto add = [&](const char* name, const auto& value) {
-    items.push_back(fmt::format("\"{}\": \"{}\"", name, value));
-  };
-  if (!nccl) return dict(items);
-  if (nccl->algorithms) add("NCCL_ALGO", nccl_list(*nccl->algorithms));
-  if (nccl->protocols) add("NCCL_PROTO", nccl_list(*nccl->protocols));
-  if (nccl->min_channels) add("NCCL_MIN_NCHANNELS", *nccl->min_channels);
-  if (nccl->max_channels) add("NCCL_MAX_NCHANNELS", *nccl->max_channels);
-  if (nccl->buffer != CollectiveTuning::kDefaultBuffer) add("NCCL_BUFFSIZE", nccl->buffer.count());
-  if (!nccl->nvls) add("NCCL_NVLS_ENABLE", 0);
-  if (nccl->collnet) add("NCCL_COLLNET_ENABLE", 1);
+  const std::map<std::string, std::string> set = variables_of(setting.nccl);
+  for (const auto& [name, value] : set) items.push_back(fmt::format("\"{}\": \"{}\"", name, value));
+  for (const auto& [name, value] : variables_of(before.nccl))
+    if (!set.contains(name)) items.push_back(fmt::format("\"{}\": None", name));
   return dict(items);
 }
 
@@ -230,7 +243,8 @@ std::string local_sgd_dict(const Setting& setting) {
                      python_bool(local.averages_gradients));
 }
 
-std::string setting_dict(const char* name, const Setting& setting, const Uses& uses) {
+std::string setting_dict(const char* name, const Setting& setting, const Setting& before,
+                         const Uses& uses) {
   constexpr double kMiB = 1'048'576;
   const DdpOptions& ddp = setting.ddp;
   const bool power_sgd = ddp.comm_hook == CommHook::power_sgd;
@@ -238,7 +252,7 @@ std::string setting_dict(const char* name, const Setting& setting, const Uses& u
   const auto add = [&](const char* key, const std::string& value) {
     text += fmt::format("    \"{}\": {},\n", key, value);
   };
-  add("environment", environment_of(setting.nccl));
+  add("environment", environment_of(setting, before));
   if (setting.recorded_buckets)
     text += "    # today's buckets are those recorded: add the bucket_cap_mb of your script\n";
   if (ddp.process_groups > 1)
@@ -321,8 +335,8 @@ std::string advice_python(const Advice& advice, const AdviceRow* best, const Rep
       "from torch.nn.parallel import DistributedDataParallel\n\n";
   const Setting& proposed = best != nullptr ? best->setting : advice.today;
   const Uses used = used_by(advice.today, proposed);
-  text += setting_dict("TODAY", advice.today, used);
-  text += setting_dict("PROPOSED", proposed, used);
+  text += setting_dict("TODAY", advice.today, advice.today, used);
+  text += setting_dict("PROPOSED", proposed, advice.today, used);
   text += prediction_dict(advice, best, context);
   return text + code_for(used);
 }

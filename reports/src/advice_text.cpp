@@ -127,7 +127,10 @@ class AdvicePage {
     if (!advice_.rows.empty() &&
         std::ranges::all_of(advice_.rows, [](const AdviceRow& row) { return !row.error.empty(); }))
       return (context_.does_not_fit.empty() ? "Nothing fits" : does_not_fit()) +
-             ". No setting of DDP makes it fit; shard it: `ddpsim compare` with --scheme fsdp2.";
+             ". No setting of DDP makes it fit. " +
+             (context_.would_fit.empty() ? "Shard it: `ddpsim compare` with --scheme fsdp2"
+                                         : context_.would_fit) +
+             '.';
     const AdviceRow* best = advice_.best();
     const AdviceRow* doubted = first_doubted();
     const AdviceRow* more = better_with_numerics();

@@ -249,7 +249,6 @@ Duration wait_of_epoch(const Job& job, const DataSupply& supply, std::int64_t st
 
 void add_stall(const Job& job, const SupplyStall& stall, StepTimes& times) {
   const Duration both = stall.both();
-  if (both == Duration()) return;
   times.input_alone = supply_stall(job, times.alone(), times.host, SharedWith::nobody).both();
   times.stall += both;
   times.input += both;

@@ -36,9 +36,7 @@ void shorten_wait(Duration& wait, Duration before, Duration after) {
   wait = std::max(Duration(), wait - (before - after));
 }
 
-void leave_waits(Recorded& recorded, double share) {
-  if (!recorded.busy || !recorded.backward) return;
-  const Duration waited = waited_for_data(recorded);
+void leave_launch_waits(Recorded& recorded, double share) {
   PartTimes& busy = *recorded.busy;
   PartTimes& waits = recorded.launch_waits;
   Backward& backward = *recorded.backward;
@@ -60,10 +58,41 @@ void leave_waits(Recorded& recorded, double share) {
   recorded.recorded_with.exposed.reset();
   recorded.recorded_with.finalize.reset();
   recorded.recorded_with.collectives.clear();
-  recorded.iteration.reset();
-  if (waited > Duration())
-    recorded.iteration = recorded.forward.value_or(Duration()) + backward.duration +
-                         recorded.optimizer.value_or(Duration()) + waited;
+}
+
+Duration between_steps(const Recorded& recorded) {
+  return std::max(stall(recorded).value_or(Duration()), Duration());
+}
+
+/// The step as it is without anything between it and the next.
+void set_between(Recorded& recorded, Duration pause) {
+  recorded.iteration = Duration();
+  recorded.iteration = pause - *stall(recorded);
+}
+
+/// A share of each wait for the host: for launches, and between steps.
+void leave_host_waits(Recorded& recorded, double share) {
+  if (!recorded.backward) return;
+  const Duration waited = waited_for_data(recorded);
+  const Duration pause = (between_steps(recorded) - waited).scaled(share);
+  const bool overlapped = stall(recorded).value_or(Duration()) < Duration();
+  if (recorded.busy) leave_launch_waits(recorded, share);
+  if (!recorded.busy && overlapped) return;
+  if (waited + pause > Duration())
+    set_between(recorded, waited + pause);
+  else
+    recorded.iteration.reset();
+}
+
+/// A share of what is waited for batches.
+void leave_input_waits(Recorded& recorded, double share) {
+  if (!recorded.data_loading || !recorded.iteration) return;
+  DataLoading& loading = *recorded.data_loading;
+  const Duration waited = waited_for_data(recorded);
+  const Duration without = *recorded.iteration - waited;
+  if (loading.interval) loading.interval = between(without, *loading.interval, share);
+  for (Duration* wait : {&loading.median, &loading.p90, &loading.mean}) *wait = wait->scaled(share);
+  set_between(recorded, between_steps(recorded) - waited + waited.scaled(share));
 }
 
 /// Takes the wait out of a part, and out of the step.
@@ -81,6 +110,19 @@ void launch_at_once(Recorded& recorded) {
   std::optional<Duration> backward = recorded.backward->duration;
   leave_out(recorded, backward, waits.backward);
   shorten_backward(recorded, *backward);
+}
+
+/// With the share of waits at which a workload is no longer too short.
+template <typename With, typename TooShort>
+Workload shortened(With with, TooShort too_short) {
+  constexpr int kHalvings = 30;
+  double least = 0;
+  double most = 1;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = (least + most) / 2;
+    (too_short(with(middle)) ? least : most) = middle;
+  }
+  return with(most);
 }
 
 template <typename Set>
@@ -103,7 +145,13 @@ Workload stepped_at_once(Workload workload) {
 }
 
 Workload host_partly_ahead(Workload workload, double share) {
-  return each_rank(std::move(workload), [&](Recorded& recorded) { leave_waits(recorded, share); });
+  return each_rank(std::move(workload),
+                   [&](Recorded& recorded) { leave_host_waits(recorded, share); });
+}
+
+Workload input_partly_there(Workload workload, double share) {
+  return each_rank(std::move(workload),
+                   [&](Recorded& recorded) { leave_input_waits(recorded, share); });
 }
 
 Workload host_ahead(Workload workload) {
@@ -112,22 +160,22 @@ Workload host_ahead(Workload workload) {
 
 std::optional<Job> without_profiler(const Job& job, Duration measured) {
   const Workload& recorded = job.workload();
-  if (!launch_bound(recorded)) return std::nullopt;
+  const bool paused = between_steps(recorded) > waited_for_data(recorded);
+  const bool host = launch_bound(recorded) || paused;
   SimulationOptions steady = job.options();
   steady.iterations = 0;
   const Job timed = job.with(std::move(steady));
-  const auto step = [&](double share) {
-    return simulate_times(timed.with(host_partly_ahead(recorded, share))).iteration;
+  const auto step = [&](const Workload& workload) {
+    return simulate_times(timed.with(workload)).iteration;
   };
-  if (measured <= step(0) || measured >= simulate_times(timed).iteration) return std::nullopt;
-  constexpr int kHalvings = 30;
-  double least = 0;
-  double most = 1;
-  for (int i = 0; i < kHalvings; ++i) {
-    const double middle = (least + most) / 2;
-    (step(middle) < measured ? least : most) = middle;
-  }
-  return job.with(host_partly_ahead(recorded, most));
+  if (measured >= step(recorded)) return std::nullopt;
+  Workload without = host ? host_ahead(recorded) : recorded;
+  if (host && measured > step(without))
+    return job.with(shortened([&](double share) { return host_partly_ahead(recorded, share); },
+                              [&](const Workload& workload) { return step(workload) < measured; }));
+  if (measured <= step(input_partly_there(without, 0))) return std::nullopt;
+  return job.with(shortened([&](double share) { return input_partly_there(without, share); },
+                            [&](const Workload& workload) { return step(workload) < measured; }));
 }
 
 }  // namespace ddpsim

@@ -14,6 +14,9 @@ Workload host_ahead(Workload workload);
 /// profiler's: nothing is known of it but that it is there.
 Workload host_partly_ahead(Workload workload, double share);
 
+/// Between waiting for batches as recorded (1) and not at all (0).
+Workload input_partly_there(Workload workload, double share);
+
 /// The waits for launches gone from forward and backward, as if the host launched each in one go.
 Workload launched_at_once(Workload workload);
 /// Those of the optimizer.

@@ -66,14 +66,26 @@ std::optional<Lever> lever_of_recorded(const Job& job, Duration step,
                            Duration::picoseconds(step.picoseconds() / supply->batches));
 }
 
+/// Where no number of workers keeps up with the step: more than these do not wait less, as storage, cores or the thread that pins
+/// give no more.
+int most_of_use(const Job& job, DataLoader loader, const DataSupply& today, Duration step,
+                std::optional<Duration> host) {
+  constexpr int kMany = 512;
+  const int cores =
+      loader.cores ? static_cast<int>(*loader.cores / job.cluster().gpus_per_host()) : kMany;
+  loader.num_workers = std::max(1, std::min(kMany, cores));
+  const Duration least = data_supply(with_loader(job, loader), step, host)->interval;
+  if (least <= Duration()) return loader.num_workers;
+  return std::min(loader.num_workers, static_cast<int>(std::ceil(today.worker_time / least)));
+}
+
 std::optional<Lever> lever_of_asked(const Job& job, Duration step, std::optional<Duration> host) {
   const DataSupply supply = *data_supply(job, step, host);
   DataLoader loader = *job.options().data_loader;
   if (supply.cause == SupplyCause::workers && supply.least_workers)
     return with_workers(loader, *supply.least_workers);
-  // No number of workers keeps up: as many as the node has cores for wait less.
-  if (supply.cause == SupplyCause::workers && loader.cores)
-    if (const int most = *loader.cores / job.cluster().gpus_per_host(); most > loader.num_workers)
+  if (supply.cause == SupplyCause::workers)
+    if (const int most = most_of_use(job, loader, supply, step, host); most > loader.num_workers)
       return with_workers(loader, most);
   const bool beside = loader.pin_memory && loader.non_blocking;
   if (supply.cause != SupplyCause::copy || beside) return std::nullopt;

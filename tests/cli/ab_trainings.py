@@ -8,6 +8,7 @@ Prints lines of JSON on rank 0."""
 import gc
 import importlib.util
 import json
+import os
 import pathlib
 import random
 import sys
@@ -154,7 +155,7 @@ def main(folder, rank, ranks, what, *files):
     files = [pathlib.Path(folder, file) for file in files]
     torch.set_num_threads(1)
     if what == "environment":
-        print(json.dumps({file.stem: imported(file).SETTING["environment"] for file in files}))
+        print(json.dumps({file.stem: {name: os.environ.get(name) for name in imported(file).SETTING["environment"]} for file in files}))
         return
     meeting = pathlib.Path(folder, f"meeting-{what}").resolve()
     dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=int(rank), world_size=int(ranks))

@@ -134,7 +134,11 @@ TEST_CASE(
   Advice none = advice();
   for (AdviceRow& row : none.rows) row.error = "needs 9 GiB";
   CHECK(advice_text(none, sample::context(), {})
-            .starts_with("Nothing fits. No setting of DDP makes it fit; "));
+            .starts_with("Nothing fits. No setting of DDP makes it fit. Shard it: "));
+  ReportContext smaller = sample::context();
+  smaller.would_fit = "A batch of 4 would fit by the same count";
+  CHECK(advice_text(none, smaller, {})
+            .starts_with("Nothing fits. No setting of DDP makes it fit. A batch of 4 would fit"));
   ReportContext other = sample::context();
   other.replay = Replay{.measured = 2_ms, .predicted = 320_ms};
   CHECK(advice_text(advice(), other, {})

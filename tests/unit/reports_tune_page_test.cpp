@@ -77,7 +77,7 @@ TEST_CASE("tune page: an advised cap") {
 Why: the last bucket shrinks.
 100 MiB costs 21 ms more.
 tiny on dgx1v, 8 GPUs
-80 % interval of the step: 310 to 380 ms; not calibrated: data sheets.
+80 % interval of the step: 307 to 378 ms; not calibrated: data sheets.
 PyTorch 2.8, NCCL 2.27.3, analytic network; buckets: default (1 MiB, then 25 MiB)
 
   bucket_cap_mb  same buckets  buckets  step ms  change ms  blocking ms  comm. cost

@@ -41,6 +41,7 @@ TEST_CASE("host ahead: a measured step tells how much of the waits the profiler 
   CHECK_FALSE(without_profiler(job, 7100_us));
   small::OpenJob busy = waiting();
   busy.workload.busy->backward = 4500_us;
+  busy.workload.iteration.reset();  // and no pause
   CHECK_FALSE(without_profiler(busy, 6_ms));
 }
 
@@ -95,4 +96,39 @@ TEST_CASE("host ahead: waiting for data is no wait for the host") {
   CHECK(waited_for_data(ahead) == 1500_us);
   CHECK(ahead.iteration == 4_ms);
   CHECK(host_partly_ahead(workload, 1).backward->duration == workload.backward->duration);
+}
+
+TEST_CASE("host ahead: a measured step shortens a pause between steps, and leaves the kernels") {
+  small::OpenJob job = waiting();
+  job.workload.busy.reset();  // nothing is known of launches
+  job.workload.iteration = 11_ms;
+  const Job recorded = job;
+  const Duration step = simulate_times(recorded).iteration;
+  const std::optional<Job> real = without_profiler(recorded, step - 2_ms);
+  REQUIRE(real);
+  const StepTimes times = simulate_times(*real);
+  CHECK(apart(times.iteration, step - 2_ms) < 1_us);
+  CHECK(apart(times.pause, simulate_times(recorded).pause - 2_ms) < 1_us);
+  CHECK(real->workload().backward->duration == job.workload.backward->duration);
+}
+
+TEST_CASE(
+    "host ahead: a measured step shortens what workers bound, when no wait for the host is left") {
+  small::OpenJob job = waiting();
+  job.workload.busy.reset();
+  job.workload.iteration = 11_ms;
+  job.workload.data_loading = DataLoading{.median = 20_ms,
+                                          .p90 = 20_ms,
+                                          .mean = 20_ms,
+                                          .count = 9,
+                                          .processes = true,
+                                          .interval = 30_ms};
+  const Job recorded = job;
+  CHECK(simulate_times(recorded).iteration == 30_ms);
+  const std::optional<Job> real = without_profiler(recorded, 15_ms);
+  REQUIRE(real);
+  const StepTimes times = simulate_times(*real);
+  CHECK(apart(times.iteration, 15_ms) < 1_us);
+  CHECK(times.backward == simulate_times(recorded).backward);
+  CHECK(times.input < simulate_times(recorded).input);
 }

@@ -54,8 +54,9 @@ struct ReportContext {
   std::optional<Duration> iteration_if_alike;  ///< the steady step without `variation`
   StepWork work;
   std::optional<std::int64_t> batch_per_gpu;
-  std::string does_not_fit;               ///< "needs 35 GiB, and V100 has 32 GiB"; empty: it fits
-  std::optional<PeakMemory> memory;       ///< absent where it was not counted
+  std::string does_not_fit;          ///< "needs 35 GiB, and V100 has 32 GiB"; empty: it fits
+  std::string would_fit;             ///< and with what it would: "A batch of 4 would fit by …"
+  std::optional<PeakMemory> memory;  ///< absent where it was not counted
   std::optional<LaunchCost> launch_cost;  ///< absent where the workload does not count its kernels
   Confidence confidence;
   std::optional<Replay> replay;

@@ -43,9 +43,10 @@ struct MeasuredCorrection {
 /// Absent where nothing was measured, or what was cannot be this job's (Replay::contradicted).
 std::optional<MeasuredCorrection> correct(const Job& job, const std::optional<Replay>& replay);
 
-/// Of a recording whose host set the pace (launch_bound), where a step measured without the profiler lies between what is
-/// predicted with all of its waits for the host and with none: so much of each wait left that the step is the one measured. That is
-/// the usual case, and then neither compute nor communication explains anything. Else absent.
+/// Where a step measured without the profiler lies between what is predicted with all that the recording waited for and with
+/// none of it: so much of each wait left that the step is the one measured, of waits for the host (launches where it set the
+/// pace, pauses between steps) first, then of those for input. That is the usual case, and then neither compute nor communication
+/// explains anything. Else absent.
 std::optional<Job> without_profiler(const Job& job, Duration measured);
 
 /// The compute stream of the recorded step without communication, and without its waits where those
