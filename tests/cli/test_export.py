@@ -116,12 +116,12 @@ class Plans(unittest.TestCase):
             file = exported(pathlib.Path(folder), "nccl", job=FEWER_CHANNELS)
             for setting, expected in (("proposed", {"NCCL_MAX_NCHANNELS": "8"}), ("today", {})):
                 told = run(python, pathlib.Path(folder), "environment", file.name, DDPSIM_SETTING=setting)
-                self.assertEqual(documents(told), [{"nccl": expected}])
+                self.assertEqual(documents(told), [{file.stem: expected}])
             limited = (*FEWER_CHANNELS, "--max-channels", "1")
             file = exported(pathlib.Path(folder), "unset", "--lever", "NCCL_MAX_NCHANNELS unset", job=limited)
             for setting, expected in (("proposed", {"NCCL_MAX_NCHANNELS": None}), ("today", {"NCCL_MAX_NCHANNELS": "1"})):
                 told = run(python, pathlib.Path(folder), "environment", file.name, DDPSIM_SETTING=setting, NCCL_MAX_NCHANNELS="1")
-                self.assertEqual(documents(told), [{"nccl": expected}])
+                self.assertEqual(documents(told), [{file.stem: expected}])
 
 
 class Names(unittest.TestCase):
