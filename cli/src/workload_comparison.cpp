@@ -84,6 +84,29 @@ std::vector<double> samples_of_steps(const std::vector<LoadedCandidate>& jobs) {
   return samples;
 }
 
+/// Beside a measured step that its prediction misses, other predictions of the same GPU, to which the correction does not carry
+/// over: one node and several miss different things.
+void warn_of_uncorrected(const Comparison& comparison, std::vector<LoadedCandidate>& jobs) {
+  for (std::size_t from = 0; from < jobs.size(); ++from) {
+    const std::optional<Replay>& replay = comparison.jobs[from].replay;
+    if (!comparison.jobs[from].correction || replay->reproduced()) continue;
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      const ComparedJob& other = comparison.jobs[i];
+      const Job& job = jobs[i].loaded.job;
+      if (other.replay || other.corrected_by ||
+          job.cluster().gpu.name != jobs[from].loaded.job.cluster().gpu.name)
+        continue;
+      jobs[i].loaded.context.overturn(
+          fmt::format("the measured step of {} is {:+.0f} % from its prediction, which corrects no "
+                      "other number "
+                      "of nodes: that of {} stays as predicted, so measure it, too, before the two "
+                      "are compared",
+                      jobs[from].candidate.label, 100 * (replay->measured / replay->predicted - 1),
+                      jobs[i].candidate.label));
+    }
+  }
+}
+
 /// Reads candidate by candidate. One that cannot be compared is a row with its reason, unless none can.
 class Reading {
  public:
@@ -181,6 +204,7 @@ WorkloadComparison compare_workload(const CompareArguments& arguments, const Typ
       context.overturn(contradiction(*compared.replay));
     found.report.contexts.push_back(context);
   }
+  warn_of_uncorrected(found.report.comparison, found.jobs);
   state_common_warnings(found.jobs, found.report.contexts.front());
   return found;
 }

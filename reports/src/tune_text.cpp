@@ -90,7 +90,7 @@ std::string keep_verdict(const TuneResult& result, const std::optional<Replay>& 
   }
   if (gain < result.recommended.measurable)
     return fmt::format(
-        "{}: the fastest bucket cap saves {} of {}, and less than {} cannot be measured.", keep,
+        "{}: no bucket cap saves more than {} of {}, and less than {} cannot be measured.", keep,
         time_text(gain, digits, unit), step, measurable);
   return fmt::format(
       "{}: no common cap saves {} of {}, the least that can be measured. The fastest of all caps, "

@@ -183,8 +183,14 @@ class Tuner {
     verdict.python = python_of(setting);
     verdict.reason =
         why_faster(with_buckets(job_, today_buckets_), candidates.change_to(setting.index)(job_));
-    if (candidates[best].point.iteration < candidates[setting.index].point.iteration)
-      verdict.reason += "; another cap is predicted to be faster, but less surely";
+    const CurvePoint& fastest = candidates[best].point;
+    const Duration more = candidates[setting.index].point.iteration - fastest.iteration;
+    if (more > Duration())
+      verdict.reason += fmt::format(
+          "; {} is predicted to save {:.2g} ms more, but less surely",
+          fastest.bucket_cap_mb ? fmt::format("bucket_cap_mb={:.5g}", *fastest.bucket_cap_mb)
+                                : "another cap",
+          more.milliseconds());
     return verdict;
   }
 

@@ -224,6 +224,12 @@ class Figures(unittest.TestCase):
         self.assertEqual([1, 2.1], [row["compute_scale"] for row in rows])
 
 
+    def test_a_measured_step_that_corrects_no_other_number_of_nodes_is_not_held_against_it_unsaid(self):
+        words = ("compare", WORKLOAD, "dgx1v", "dgx1v@2", "--measured-step", "dgx1v=130ms")
+        self.assertIn("corrects no other number of nodes: that of dgx1v@2 stays as predicted", answer(*words)["warnings"][0])
+        both = answer(*words, "--measured-step", "dgx1v@2=135ms")["warnings"]
+        self.assertFalse([warning for warning in both if "stays as predicted" in warning])
+
     def test_a_cluster_given_twice_takes_its_measured_step_in_both_rows(self):
         rows = answer("compare", WORKLOAD, "dgx1v@2", "dgx1v@2", "--measured-step", "dgx1v@2=120ms")["rows"]
         self.assertEqual([120000, 120000], [row["replay"]["measured_us"] for row in rows])

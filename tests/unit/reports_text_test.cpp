@@ -225,7 +225,7 @@ TEST_CASE("result text: colour only when asked for") {
 
 TEST_CASE("tune text: a gain nobody could measure keeps the default") {
   CHECK(first_line(tune_text(sample::keep(), sample::context(), {})) ==
-        "Keep the default bucket_cap_mb: the fastest bucket cap saves 0.20 ms of 98 ms, and less "
+        "Keep the default bucket_cap_mb: no bucket cap saves more than 0.20 ms of 98 ms, and less "
         "than "
         "1.0 ms cannot be measured.");
 }
