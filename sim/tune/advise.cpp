@@ -137,7 +137,7 @@ class Adviser {
     std::vector<Candidate> kept;
     for (Candidate& one : singles) {
       const auto same = std::ranges::find_if(kept, [&](const Candidate& other) {
-        return one.levers.front().other_collectives &&
+        return one.levers.front().nccl_variable &&
                kind_of(other.levers.front()) == kind_of(one.levers.front());
       });
       if (same == kept.end())

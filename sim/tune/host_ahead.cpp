@@ -14,6 +14,14 @@ Duration between(Duration busy, Duration recorded, double share) {
   return busy + (recorded - busy).scaled(share);
 }
 
+/// Without the profiler, which makes no launch cheaper, one takes what is usual, or less where less was recorded.
+void forget_profiled_cost(Launches& launches) {
+  const Duration usual = DdpCosts{}.host_kernel;
+  const std::optional<PartTimes>& cost = launches.cost;
+  if (cost && std::max({cost->forward, cost->backward, cost->optimizer}) > usual)
+    launches.cost.reset();
+}
+
 /// All that lies in it moves along; what the host did there, step by step, is no longer known.
 void shorten_backward(Recorded& recorded, Duration shorter) {
   Backward& backward = *recorded.backward;
@@ -28,7 +36,7 @@ void shorten_backward(Recorded& recorded, Duration shorter) {
       *instant = instant->scaled(left);
   recorded.host_ready.clear();
   recorded.host_held.clear();
-  if (recorded.launches) recorded.launches->cost.reset();
+  if (recorded.launches) forget_profiled_cost(*recorded.launches);
 }
 
 /// What goes was a wait for a launch, as far as there were such: the work beside it stays what it was.

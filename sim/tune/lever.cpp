@@ -248,7 +248,7 @@ void add_unset(const CollectiveTuning& today, std::vector<Lever>& levers) {
                         tuning.*field = untouched.*field;
                       }),
                       .before = variable,
-                      .other_collectives = true});
+                      .nccl_variable = true});
   };
   add("NCCL_ALGO", &CollectiveTuning::algorithms);
   add("NCCL_PROTO", &CollectiveTuning::protocols);
@@ -263,8 +263,11 @@ void add_nccl_levers(const Job& job, std::vector<Lever>& levers) {
   if (nccl == nullptr || job.cluster().ranks() == 1) return;
   const CollectiveTuning& today = nccl->tuning;
   const auto add = [&](const std::string& text, Change change) {
-    levers.push_back(
-        {.name = text, .change = std::move(change), .before = text, .other_collectives = true});
+    levers.push_back({.name = text,
+                      .change = std::move(change),
+                      .before = text,
+                      .nccl_variable = true,
+                      .other_collectives = true});
   };
   if (!today.algorithms)
     for (const auto& [algorithm, word] :
@@ -423,8 +426,7 @@ std::string variable_of(const Lever& lever, bool in_python) {
 
 /// DeepSpeed's configuration and Megatron-LM's options are no Python.
 bool is_python(const Lever& lever) {
-  return !lever.other_collectives && !lever.call.starts_with('{') &&
-         !lever.argument.starts_with("--");
+  return !lever.nccl_variable && !lever.call.starts_with('{') && !lever.argument.starts_with("--");
 }
 
 class PythonLine {
@@ -435,7 +437,7 @@ class PythonLine {
   std::string text() {
     imports();
     for (const Lever& lever : levers_)
-      if (lever.other_collectives)
+      if (lever.nccl_variable)
         add(variable_of(lever, in_python_));
       else
         add(lever.before);
@@ -452,7 +454,7 @@ class PythonLine {
   }
   void imports() {
     std::vector<std::string> needed;
-    if (in_python_ && std::ranges::any_of(levers_, &Lever::other_collectives))
+    if (in_python_ && std::ranges::any_of(levers_, &Lever::nccl_variable))
       needed.emplace_back("import os");
     for (const Lever& lever : levers_)
       needed.insert(needed.end(), lever.imports.begin(), lever.imports.end());

@@ -19,6 +19,7 @@ struct Lever {
   bool changes_numerics = false;
   bool changes_batch = false;  ///< the optimizer sees another one
   std::string note = {};       ///< what else it changes; mostly empty
+  bool nccl_variable = false;  ///< `before` is one of NCCL's
   /// Collectives run by other algorithms or channels: NCCL's own choice was measured, this was not.
   bool other_collectives = false;
   bool sets_buckets = false;

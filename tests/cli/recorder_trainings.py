@@ -295,12 +295,12 @@ class Sleeping(torch.utils.data.Dataset):
         return torch.zeros(4)
 
 
-def loaded(folder, case):
-    """Fed by a DataLoader in the thread that trains."""
+def loaded(folder, case, workers=0, steps=3):
+    """Fed by a DataLoader in the thread that trains, or in workers."""
     model = nn.Linear(4, 2)
-    recorder = Recorder(model, folder / f"{case}.json", warmup=2, steps=3, name=case)
+    recorder = Recorder(model, folder / f"{case}.json", warmup=2, steps=steps, name=case)
     before = torch.utils.data.dataloader._BaseDataLoaderIter.__next__
-    for batch in torch.utils.data.DataLoader(Sleeping(), batch_size=1):
+    for batch in torch.utils.data.DataLoader(Sleeping(), batch_size=1, num_workers=workers):
         model(batch).sum().backward()
         recorder.step()
         if recorder.finished:
@@ -309,6 +309,11 @@ def loaded(folder, case):
             "restored": torch.autograd.backward.__module__ == "torch.autograd",
             "hooks": len(model._forward_pre_hooks) + len(model._forward_hooks), "order": [], "buckets": [],
             "left_as_it_was": torch.utils.data.dataloader._BaseDataLoaderIter.__next__ is before}
+
+
+def loaded_by_two(folder, case):
+    """Two workers give two batches at once, then none for as long as one takes."""
+    return loaded(folder, case, workers=2, steps=12)
 
 
 def unwritable(folder, case):
@@ -339,6 +344,7 @@ CASES = {
     "accumulated-hooked": under_ddp(lambda: resnet(18), IMAGES, backwards=2, collectives=True),
     "stolen": stolen_gradients,
     "loaded": loaded,
+    "loaded_by_two": loaded_by_two,
     "unwritable": unwritable,
 }
 

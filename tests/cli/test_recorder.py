@@ -15,7 +15,7 @@ from torch_python import ENVIRONMENT, python_with_torch, pythons_with_torch, run
 HERE = pathlib.Path(__file__).resolve().parent
 RECORDER = ROOT / "traces" / "recorder" / "ddpsim_recorder.py"
 ALONE = ["resnet18", "resnet50", "frozen", "transformer", "unused", "ignored", "sparse", "accumulated", "misplaced", "own-hook", "plain", "reentrant",
-         "checkpointed", "autocast", "deadlines", "evaluated", "numbers", "stolen", "loaded", "unwritable"]
+         "checkpointed", "autocast", "deadlines", "evaluated", "numbers", "stolen", "loaded", "loaded_by_two", "unwritable"]
 PAIR = ["viewed", "taken", "accumulated-hooked"]
 PYTHON = python_with_torch("torchvision")
 
@@ -59,6 +59,12 @@ class Trainings:
             self.assertGreaterEqual(loading[key], 20000)
         self.assertGreaterEqual(self.document("loaded")["iteration"]["duration_us"], 20000)
         self.assertNotIn("data_loading", self.document("plain"))
+
+    def test_workers_that_take_turns_bound_the_mean_step_not_every_other(self):
+        loading = self.document("loaded_by_two")["data_loading"]
+        self.assertEqual(loading["loads"], "workers")
+        self.assertGreater(loading["interval_us"], 8000)  # 20 ms, by two
+        self.assertLess(loading["interval_us"], 18000)
 
     def test_ready_order_is_the_one_ddp_logged(self):
         for case in ("resnet18", "resnet50", "frozen", "transformer", "unused", "accumulated", "sparse"):

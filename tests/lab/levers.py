@@ -2,6 +2,7 @@
 """Levers measured one by one and together, beside what `ddpsim advise` predicts of them.
 
     tests/lab/levers.py --program build/release/cli/ddpsim -o tests/lab/measured/levers.json    every set-up, 25 minutes
+    tests/lab/levers.py --program build/release/cli/ddpsim --torch 2.13 --rounds 6 --setups waiting -o tests/lab/measured/waits.json
     tests/lab/levers.py --program build/release/cli/ddpsim --table tests/lab/measured/levers.json
 
 Two ranks between shaped links train with real DistributedDataParallel over gloo, under every PyTorch found here; compute is a
@@ -255,7 +256,7 @@ def measured(arguments, setup, torch, python):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", required=True, help="ddpsim")
-    parser.add_argument("--setups", help="communication-bound,copies; default: all")
+    parser.add_argument("--setups", help="communication-bound,copies; default: all that do not wait; waiting: those that do")
     parser.add_argument("--torch", help="1.13; default: every one found")
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--steps", type=int, default=2)
@@ -286,7 +287,9 @@ def main():
 
 def every_record(arguments, pythons):
     setups, records = lever_setups.all_setups(), []
-    for name in arguments.setups.split(",") if arguments.setups else setups:
+    waiting = [name for name, setup in setups.items() if setup["costs_most"]]
+    plain = [name for name in setups if name not in waiting]
+    for name in {None: plain, "waiting": waiting}.get(arguments.setups) or arguments.setups.split(","):
         for torch, python in pythons.items():
             records.append(measured(arguments, setups[name], torch, python))
             print(f"levers: {name}, PyTorch {torch}", file=sys.stderr, flush=True)

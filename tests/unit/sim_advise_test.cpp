@@ -202,7 +202,7 @@ TEST_CASE("advise: what does not fit into memory is a row with an error, without
 TEST_CASE("advise: all levers in one line, imports first, each where it is written") {
   const auto none = [](const Job& job) { return job; };
   const std::vector<Lever> levers = {
-      {.name = "a", .change = none, .before = "NCCL_ALGO=Tree", .other_collectives = true},
+      {.name = "a", .change = none, .before = "NCCL_ALGO=Tree", .nccl_variable = true},
       {.name = "b", .change = none, .argument = "static_graph=True"},
       {.name = "c",
        .change = none,
@@ -215,8 +215,7 @@ TEST_CASE("advise: all levers in one line, imports first, each where it is writt
         "model.register_comm_hook(None, hook)");
   CHECK(python_of({levers[0]}) == "export NCCL_ALGO=Tree");
   CHECK(python_of({levers[1]}) == "DistributedDataParallel(model, static_graph=True)");
-  const Lever unset = {
-      .name = "e", .change = none, .before = "NCCL_ALGO", .other_collectives = true};
+  const Lever unset = {.name = "e", .change = none, .before = "NCCL_ALGO", .nccl_variable = true};
   CHECK(python_of({unset}) == "unset NCCL_ALGO");
   CHECK(python_of({unset, levers[1]}) ==
         "import os; os.environ.pop(\"NCCL_ALGO\", None); DistributedDataParallel(model, "

@@ -1169,6 +1169,8 @@ class Report:
         self.recorded_step = lower_median([times.step for times in self.all])
         self.loader_waits = [wait / 1000 for step in measured for wait in step.waits_ns]
         self.workers_load = any(step.workers_load for step in measured)
+        # Of all steps: workers give their batches in turns, and every other step may be the one that waits for all of them.
+        self.mean_step = sum(job.clock.us(step.begin, step.end) for step in measured) / len(measured)
 
     def lines(self):
         """What is said when the file is written; on ranks other than 0 only what is unusual."""
@@ -1187,8 +1189,11 @@ class Report:
         forward = f"forward {times.forward / 1000:.4g} ms, " if times.forward is not None else ""
         yield (f"{forward}backward {times.backward / 1000:.4g} ms (lower median of {len(self.all)}, {spread:.1f} % from "
                f"fastest to slowest), optimizer {times.optimizer / 1000:.4g} ms")
-        yield (f"step without the recorder {self.step / 1000:.4g} ms, with it {self.recorded_step / 1000:.4g} ms "
-               f"({100 * (self.recorded_step / self.step - 1):+.1f} %)")
+        if self.bound_by_workers():
+            yield f"the workers of the DataLoader give a batch every {self.mean_step / 1000:.4g} ms, and steps take that on average"
+        else:
+            yield (f"step without the recorder {self.step / 1000:.4g} ms, with it {self.recorded_step / 1000:.4g} ms "
+                   f"({100 * (self.recorded_step / self.step - 1):+.1f} %)")
         yield f"next: ddpsim tune {job.path} CLUSTER {' '.join(self.options())}"
 
     def options(self):
@@ -1202,7 +1207,7 @@ class Report:
         if self.times.passes > 1 and not self.times.others_reduced:
             yield f"--accumulate {self.times.passes}"
         if self.job.world > 1:  # today's step on today's cluster
-            yield f"--measured-step {self.step / 1000:.4g}ms"
+            yield f"--measured-step {(self.mean_step if self.bound_by_workers() else self.step) / 1000:.4g}ms"
 
     def notes(self):
         job, times = self.job, self.times
@@ -1303,17 +1308,20 @@ class Report:
             for_each.append({**named, **forward, "backward_us": times.backward, **seen})
         return for_each
 
+    def mean_wait(self):
+        later = self.loader_waits[1:] or self.loader_waits  # the first batch may begin an epoch
+        return sum(later) / len(later)
+
+    def bound_by_workers(self):
+        """They give no more than steps take."""
+        return self.workers_load and self.times.passes == 1 and self.mean_wait() > 0.01 * self.mean_step
+
     def data_loading(self):
         """As an import of a profiler trace has it."""
         waits = sorted(self.loader_waits)
-        later = self.loader_waits[1:] or waits  # the first batch may begin an epoch
-        loading = {"median_us": lower_median(waits), "p90_us": waits[max(-(-9 * len(waits) // 10), 1) - 1],
-                   "mean_us": sum(later) / len(later), "count": len(waits),
-                   "loads": "workers" if self.workers_load else "trainer"}
-        period = sum(self.plain_steps) / len(self.plain_steps)
-        if self.workers_load and self.times.passes == 1 and loading["mean_us"] > 0.01 * period:
-            loading["interval_us"] = period  # they give no more than the step takes
-        return loading
+        return {"median_us": lower_median(waits), "p90_us": waits[max(-(-9 * len(waits) // 10), 1) - 1],
+                "mean_us": self.mean_wait(), "count": len(waits), "loads": "workers" if self.workers_load else "trainer",
+                **({"interval_us": self.mean_step} if self.bound_by_workers() else {})}
 
     def recorded_with(self):
         job, ddp, times = self.job, self.ddp, self.times
