@@ -9,14 +9,10 @@
 namespace ddpsim {
 namespace {
 
-/// With so many times the micro-batches a step, each with as much of the allowance for multi-GPU overhead as before: an estimate
-/// counts it once for each all-reduce.
-Job with_same_allowance(const Job& job, double times_batches) {
+/// With other micro-batches a step, each with as much of the allowance for multi-GPU overhead as one of so many has.
+Job with_same_allowance(const Job& job, int batches) {
   SimulationOptions options = job.options();
-  RankSlowdown& terms = options.rank_slowdown;
-  for (double* term :
-       {&terms.one_gpu, &terms.several_gpus, &terms.several_nodes, &terms.per_doubling})
-    *term *= times_batches;
+  options.rank_slowdown.shared_by = batches;
   return job.with(std::move(options));
 }
 
@@ -139,7 +135,7 @@ Duration Gains::gain(Duration most, const Bound& bound, const Change& change) {
   const int before_batches = bound.job.options().ddp.accumulate;
   const int after_batches = after.options().ddp.accumulate;
   const double batches = static_cast<double>(before_batches) / after_batches;
-  if (batches != 1) after = with_same_allowance(after, 1 / batches);
+  if (batches != 1) after = with_same_allowance(after, before_batches);
   const Duration step = simulate_times(after).iteration;
   return std::min(most, bound.before - (batches == 1 ? step : step.scaled(batches)));
 }

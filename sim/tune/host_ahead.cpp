@@ -113,11 +113,16 @@ void leave_out(Recorded& recorded, std::optional<Duration>& part, Duration& wait
 
 void launch_at_once(Recorded& recorded) {
   PartTimes& waits = recorded.launch_waits;
-  if (!recorded.backward || (waits.forward == Duration() && waits.backward == Duration())) return;
-  leave_out(recorded, recorded.forward, waits.forward);
-  std::optional<Duration> backward = recorded.backward->duration;
-  leave_out(recorded, backward, waits.backward);
-  shorten_backward(recorded, *backward);
+  if (!recorded.backward) return;
+  if (waits.forward + waits.backward > Duration()) {
+    leave_out(recorded, recorded.forward, waits.forward);
+    std::optional<Duration> backward = recorded.backward->duration;
+    leave_out(recorded, backward, waits.backward);
+    shorten_backward(recorded, *backward);
+  }
+  if (!recorded.launches) return;
+  recorded.launches->forward = std::min<std::int64_t>(recorded.launches->forward, 1);
+  for (std::int64_t& launches : recorded.launches->backward) launches = 0;
 }
 
 /// With the share of waits at which a workload is no longer too short.
@@ -149,6 +154,8 @@ Workload launched_at_once(Workload workload) {
 Workload stepped_at_once(Workload workload) {
   return each_rank(std::move(workload), [](Recorded& recorded) {
     leave_out(recorded, recorded.optimizer, recorded.launch_waits.optimizer);
+    if (recorded.launches)
+      recorded.launches->optimizer = std::min<std::int64_t>(recorded.launches->optimizer, 1);
   });
 }
 

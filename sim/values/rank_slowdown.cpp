@@ -68,7 +68,8 @@ double expected_maximum(int count) {
 }
 
 SlowdownShares slowdown_shares(const RankSlowdown& terms, const Cluster& cluster, int accumulate) {
-  return shares_of(terms, cluster.hosts(), cluster.ranks(), accumulate);
+  return shares_of(terms, cluster.hosts(), cluster.ranks(),
+                   terms.shared_by > 0 ? terms.shared_by : accumulate);
 }
 
 SlowdownShares shares_beyond_recording(const RankSlowdown& terms, const Workload& workload,

@@ -132,3 +132,25 @@ TEST_CASE(
   CHECK(times.backward == simulate_times(recorded).backward);
   CHECK(times.input < simulate_times(recorded).input);
 }
+
+TEST_CASE(
+    "host ahead: launched at once, a host launches once; a profiler makes no launch cheaper") {
+  Workload workload = waiting().workload;
+  const auto cost = [](Duration each) {
+    return PartTimes{.forward = each, .backward = each, .optimizer = each};
+  };
+  workload.launches = Launches{.forward = 800,
+                               .backward = {300, 500, 0, 0},
+                               .optimizer = 350,
+                               .cost = cost(10_us),
+                               .steps_ahead = {}};
+  for (const Workload& of : {workload, host_ahead(workload)}) {
+    CHECK(launched_at_once(of).launches->forward == 1);
+    CHECK(launched_at_once(of).launches->of_backward() == 0);
+    CHECK(launched_at_once(of).launches->optimizer == 350);
+    CHECK(stepped_at_once(of).launches->optimizer == 1);
+  }
+  CHECK(host_ahead(workload).launches->cost == cost(10_us));
+  workload.launches->cost = cost(104_us);
+  CHECK_FALSE(host_ahead(workload).launches->cost);
+}

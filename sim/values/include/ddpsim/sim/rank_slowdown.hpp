@@ -28,6 +28,8 @@ struct RankSlowdown {
   double several_gpus = 0;   ///< as soon as there is a second rank
   double several_nodes = 0;  ///< more, times 1 - 1/nodes
   double per_doubling = 0;   ///< more, for each doubling of the nodes
+  /// Micro-batches that share the terms above, which count once for each all-reduce; 0: those accumulated.
+  int shared_by = 0;
   double given = 0;  ///< on several ranks, in place of all the above, whatever is accumulated
   bool operator==(const RankSlowdown&) const = default;
 };
