@@ -132,12 +132,13 @@ fuzz() {  # fuzz OPTION…, each target
 }
 # Tidies every source but the tests'. Each change tidies them in the groups that the sanitizers' build compiles, so that headers are
 # read once for thirty-two sources; that build has no CUDA and no libtorch. --thorough tidies each source by itself, also those of
-# CUDA, and so tells who leaves out an include. c10d_runner is left out: clang does not read libtorch's headers as C++20.
+# CUDA, and so tells who leaves out an include. c10d_runner is left out: clang does not read libtorch's headers as C++20. So are
+# files that a build would make, where none was built.
 to_tidy() {  # to_tidy BUILD_FOLDER
   python3 - "$1/compile_commands.json" <<'END'
 import json, os, sys
 files = sorted({os.path.relpath(command["file"]) for command in json.load(open(sys.argv[1]))})
-print("\n".join(file for file in files if "c10d_runner" not in file and "tests" not in file.split(os.sep)))
+print("\n".join(file for file in files if os.path.exists(file) and "c10d_runner" not in file and "tests" not in file.split(os.sep)))
 END
 }
 tidy() {

@@ -185,7 +185,7 @@ class Tuner {
         why_faster(with_buckets(job_, today_buckets_), candidates.change_to(setting.index)(job_));
     const CurvePoint& fastest = candidates[best].point;
     const Duration more = candidates[setting.index].point.iteration - fastest.iteration;
-    if (more > Duration())
+    if (more >= measurable_)
       verdict.reason += fmt::format(
           "; {} is predicted to save {:.2g} ms more, but less surely",
           fastest.bucket_cap_mb ? fmt::format("bucket_cap_mb={:.5g}", *fastest.bucket_cap_mb)

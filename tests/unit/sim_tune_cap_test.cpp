@@ -87,7 +87,7 @@ TEST_CASE("tune: the most robust cap is recommended, not the fastest") {
   CHECK(advice.cap_range_mb == caps(Bytes(), 5 * 1_MiB));  // all within 100 us of it
   CHECK(advice.reason ==
         "the last bucket, which nothing can hide, shrinks from 5 MiB to 2 MiB; 3 all-reduces, not "
-        "2; bucket_cap_mb=1 is predicted to save 0.05 ms more, but less surely");
+        "2");
   // It is looked at as long as it gains what can be measured: 150 us of 15000, not of 15001.
   CHECK(six_hidden(7900, 850, 50).advice().bucket_cap_mb == 2);
   const Recommendation fastest = six_hidden(7901, 850, 50).advice();
@@ -181,7 +181,7 @@ TEST_CASE("tune: a cap is rounded into a neighbour that is as good") {
   CHECK(advice.gain == gain_us(96, 57.6, 163.2));
   CHECK(advice.reason ==
         "the last bucket, which nothing can hide, shrinks from 4.5 MiB to 1.5 MiB; 4 all-reduces, "
-        "not 2; bucket_cap_mb=0.75 is predicted to save 0.024 ms more, but less surely");
+        "not 2");
 }
 
 TEST_CASE("tune: of caps predicted as good the one that is expected to gain more") {
