@@ -35,7 +35,7 @@ MANY = 1_000_000  # batches: no epoch ends
 class Waits(HostClock):
     """A wait counts from where it is called, and takes `times` as long. What one is woken late the next ones wait less."""
 
-    def __init__(self, times):
+    def __init__(self, times=1):
         super().__init__()
         self.times = times
 
@@ -54,7 +54,7 @@ class Waits(HostClock):
 class Model(Replayed):
     """Of `parameters`, those in `ready` take part; buffers beside them."""
 
-    def __init__(self, setup, times):
+    def __init__(self, setup, times=1):
         super().__init__(setup["workload"], torch.device("cpu"), Waits(times))
         for index, size in enumerate(setup.get("buffers", [])):
             self.register_buffer(f"buffer{index}", torch.ones(size))

@@ -19,7 +19,6 @@ import functools
 import json
 import pathlib
 import statistics
-import subprocess
 import sys
 import tempfile
 
@@ -106,11 +105,7 @@ def rows(arguments, record):
         predictor = levers.Predictor(arguments.program, record, folder)
         ddp = statistics.median(record["steps_us"]["ddp"])
         for scheme, blocks in record["steps_us"].items():
-            run = subprocess.run([arguments.program, "simulate", *predictor.job, "--scheme", scheme], capture_output=True,
-                                 text=True, check=False)
-            if run.returncode:
-                sys.exit(f"schemes: {' '.join(run.args)}: {run.stderr}")
-            result = json.loads(run.stdout)
+            result = predictor.answer("simulate", ["--scheme", scheme])
             predicted = result["iteration_us"]
             truth, half = statistics.median(blocks), statistics.median(blocks[::2]) - statistics.median(blocks[1::2])
             hidden = result.get("communication_us", 0) - result["exposed_communication_us"]
