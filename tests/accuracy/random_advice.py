@@ -46,6 +46,7 @@ LEVER_OPTIONS = {"broadcast_buffers=False": {"--no-broadcast-buffers": True},
                  "find_unused_parameters=False": {"--find-unused-parameters": None},
                  "_apply_optimizer_in_backward": {"--apply-optimizer-in-backward": True}}
 NCCL_OPTIONS = {"NCCL_ALGO": "--algorithm", "NCCL_MAX_NCHANNELS": "--max-channels", "NCCL_MIN_NCHANNELS": "--min-channels"}
+UNSET_OPTIONS = {**NCCL_OPTIONS, "NCCL_PROTO": "--protocol", "NCCL_BUFFSIZE": "--buffer-size", "NCCL_NVLS_ENABLE": "--no-nvls"}
 
 
 class Refused(Exception):
@@ -164,6 +165,8 @@ def with_levers(options, row):
         variable, _, value = lever.partition("=")
         if lever in LEVER_OPTIONS:
             changed.update(LEVER_OPTIONS[lever])
+        elif lever.endswith(" unset"):
+            changed.pop(UNSET_OPTIONS[lever.removesuffix(" unset")])
         elif variable in NCCL_OPTIONS:
             changed[NCCL_OPTIONS[variable]] = value.lower()
         elif "bucket" in lever:

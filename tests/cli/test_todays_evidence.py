@@ -65,7 +65,7 @@ class TodaysEvidence(unittest.TestCase):
         self.assertAlmostEqual(result["iteration_us"], 60_000, delta=10)
         self.assertAlmostEqual(result["replay"]["missed_percent"] if "missed_percent" in result["replay"] else 0, 0, delta=0.1)
         self.assertGreater(result["budget"]["host_us"], 10_000)
-        self.assertTrue(any("they are shortened until" in warning for warning in result["warnings"]), result["warnings"])
+        self.assertTrue(any("are shortened until" in warning for warning in result["warnings"]), result["warnings"])
         self.assertNotIn("another job", ddpsim("tune", str(TRACES / f"{R50}.json.gz"), TWO_A100, "--measured-step", "60ms").out)
 
     def test_a_trace_that_contradicts_the_cluster_is_doubted_in_the_second_line(self):

@@ -95,6 +95,10 @@ TEST_CASE("host: what the trainer waited for its DataLoader is kept") {
   CHECK(waits.count == 3);
   CHECK(waits.processes);
   CHECK_FALSE(waits.interval);  // a hundredth of the step at most: the loader keeps up
+  ImportOptions compacted;
+  compacted.timing = Timing::compacted;
+  CHECK_FALSE(trace.import(compacted).workload.data_loading);
+  CHECK(mentions(trace.import(compacted).warnings, "leaves out what the trainer waited"));
   TraceBuilder slow = trace;
   slow.span("user_annotation", "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
             TraceBuilder::kCaller, 300, 350);

@@ -499,13 +499,21 @@ Duration mean_of(const std::vector<Duration>& waits) {
 
 /// Over the whole trace: one step's says little.
 void TraceImport::fill_data_loading() {
-  if (compacted() || records_.node_count(TraceRecords::Node::loading) == 0) return;
+  if (records_.node_count(TraceRecords::Node::loading) == 0) return;
   std::vector<Duration> waits;
   for (const HostSpan& call :
        records_.nodes(TraceRecords::Node::loading, std::numeric_limits<std::int64_t>::min(),
                       std::numeric_limits<std::int64_t>::max()))
     waits.push_back(span(call.start_ns, call.end_ns));
   if (waits.empty()) return;
+  const auto ms = [](Duration time) { return fmt::format("{:.4g} ms", time.milliseconds()); };
+  if (compacted()) {
+    result_.warnings.push_back(fmt::format(
+        "--timing compacted leaves out what the trainer waited for its DataLoader, {} a "
+        "batch in the mean, too: what is predicted has every batch there",
+        ms(mean_of(waits))));
+    return;
+  }
   Workload& workload = result_.workload;
   DataLoading loading{.median = quantile(waits, 0.5),
                       .p90 = quantile(waits, 0.9),
@@ -516,7 +524,6 @@ void TraceImport::fill_data_loading() {
   workload.data_loading = loading;
   if (workload.recorded_with.accumulate == 1)
     workload.data_loading->interval = supply_interval(workload);
-  const auto ms = [](Duration time) { return fmt::format("{:.4g} ms", time.milliseconds()); };
   std::string sentence = fmt::format(
       "the trainer waited {} a batch for its DataLoader (mean of {}; median {}, 90th percentile "
       "{})",
