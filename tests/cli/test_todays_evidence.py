@@ -48,17 +48,27 @@ class TodaysEvidence(unittest.TestCase):
         self.assertEqual(as_recorded["sensitivities"][0]["source"], "host_delays")
 
     def test_what_only_its_profiler_makes_slow_is_no_gain(self):
-        def rows(*options):
-            ran = ddpsim("advise", str(TRACES / f"{R50}.json.gz"), TWO_A100, *options, "--json")
-            self.assertEqual(ran.code, 0, ran.err)
-            return {row["levers"][0]: row["gain_us"] for row in json.loads(ran.out)["rows"] if len(row["levers"]) == 1}
-        as_recorded, compacted = rows(), rows("--timing", "compacted")
-        view = "gradient_as_bucket_view=True"
-        self.assertLess(as_recorded[view]["value"], 1000)  # with every recorded wait it were 17 ms
-        self.assertGreater(as_recorded[view]["high"], 10_000)
-        apart = [lever for lever in set(as_recorded) & set(compacted)
-                 if as_recorded[lever]["low"] > compacted[lever]["high"] or compacted[lever]["low"] > as_recorded[lever]["high"]]
-        self.assertEqual(apart, [])
+        ran = ddpsim("advise", str(TRACES / f"{R50}.json.gz"), TWO_A100, "--json")
+        self.assertEqual(ran.code, 0, ran.err)
+        gain = next(row["gain_us"] for row in json.loads(ran.out)["rows"] if row["levers"] == ["gradient_as_bucket_view=True"])
+        self.assertLess(gain["value"], 1000)  # with every recorded wait it were 17 ms
+        self.assertGreater(gain["high"], 10_000)
+
+    def test_gains_as_recorded_and_compacted_meet(self):
+        """Within a two-thousandth of the step; a loader's pace is no profiler's, and holds in both."""
+        for name, cluster in ((R50, TWO_A100), (DLRM, TWO_V100), ("r50-1xV100-nw0", "dgx1v"), ("r50-ddp-1xV100-rank0", "dgx1v"),
+                              ("resnet18-1x2080Ti", "dgx1v"), ("vgg13-1xH100", "dgxh100")):
+            gains = []
+            for timing in ("recorded", "compacted"):
+                ran = ddpsim("advise", str(TRACES / f"{name}.json.gz"), cluster, "--compute-scale", "1", "--timing", timing, "--json")
+                self.assertEqual(ran.code, 0, ran.err)
+                answer = json.loads(ran.out)
+                gains.append({tuple(row["levers"]): row["gain_us"] for row in answer["rows"] if "error" not in row})
+            close = answer["iteration_us"] / 2000
+            for levers in gains[0].keys() & gains[1].keys():
+                with self.subTest(name, levers=levers):
+                    a, b = gains[0][levers], gains[1][levers]
+                    self.assertLessEqual(max(a["low"], b["low"]), min(a["high"], b["high"]) + close)
 
     def test_a_step_measured_without_the_profiler_decides_how_much_of_the_waits_was_its_own(self):
         result = self.simulate(R50, TWO_A100, "--measured-step", "60ms")

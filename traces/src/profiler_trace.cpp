@@ -72,9 +72,10 @@ class TraceImport {
   void fill_activations(const RecordedStep& step, std::size_t index);
   void fill_after_backward(const RecordedStep& step);
   void fill_collectives(const RecordedStep& step);
-  void fill_variation(const RecordedStep& step, std::vector<StepSample> complete);
+  void fill_variation(const RecordedStep& step, const std::vector<StepSample>& complete);
   void fill_host(const RecordedStep& step, std::size_t index);
-  void fill_data_loading();
+  void fill_data_loading(const ChosenStep& chosen);
+  void keep_waits_for_data(const ChosenStep& chosen);
   void note_rank_trace(const RecordedStep& step, const TraceHeader& header);
 
   std::string file_;
@@ -137,9 +138,9 @@ Imported TraceImport::interpret(TraceHeader header, bool mended) {
   fill_activations(step, chosen.index);
   fill_after_backward(step);
   fill_collectives(step);
-  fill_variation(step, std::move(chosen.complete));
+  fill_variation(step, chosen.complete);
   fill_host(step, chosen.index);
-  fill_data_loading();
+  fill_data_loading(chosen);
   note_rank_trace(step, header);
   return std::move(result_);
 }
@@ -474,7 +475,8 @@ void TraceImport::fill_collectives(const RecordedStep& step) {
   }
 }
 
-void TraceImport::fill_variation(const RecordedStep& step, std::vector<StepSample> complete) {
+void TraceImport::fill_variation(const RecordedStep& step,
+                                 const std::vector<StepSample>& complete) {
   if (compacted()) return;
   Workload& workload = result_.workload;
   const std::int64_t end_ns = step.last_ns;
@@ -486,7 +488,7 @@ void TraceImport::fill_variation(const RecordedStep& step, std::vector<StepSampl
   workload.busy = {.forward = busy(step.first_ns, step.backward_start_ns),
                    .backward = busy(step.backward_start_ns, step.backward_end_ns),
                    .optimizer = busy(optimizer_ns, end_ns)};
-  if (complete.size() > 1) workload.steps = std::move(complete);
+  if (complete.size() > 1) workload.steps = complete;
 }
 
 /// Of one, that; else without the first.
@@ -497,8 +499,27 @@ Duration mean_of(const std::vector<Duration>& waits) {
   return Duration::picoseconds(sum.picoseconds() / static_cast<std::int64_t>(waits.size() - 1));
 }
 
+/// Of compacted windows: no profiler makes workers slower, so batches come as they were recorded.
+void TraceImport::keep_waits_for_data(const ChosenStep& chosen) {
+  constexpr double kNoticed = 0.01;  // of a step
+  Workload& workload = result_.workload;
+  Recorded recorded;
+  recorded.iteration = sample_of(records_, chosen.index, chosen.step).iteration;
+  if (!recorded.iteration) return;
+  recorded.steps = chosen.complete;
+  recorded.data_loading = workload.data_loading;
+  if (workload.recorded_with.accumulate == 1)
+    workload.data_loading->interval = supply_interval(recorded);
+  const Duration pause = *recorded.iteration - span(chosen.step.first_ns, chosen.step.last_ns);
+  const Duration waited =
+      std::clamp(workload.data_loading->median, Duration(), std::max(pause, Duration()));
+  if (waited < recorded.iteration->scaled(kNoticed) && !workload.data_loading->interval) return;
+  workload.iteration = Duration();
+  workload.iteration = waited - *stall(workload);
+}
+
 /// Over the whole trace: one step's says little.
-void TraceImport::fill_data_loading() {
+void TraceImport::fill_data_loading(const ChosenStep& chosen) {
   if (records_.node_count(TraceRecords::Node::loading) == 0) return;
   std::vector<Duration> waits;
   for (const HostSpan& call :
@@ -506,14 +527,6 @@ void TraceImport::fill_data_loading() {
                       std::numeric_limits<std::int64_t>::max()))
     waits.push_back(span(call.start_ns, call.end_ns));
   if (waits.empty()) return;
-  const auto ms = [](Duration time) { return fmt::format("{:.4g} ms", time.milliseconds()); };
-  if (compacted()) {
-    result_.warnings.push_back(fmt::format(
-        "--timing compacted leaves out what the trainer waited for its DataLoader, {} a "
-        "batch in the mean, too: what is predicted has every batch there",
-        ms(mean_of(waits))));
-    return;
-  }
   Workload& workload = result_.workload;
   DataLoading loading{.median = quantile(waits, 0.5),
                       .p90 = quantile(waits, 0.9),
@@ -522,8 +535,11 @@ void TraceImport::fill_data_loading() {
                       .processes = records_.loads_in_workers(),
                       .interval = {}};
   workload.data_loading = loading;
-  if (workload.recorded_with.accumulate == 1)
+  if (compacted())
+    keep_waits_for_data(chosen);
+  else if (workload.recorded_with.accumulate == 1)
     workload.data_loading->interval = supply_interval(workload);
+  const auto ms = [](Duration time) { return fmt::format("{:.4g} ms", time.milliseconds()); };
   std::string sentence = fmt::format(
       "the trainer waited {} a batch for its DataLoader (mean of {}; median {}, 90th percentile "
       "{})",
