@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "advice_lines.hpp"
 #include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/reports/reports.hpp"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "advice_lines.hpp"
 #include "budget_lines.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "report_lines.hpp"

@@ -14,6 +14,7 @@
 #include "ddpsim/sim/confidence.hpp"
 #include "ddpsim/sim/memory.hpp"
 #include "ddpsim/sim/result.hpp"
+#include "ddpsim/sim/training_speed.hpp"
 
 namespace ddpsim {
 
