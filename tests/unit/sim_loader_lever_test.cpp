@@ -65,6 +65,20 @@ TEST_CASE("loader lever: more of them, where workers give too few") {
   CHECK(step_after(job, *lever) == 380_us);
 }
 
+// Two ranks read 1 MB each at 4 GB/s: a batch every 500 us at best, and a step takes less. A worker takes 2 ms.
+TEST_CASE("loader lever: as many workers as storage feeds, where none keeps up") {
+  DataLoader loader{.num_workers = 1, .sample = 1500_us};
+  loader.sample_bytes = Bytes(1'000'000);
+  loader.storage = Bandwidth::bytes_per_second(4e9);
+  loader.storage_shared = true;
+  const Job job = job_of(workload(), with_loader(loader));
+  CHECK(simulate_times(job).iteration == 2000_us);
+  const auto lever = loader_lever(job);
+  REQUIRE(lever);
+  CHECK(lever->name == "DataLoader(num_workers=4)");
+  CHECK(step_after(job, *lever) == 500_us);
+}
+
 TEST_CASE("loader lever: of a loader that is asked for, what is short") {
   const auto name_for = [](DataLoader loader) {
     const auto lever = loader_lever(job_of(workload(), with_loader(std::move(loader))));

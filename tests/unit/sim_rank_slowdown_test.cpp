@@ -277,3 +277,17 @@ TEST_CASE("multi-GPU slowdown: each of its terms widens the interval until today
   CHECK_FALSE(names(checked, "slower on"));
   CHECK(checked.measure_next == std::nullopt);
 }
+
+TEST_CASE(
+    "rank slowdown: micro-batches share the allowance, or as many as are said to; what was "
+    "recorded does not change") {
+  const Cluster two = slowed_nodes(1, 2);
+  RankSlowdown terms = kTerms;
+  CHECK(slowdown_shares(terms, two, 4).unexplained == doctest::Approx(0.05 / 4));
+  terms.shared_by = 1;
+  CHECK(slowdown_shares(terms, two, 4).unexplained == doctest::Approx(0.05));
+  Workload under_ddp = recorded_alone();
+  under_ddp.recorded_with.ddp_hooks = true;
+  CHECK(shares_beyond_recording(terms, under_ddp, two, 4).unexplained ==
+        doctest::Approx((0.05 - 0.01) / 1.01));
+}
