@@ -255,7 +255,7 @@ std::string setting_text(const ReportContext& context) {
   }
   if (context.rank_slowdown != 1)
     text += fmt::format(
-        "; on so many ranks compute is {} {} than in the workload (--gpu-spread, --rank-slowdown)",
+        "; on so many ranks compute is {} {} than given (--gpu-spread, --rank-slowdown)",
         percent_text(100 * std::abs(context.rank_slowdown - 1)),
         context.rank_slowdown > 1 ? "slower" : "faster");
   for (const Straggler& straggler : context.variation.stragglers)

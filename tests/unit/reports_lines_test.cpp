@@ -70,9 +70,9 @@ TEST_CASE("report lines: compute scaled, slowed by many ranks or quickened") {
   CHECK(setting(context).ends_with(" network; compute 2.00 times as fast as recorded\n"));
   context.compute_scale = 1;
   context.rank_slowdown = 1.05;
-  CHECK(setting(context).ends_with(
-      " network; on so many ranks compute is 5.0 % slower than in the workload "
-      "(--gpu-spread, --rank-slowdown)\n"));
+  CHECK(
+      setting(context).ends_with(" network; on so many ranks compute is 5.0 % slower than given "
+                                 "(--gpu-spread, --rank-slowdown)\n"));
   context.rank_slowdown = 0.75;
   CHECK(
       setting(context).ends_with("; on so many ranks compute is 25 % faster than in the workload "
