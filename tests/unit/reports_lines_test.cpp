@@ -75,7 +75,7 @@ TEST_CASE("report lines: compute scaled, slowed by many ranks or quickened") {
                                  "(--gpu-spread, --rank-slowdown)\n"));
   context.rank_slowdown = 0.75;
   CHECK(
-      setting(context).ends_with("; on so many ranks compute is 25 % faster than in the workload "
+      setting(context).ends_with("; on so many ranks compute is 25 % faster than given "
                                  "(--gpu-spread, --rank-slowdown)\n"));
 }
 
