@@ -211,7 +211,8 @@ std::vector<std::string> take_gloo_calibration(const BackendArguments& arguments
   return replaced;
 }
 
-/// Takes the profiler's share of the recorded waits for the host out of the job, where a measured step tells it, and says so.
+}  // namespace
+
 std::optional<std::string> without_recorded_waits(LoadedJob& loaded) {
   if (!loaded.measured_step) return std::nullopt;
   const Duration measured = loaded.measured_step->median;
@@ -225,7 +226,7 @@ std::optional<std::string> without_recorded_waits(LoadedJob& loaded) {
       measured.milliseconds());
 }
 
-}  // namespace
+namespace {}  // namespace
 
 void require_options(const JobArguments& arguments, const TypedLine& typed) {
   require_consistent(arguments, typed);

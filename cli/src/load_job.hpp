@@ -58,6 +58,9 @@ void describe_speed(ReportContext& context, const StepTimes& times);
 void describe_today(ReportContext& context, const Job& measured, const StepTimes& times,
                     int threads, const std::optional<StepTimes>& otherwise = std::nullopt);
 
+/// Takes the profiler's share of the recorded waits out of the job, where `measured_step` tells it, and says so.
+std::optional<std::string> without_recorded_waits(LoadedJob& loaded);
+
 /// Refuses workloads that cannot be simulated.
 void require_simulatable(const LoadedJob& loaded);
 /// Refuses workloads for which a search over bucket caps would take minutes; `instead`: what to do. Throws InputError.

@@ -73,6 +73,28 @@ std::vector<std::optional<MeasuredStep>> measured_steps(MeasuredTexts& given,
   return measured;
 }
 
+/// What a measured step leaves of the recorded waits, all candidates of that recording wait.
+void shorten_recorded_waits(const std::vector<std::optional<MeasuredStep>>& measured,
+                            std::vector<LoadedCandidate>& jobs) {
+  std::optional<Recorded> before;
+  std::optional<Workload> left;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    if (!measured[i]) continue;
+    LoadedJob& loaded = jobs[i].loaded;
+    loaded.measured_step = measured[i];
+    const Recorded recorded = loaded.job.workload();
+    const std::optional<std::string> said = without_recorded_waits(loaded);
+    if (!said) continue;
+    loaded.context.warnings.push_back(*said);
+    if (left) continue;
+    before = recorded;
+    left = loaded.job.workload();
+  }
+  for (std::size_t i = 0; left && i < jobs.size(); ++i)
+    if (Job& job = jobs[i].loaded.job; !measured[i] && job.workload() == *before)
+      job = job.with(*left);
+}
+
 /// By job; empty where a workload does not say its batch.
 std::vector<double> samples_of_steps(const std::vector<LoadedCandidate>& jobs) {
   std::vector<double> samples;
@@ -189,6 +211,7 @@ WorkloadComparison compare_workload(const CompareArguments& arguments, const Typ
       .measured = measured_steps(measured, several ? arguments.job.workload : "", found.jobs),
       .samples = samples_of_steps(found.jobs),
       .progress = progress};
+  shorten_recorded_waits(options.measured, found.jobs);
   std::vector<Job> simulated;
   for (const LoadedCandidate& job : found.jobs) simulated.push_back(job.loaded.job);
   found.report.comparison = compare(simulated, options);

@@ -230,6 +230,12 @@ class Figures(unittest.TestCase):
         both = answer(*words, "--measured-step", "dgx1v@2=135ms")["warnings"]
         self.assertFalse([warning for warning in both if "stays as predicted" in warning])
 
+    def test_a_measured_step_shortens_recorded_waits_for_every_candidate(self):
+        slow_loader = str(pathlib.Path(__file__).parent / "first_lines" / "slow-loader.json")  # a batch every 200 ms, 94 ms of work
+        rows = answer("compare", slow_loader, "dgx1v", "dgx1v@2", "--measured-step", "dgx1v=100ms")["rows"]
+        self.assertAlmostEqual(rows[0]["iteration_us"], 100_000, delta=10)
+        self.assertLess(rows[1]["iteration_us"], 120_000)
+
     def test_a_cluster_given_twice_takes_its_measured_step_in_both_rows(self):
         rows = answer("compare", WORKLOAD, "dgx1v@2", "dgx1v@2", "--measured-step", "dgx1v@2=120ms")["rows"]
         self.assertEqual([120000, 120000], [row["replay"]["measured_us"] for row in rows])
