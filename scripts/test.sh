@@ -178,8 +178,8 @@ reproduced() {  # from a clone elsewhere
 benchmarks() {  # they must run; how fast is a matter for a quiet machine
   build/release/tests/bench/ddpsim_bench --benchmark_min_time=0.01
 }
-coverage() {
-  build coverage && tests coverage --quiet &&
+coverage() {  # by the tests that sanitizers run, too: others reach hardly a line more, and take hours without optimization
+  build coverage && tests coverage --quiet --label-exclude "slow|elsewhere|timed" &&
     gcovr --root . --exclude 'tests/' --object-directory build/coverage --print-summary -o /dev/null
 }
 
