@@ -178,7 +178,7 @@ reproduced() {  # from a clone elsewhere
 benchmarks() {  # they must run; how fast is a matter for a quiet machine
   build/release/tests/bench/ddpsim_bench --benchmark_min_time=0.01
 }
-coverage() {  # by the tests that sanitizers run, too: others reach hardly a line more, and take hours without optimization
+coverage() {  # by the tests that sanitizers run, too: without optimization all others would take hours
   build coverage && tests coverage --quiet --label-exclude "slow|elsewhere|timed" &&
     gcovr --root . --exclude 'tests/' --object-directory build/coverage --print-summary -o /dev/null
 }
