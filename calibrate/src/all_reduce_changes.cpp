@@ -60,12 +60,13 @@ std::size_t size_to_compare(const std::vector<SizeChange>& sizes) {
              : largest;
 }
 
-std::pair<const AllReduceTimes*, const AllReduceTimes*> comparable(
-    const std::vector<AllReduceTimes>& before, const std::vector<AllReduceTimes>& after) {
-  std::pair<const AllReduceTimes*, const AllReduceTimes*> found = {&before.front(), &after.front()};
+std::pair<const LoggedAllReduces*, const LoggedAllReduces*> comparable(
+    const std::vector<LoggedAllReduces>& before, const std::vector<LoggedAllReduces>& after) {
+  std::pair<const LoggedAllReduces*, const LoggedAllReduces*> found = {&before.front(),
+                                                                       &after.front()};
   std::tuple<int, bool, bool> most;
-  for (const AllReduceTimes& old : before)
-    for (const AllReduceTimes& now : after) {
+  for (const LoggedAllReduces& old : before)
+    for (const LoggedAllReduces& now : after) {
       const std::tuple alike(old.ranks, old.nodes == now.nodes, old.settings == now.settings);
       if (old.ranks == now.ranks && old.ranks > 0 && alike > most) {
         most = alike;
@@ -87,8 +88,8 @@ std::size_t AllReduceChanges::faster() const {
       sizes, [](const SizeChange& one) { return one.clear && one.growth < 1; }));
 }
 
-std::optional<AllReduceChanges> all_reduce_changes(const std::vector<AllReduceTimes>& before,
-                                                   const std::vector<AllReduceTimes>& after) {
+std::optional<AllReduceChanges> all_reduce_changes(const std::vector<LoggedAllReduces>& before,
+                                                   const std::vector<LoggedAllReduces>& after) {
   if (before.empty() || after.empty()) return std::nullopt;
   const auto [old, now] = comparable(before, after);
   AllReduceChanges changes{.ranks_before = old->ranks,

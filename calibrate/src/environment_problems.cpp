@@ -176,7 +176,7 @@ bool is_idle(const Rule& rule, const NcclFacts& nccl) {
   const Needs needs = rule.needs;
   // Told to stay off InfiniBand, and a plugin sends: nothing is lost.
   if (rule.what == FindingClass::socket_instead_of_ib && nccl.sends_beside_sockets()) return true;
-  const NcclCommunicator* job = nccl.largest();
+  const LoggedCommunicator* job = nccl.largest();
   if (needs == Needs::nothing || job == nullptr) return false;
   if (needs == Needs::several_nodes) return job->nodes == 1;
   return job->local_ranks == 1 || job->nodes == job->ranks;

@@ -28,8 +28,8 @@ std::optional<std::size_t> same_choices(const NcclFacts& before, const NcclFacts
 
 void add_network(const Evidence& before, const Evidence& after,
                  std::vector<ExcludedCause>& excluded) {
-  const NcclCommunicator* was = before.nccl.largest();
-  const NcclCommunicator* is = after.nccl.largest();
+  const LoggedCommunicator* was = before.nccl.largest();
+  const LoggedCommunicator* is = after.nccl.largest();
   if (was != nullptr && is != nullptr && was->ranks == 1 && is->ranks == 1) {
     for (const std::string_view what :
          {"network_slower", "slow_rank", "uneven_data", "data_parallel_changed"})

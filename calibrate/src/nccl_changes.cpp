@@ -30,15 +30,15 @@ std::string network_names(const NcclFacts& facts) {
 }
 
 /// "16 ranks on 2 nodes".
-std::string job_words(const NcclCommunicator& job) {
+std::string job_words(const LoggedCommunicator& job) {
   std::string words = fmt::format("{} rank{}", job.ranks, job.ranks == 1 ? "" : "s");
   if (job.nodes) words += fmt::format(" on {} node{}", *job.nodes, *job.nodes == 1 ? "" : "s");
   return words;
 }
 
 void add_ranks(const NcclFacts& before, const NcclFacts& after, std::vector<Finding>& findings) {
-  const NcclCommunicator* was = before.largest();
-  const NcclCommunicator* is = after.largest();
+  const LoggedCommunicator* was = before.largest();
+  const LoggedCommunicator* is = after.largest();
   if (was == nullptr || is == nullptr) return;
   const bool other_nodes = was->nodes && is->nodes && *was->nodes != *is->nodes;
   if (was->ranks == is->ranks && !other_nodes) return;
@@ -54,7 +54,7 @@ void add_ranks(const NcclFacts& before, const NcclFacts& after, std::vector<Find
 void add_leaving_node(const NcclFacts& before, const NcclFacts& after,
                       std::vector<Finding>& findings) {
   const auto inside = [](const NcclFacts& facts) {  // where nodes are not told, all ranks are there
-    const NcclCommunicator* job = facts.largest();
+    const LoggedCommunicator* job = facts.largest();
     return facts.one_node() ||
            (job != nullptr && !job->nodes && facts.networks.empty() && facts.rings_connected &&
             facts.ranks.size() >= static_cast<std::size_t>(job->ranks));
@@ -241,8 +241,8 @@ void add_interfaces(const NcclFacts& before, const NcclFacts& after,
 class RanksOfBoth {
  public:
   RanksOfBoth(const NcclFacts& before, const NcclFacts& after) : before_(before), after_(after) {
-    const NcclCommunicator* was = before.largest();
-    const NcclCommunicator* is = after.largest();
+    const LoggedCommunicator* was = before.largest();
+    const LoggedCommunicator* is = after.largest();
     const bool other_channels = was != nullptr && is != nullptr && was->ranks == is->ranks &&
                                 was->channels && is->channels && was->channels != is->channels;
     const std::map<int, EndCounts> ends = count_ends();
@@ -680,8 +680,8 @@ void add_pxn(const NcclFacts& before, const NcclFacts& after, std::vector<Findin
 
 /// Only of communicators of as many ranks and nodes: others have others by right.
 void add_channels(const NcclFacts& before, const NcclFacts& after, std::vector<Finding>& findings) {
-  const NcclCommunicator* was = before.largest();
-  const NcclCommunicator* is = after.largest();
+  const LoggedCommunicator* was = before.largest();
+  const LoggedCommunicator* is = after.largest();
   if (was == nullptr || is == nullptr || was->ranks != is->ranks ||
       (was->nodes && is->nodes && was->nodes != is->nodes))
     return;
@@ -702,11 +702,11 @@ void add_channels(const NcclFacts& before, const NcclFacts& after, std::vector<F
   };
   struct InSwitch {
     const char* name;
-    std::optional<int> NcclCommunicator::*channels;
+    std::optional<int> LoggedCommunicator::*channels;
   };
   for (const InSwitch& one :
-       {InSwitch{"NVLink's switches (NVLS)", &NcclCommunicator::nvls_channels},
-        InSwitch{"the network's switches (SHARP)", &NcclCommunicator::collnet_channels}}) {
+       {InSwitch{"NVLink's switches (NVLS)", &LoggedCommunicator::nvls_channels},
+        InSwitch{"the network's switches (SHARP)", &LoggedCommunicator::collnet_channels}}) {
     const bool gone = lost(was->*one.channels, is->*one.channels);
     const bool come = lost(is->*one.channels, was->*one.channels);
     if (!gone && !come) continue;

@@ -445,13 +445,13 @@ std::string NcclFacts::network_place() const {
 }
 
 bool NcclFacts::one_node() const {
-  const NcclCommunicator* job = largest();
+  const LoggedCommunicator* job = largest();
   return networks.empty() && job != nullptr && job->nodes == 1;
 }
 
 bool NcclFacts::several_nodes() const {
   if (!networks.empty()) return true;
-  const NcclCommunicator* job = largest();
+  const LoggedCommunicator* job = largest();
   return job != nullptr && job->nodes.value_or(1) > 1;
 }
 
@@ -472,7 +472,7 @@ bool goes_over_tcp(const NotedWord& provider) {
   return provider.word.starts_with("tcp") || provider.word.starts_with("sockets");
 }
 
-const NcclCommunicator* NcclFacts::largest() const {
+const LoggedCommunicator* NcclFacts::largest() const {
   return communicators.empty() ? nullptr : &communicators.back();
 }
 
@@ -501,12 +501,12 @@ void NcclLineReader::take_communicator(std::string_view line, const std::string&
     thread.taken = false;
   }
   if (thread.ranks == 0) return;
-  auto at = std::ranges::find(facts.communicators, thread.ranks, &NcclCommunicator::ranks);
+  auto at = std::ranges::find(facts.communicators, thread.ranks, &LoggedCommunicator::ranks);
   if (at == facts.communicators.end()) {
     if (facts.communicators.size() >= 1000) return;
     facts.communicators.push_back({.ranks = thread.ranks, .place = place});
-    std::ranges::sort(facts.communicators, {}, &NcclCommunicator::ranks);
-    at = std::ranges::find(facts.communicators, thread.ranks, &NcclCommunicator::ranks);
+    std::ranges::sort(facts.communicators, {}, &LoggedCommunicator::ranks);
+    at = std::ranges::find(facts.communicators, thread.ranks, &LoggedCommunicator::ranks);
   }
   if (!at->nodes) at->nodes = thread.nodes;
   if (!at->local_ranks) at->local_ranks = thread.local_ranks;

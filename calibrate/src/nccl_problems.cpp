@@ -102,7 +102,7 @@ void add_sockets(const NcclFacts& facts, std::vector<Finding>& findings) {
 }
 
 void add_plugin(const NcclFacts& facts, std::vector<Finding>& findings) {
-  const NcclCommunicator* job = facts.largest();
+  const LoggedCommunicator* job = facts.largest();
   if (!facts.plugin_not_found || !facts.plugins.empty() || (job != nullptr && job->nodes == 1))
     return;
   findings.push_back(
@@ -215,7 +215,7 @@ void add_inside_nodes(const NcclFacts& facts, std::vector<Finding>& findings) {
                          "machine's topology; most GeForce GPUs cannot",
                          in_quotes(facts.peer_access_refused->word, 90)),
          .place = facts.peer_access_refused->place});
-  const NcclCommunicator* job = facts.largest();
+  const LoggedCommunicator* job = facts.largest();
   if (job != nullptr && job->nodes == 1 && job->ranks > 1 && !facts.networks.empty())
     findings.push_back(
         {.what = FindingClass::shared_memory_off,

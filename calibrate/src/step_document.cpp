@@ -57,8 +57,8 @@ RecordOf record_of_object(const Object& object) {
 }
 
 /// What else stands in an object, for what its numbers are of.
-StepRecord record_beside(const Object& object) {
-  StepRecord record;
+ReadingRecord record_beside(const Object& object) {
+  ReadingRecord record;
   bool trains = false;
   for (const auto& [key, value] : object.items()) {
     trains = trains || key == "lr" || key == "base_lr" || key == "iter" || key.starts_with("loss");

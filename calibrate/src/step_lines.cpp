@@ -321,7 +321,7 @@ class LineReader {
     return std::string_view::npos;
   }
 
-  StepRecord record_of_line() {
+  ReadingRecord record_of_line() {
     if (!record_) {
       record_.emplace();
       const std::string_view start = line_.substr(0, kLongestHeading);
@@ -352,7 +352,7 @@ class LineReader {
   StepReadings& found_;
   std::size_t at_ = 0;
   std::optional<bool> evaluates_, counts_;
-  std::optional<StepRecord> record_;
+  std::optional<ReadingRecord> record_;
   std::optional<ProgressBar> bar_;
   bool bar_looked_ = false;
 };

@@ -62,7 +62,7 @@ double rounding_of(std::string_view shown, double number) {
 void join_ranks(StepKey& key) {
   std::set<int> ranks;
   bool counted = true;
-  for (const StepRecord& record : key.records) {
+  for (const ReadingRecord& record : key.records) {
     if (record.rank >= 0) ranks.insert(record.rank);
     counted = counted && record.rank >= 0 && record.step >= 0;
   }
@@ -80,7 +80,7 @@ void join_ranks(StepKey& key) {
   std::vector<StepReading> steps;
   for (std::size_t i = 0; i < key.readings.size(); ++i) {
     const StepReading& one = key.readings[i];
-    const StepRecord& record = key.records[i];
+    const ReadingRecord& record = key.records[i];
     const std::size_t time = written[{record.rank, record.step}]++;
     const auto [at, is_new] = place.try_emplace({record.step, time}, steps.size());
     if (is_new) {
@@ -178,11 +178,11 @@ void StepReadings::add(StepKey& key, const StepValue& value, std::uint32_t line,
 
 void StepReadings::settle() {
   for (StepKey& key : keys) {
-    const auto bare = std::ranges::count(key.records, true, &StepRecord::bare);
+    const auto bare = std::ranges::count(key.records, true, &ReadingRecord::bare);
     if (bare > 0 && static_cast<std::size_t>(bare) < key.readings.size()) {
       std::size_t i = 0;
       std::erase_if(key.readings, [&](const StepReading&) { return key.records[i++].bare; });
-      std::erase_if(key.records, [](const StepRecord& one) { return one.bare; });
+      std::erase_if(key.records, [](const ReadingRecord& one) { return one.bare; });
       evaluations += static_cast<std::size_t>(bare);
     }
     join_ranks(key);

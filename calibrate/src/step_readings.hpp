@@ -20,7 +20,7 @@ inline constexpr std::size_t kMostSteps = 1'000'000;
 inline constexpr std::size_t kMostStepKeys = 64;
 
 /// What a line, a row or an object says beside its numbers.
-struct StepRecord {
+struct ReadingRecord {
   int rank = -1;      ///< the process that wrote it; negative: not said
   double step = -1;   ///< as it counts them; negative: not said
   bool bare = false;  ///< it has a time of loading data beside its time, and nothing of a training
@@ -37,8 +37,9 @@ struct StepKey {
   StepTimeName meaning;
   bool asked = false;  ///< by the user
   std::vector<StepReading> readings;
-  std::vector<StepRecord> records;  ///< of each reading; empty where none names a rank or is bare
-  double first_number = 0;          ///< as it stands there, and the last one
+  std::vector<ReadingRecord>
+      records;              ///< of each reading; empty where none names a rank or is bare
+  double first_number = 0;  ///< as it stands there, and the last one
   double last_number = 0;
   bool rising = true;          ///< no number is below the one before
   bool of_run = false;         ///< one mean of a whole run: "Total time: 0:10:22 (0.1234 s / it)"
@@ -90,7 +91,7 @@ class StepReadings {
   std::size_t evaluations = 0;  ///< lines or rows of an evaluation, left out
   std::size_t warm_ups = 0;     ///< lines or rows that say they are of a warm-up, left out
   bool in_evaluation = false;   ///< below a heading of one
-  StepRecord record;            ///< of what is added next
+  ReadingRecord record;         ///< of what is added next
 
   /// When all is read: records without anything of a training go where others have it, and each step's readings of
   /// several ranks become one, its slowest.

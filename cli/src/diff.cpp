@@ -156,10 +156,10 @@ void note_kinds(const Evidence& before, const Evidence& after, DifferenceReport&
 
 /// Of several tables of a side one is compared.
 std::optional<std::string> tables_left_out(std::string_view side,
-                                           const std::vector<AllReduceTimes>& tables,
+                                           const std::vector<LoggedAllReduces>& tables,
                                            std::size_t compared) {
   if (tables.size() < 2) return std::nullopt;
-  const auto name = [](const AllReduceTimes& table) {
+  const auto name = [](const LoggedAllReduces& table) {
     std::string text = table.ranks > 0 ? fmt::format("{} ranks", table.ranks)
                                        : std::string("an unknown number of ranks");
     if (table.nodes > 0)

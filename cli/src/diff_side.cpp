@@ -219,7 +219,7 @@ void SideReader::take_logs(const std::vector<MeasuredLog>& logs) {
     if (side_.logs.empty()) kinds_.emplace_back("an all_reduce_perf log");
     const int nodes = log.nodes.value_or(0);
     const std::string settings = settings_text(log.settings);
-    auto at = std::ranges::find_if(side_.logs, [&](const AllReduceTimes& known) {
+    auto at = std::ranges::find_if(side_.logs, [&](const LoggedAllReduces& known) {
       return known.ranks == log.ranks && known.nodes == nodes && known.settings == settings;
     });
     if (at == side_.logs.end()) {

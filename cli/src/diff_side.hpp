@@ -20,7 +20,7 @@ struct DiffSide {
   std::optional<Workload> workload;      ///< of a recording
   std::vector<JoinedCollective> joined;  ///< of several ranks' traces
   std::vector<Duration> steps;           ///< of step times alone
-  std::vector<AllReduceTimes> logs;      ///< of nccl-tests, each of another job shape or setting
+  std::vector<LoggedAllReduces> logs;    ///< of nccl-tests, each of another job shape or setting
   std::optional<KernelTimes> kernels;    ///< of the first trace given
   Evidence evidence;                     ///< of its logs, environments and machines
   std::vector<std::string> warnings;

@@ -59,7 +59,7 @@ LlamaShape read_llama_shape(Config& config, const DecoderDefaults& usual) {
     config.refuse("num_attention_heads",
                   fmt::format("heads hold more than {} features together", kMostFeatures));
   shape.feed_forward = config.number("intermediate_size", usual.feed_forward, kMostFeedForward);
-  shape.vocabulary = config.number("vocab_size", usual.vocabulary, kMostWords);
+  shape.vocabulary = config.number("vocab_size", usual.vocabulary, kMostEmbeddings);
   shape.tied = config.flag("tie_word_embeddings", usual.tied);
   return shape;
 }
@@ -81,7 +81,7 @@ ReadDecoder read_decoder(Config& config, const DecoderDefaults& usual) {
   require_attention(config, read.llama.layers);
   read.shape = llama_decoder(read.llama);
   read.usual_tokens =
-      at_most_usual(config.number("max_position_embeddings", usual.positions, kMostWords));
+      at_most_usual(config.number("max_position_embeddings", usual.positions, kMostEmbeddings));
   read.shape.head = config.decoder_head();
   return read;
 }

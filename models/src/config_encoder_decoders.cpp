@@ -22,8 +22,8 @@ Described read_t5(Config& config, const T5Shape& usual, std::string_view usual_a
     config.refuse("num_heads",
                   fmt::format("heads hold more than {} features together", kMostFeatures));
   shape.feed_forward = config.number("d_ff", usual.feed_forward, kMostFeedForward);
-  shape.vocabulary = config.number("vocab_size", usual.vocabulary, kMostWords);
-  shape.distances = config.number("relative_attention_num_buckets", 32, kMostWords);
+  shape.vocabulary = config.number("vocab_size", usual.vocabulary, kMostEmbeddings);
+  shape.distances = config.number("relative_attention_num_buckets", 32, kMostEmbeddings);
   for (const char* key : {"relative_attention_max_distance", "n_positions", "is_gated_act",
                           "dense_act_fn", "scale_decoder_outputs"})
     config.optional(key);
@@ -104,7 +104,7 @@ constexpr BartStack kBartStack = {.layers = 12, .heads = 16, .feed_forward = 409
 BartShape read_bart_shape(Config& config, std::int64_t vocabulary, std::int64_t offset) {
   BartShape shape;
   shape.hidden = config.number("d_model", 1024, kMostFeatures);
-  shape.vocabulary = config.number("vocab_size", vocabulary, kMostWords);
+  shape.vocabulary = config.number("vocab_size", vocabulary, kMostEmbeddings);
   shape.encoder = read_stack(config, "encoder", kBartStack, shape.hidden);
   shape.decoder = read_stack(config, "decoder", kBartStack, shape.hidden);
   const std::int64_t positions =
@@ -165,7 +165,7 @@ Described marian(Config& config) {
   config.require_tied_words();
   config.require_flag("share_encoder_decoder_embeddings", true,
                       "a decoder with words of its own is not built for this type");
-  if (const auto words = config.optional_number("decoder_vocab_size", kMostWords);
+  if (const auto words = config.optional_number("decoder_vocab_size", kMostEmbeddings);
       words && *words != shape.vocabulary)
     config.refuse(
         "decoder_vocab_size",
@@ -179,7 +179,7 @@ Described whisper(Config& config) {
   BartShape shape;
   const BartStack usual = {.layers = 4, .heads = 6, .feed_forward = 1536};
   shape.hidden = config.number("d_model", 384, kMostFeatures);
-  shape.vocabulary = config.number("vocab_size", 51865, kMostWords);
+  shape.vocabulary = config.number("vocab_size", 51865, kMostEmbeddings);
   shape.encoder = read_stack(config, "encoder", usual, shape.hidden);
   shape.decoder = read_stack(config, "decoder", usual, shape.hidden);
   shape.encoder.positions = config.number("max_source_positions", 1500, kMostTokens);

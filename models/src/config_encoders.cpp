@@ -58,7 +58,7 @@ BertShape read_bert_shape(Config& config, std::int64_t hidden, std::int64_t laye
   shape.heads = config.number("num_attention_heads", heads, kMostHeads);
   config.require_multiple("hidden_size", shape.hidden, "num_attention_heads", shape.heads);
   shape.feed_forward = config.number("intermediate_size", feed_forward, kMostFeedForward);
-  shape.vocabulary = config.number("vocab_size", vocabulary, kMostWords);
+  shape.vocabulary = config.number("vocab_size", vocabulary, kMostEmbeddings);
   shape.positions = config.number("max_position_embeddings", kBertPositions, kMostTokens);
   shape.dropout = config.share("hidden_dropout_prob", 0.1) > 0;
   if (const auto kind = config.word("position_embedding_type"); kind && *kind != "absolute")
@@ -80,7 +80,7 @@ Described as_described(const EncoderShape& shape, std::int64_t positions) {
 
 Described bert(Config& config) {
   BertShape bert = read_bert_shape(config, 768, 12, 12, 3072, 30522);
-  bert.segments = config.number("type_vocab_size", 2, kMostWords);
+  bert.segments = config.number("type_vocab_size", 2, kMostEmbeddings);
   const std::string head = config.architecture(
       "ForPreTraining", {"ForPreTraining", "ForMaskedLM", "LMHeadModel", "Model",
                          "ForSequenceClassification", "ForTokenClassification",
@@ -112,7 +112,7 @@ EncoderShape roberta_encoder(const BertShape& bert, const std::string& base) {
 
 Described read_roberta(Config& config, std::int64_t vocabulary, bool head_first) {
   BertShape bert = read_bert_shape(config, 768, 12, 12, 3072, vocabulary);
-  bert.segments = config.number("type_vocab_size", 2, kMostWords);
+  bert.segments = config.number("type_vocab_size", 2, kMostEmbeddings);
   const std::string head = config.architecture(
       "ForMaskedLM", {"ForMaskedLM", "ForCausalLM", "Model", "ForSequenceClassification",
                       "ForTokenClassification", "ForQuestionAnswering", "ForMultipleChoice"});
@@ -159,7 +159,7 @@ Described distilbert(Config& config) {
   bert.heads = config.number("n_heads", 12, kMostHeads);
   config.require_multiple("dim", bert.hidden, "n_heads", bert.heads);
   bert.feed_forward = config.number("hidden_dim", 3072, kMostFeedForward);
-  bert.vocabulary = config.number("vocab_size", 30522, kMostWords);
+  bert.vocabulary = config.number("vocab_size", 30522, kMostEmbeddings);
   bert.positions = config.number("max_position_embeddings", kBertPositions, kMostTokens);
   bert.dropout = config.share("dropout", 0.1) > 0;
   if (config.flag("sinusoidal_pos_embds", false))
@@ -207,7 +207,7 @@ Described distilbert(Config& config) {
 
 Described albert(Config& config) {
   BertShape bert = read_bert_shape(config, 4096, 12, 64, 16384, 30000);
-  bert.segments = config.number("type_vocab_size", 2, kMostWords);
+  bert.segments = config.number("type_vocab_size", 2, kMostEmbeddings);
   const std::string head = config.architecture(
       "ForPreTraining", {"ForPreTraining", "ForMaskedLM", "Model", "ForSequenceClassification",
                          "ForTokenClassification", "ForQuestionAnswering", "ForMultipleChoice"});
@@ -268,7 +268,7 @@ Described albert(Config& config) {
 
 Described electra(Config& config) {
   BertShape bert = read_bert_shape(config, 256, 12, 4, 1024, 30522);
-  bert.segments = config.number("type_vocab_size", 2, kMostWords);
+  bert.segments = config.number("type_vocab_size", 2, kMostEmbeddings);
   const std::string head =
       config.architecture("ForPreTraining", {"ForPreTraining", "ForMaskedLM", "ForCausalLM",
                                              "Model", "ForSequenceClassification",
@@ -302,7 +302,7 @@ Described electra(Config& config) {
 /// are shared.
 Described deberta_v2(Config& config) {
   BertShape bert = read_bert_shape(config, 1536, 24, 24, 6144, 128100);
-  const std::int64_t segments = config.count("type_vocab_size", 0, kMostWords);
+  const std::int64_t segments = config.count("type_vocab_size", 0, kMostEmbeddings);
   const std::string head =
       config.architecture("ForMaskedLM", {"ForMaskedLM", "Model", "ForSequenceClassification",
                                           "ForTokenClassification", "ForQuestionAnswering"});
@@ -411,7 +411,7 @@ Described modernbert(Config& config) {
   bert.heads = config.number("num_attention_heads", 12, kMostHeads);
   config.require_multiple("hidden_size", bert.hidden, "num_attention_heads", bert.heads);
   bert.feed_forward = config.number("intermediate_size", 1152, kMostFeedForward);
-  bert.vocabulary = config.number("vocab_size", 50368, kMostWords);
+  bert.vocabulary = config.number("vocab_size", 50368, kMostEmbeddings);
   const std::int64_t tokens = config.number("max_position_embeddings", 8192, kMostTokens);
   const bool attention_bias = config.flag("attention_bias", false);
   const bool mlp_bias = config.flag("mlp_bias", false);

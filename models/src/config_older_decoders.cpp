@@ -14,7 +14,7 @@ Described gpt2(Config& config) {
   config.require_multiple("n_embd", shape.hidden, "n_head", shape.heads);
   shape.feed_forward =
       config.optional_number("n_inner", kMostFeedForward).value_or(4 * shape.hidden);
-  shape.vocabulary = config.number("vocab_size", 50257, kMostWords);
+  shape.vocabulary = config.number("vocab_size", 50257, kMostEmbeddings);
   shape.positions = config.number("n_positions", 1024, kMostTokens);
   shape.tied = config.flag("tie_word_embeddings", true);
   shape.dropout = config.share("resid_pdrop", 0.1) > 0;
@@ -31,14 +31,14 @@ Described gpt_neox(Config& config) {
   shape.heads = config.number("num_attention_heads", 64, kMostHeads);
   config.require_multiple("hidden_size", shape.hidden, "num_attention_heads", shape.heads);
   shape.feed_forward = config.number("intermediate_size", 24576, kMostFeedForward);
-  shape.vocabulary = config.number("vocab_size", 50432, kMostWords);
+  shape.vocabulary = config.number("vocab_size", 50432, kMostEmbeddings);
   shape.rotated = config.rotated_features(shape.hidden / shape.heads, "rotary_pct", 0.25);
   shape.parallel = config.flag("use_parallel_residual", true);
   shape.attention_bias = config.flag("attention_bias", true);
   shape.tied = config.flag("tie_word_embeddings", false);
   shape.head = config.decoder_head("classifier");
-  return described_as(shape,
-                      at_most_usual(config.number("max_position_embeddings", 2048, kMostWords)));
+  return described_as(
+      shape, at_most_usual(config.number("max_position_embeddings", 2048, kMostEmbeddings)));
 }
 
 Described opt(Config& config) {
@@ -48,7 +48,7 @@ Described opt(Config& config) {
   shape.heads = config.number("num_attention_heads", 12, kMostHeads);
   config.require_multiple("hidden_size", shape.hidden, "num_attention_heads", shape.heads);
   shape.feed_forward = config.number("ffn_dim", 3072, kMostFeedForward);
-  shape.vocabulary = config.number("vocab_size", 50272, kMostWords);
+  shape.vocabulary = config.number("vocab_size", 50272, kMostEmbeddings);
   shape.positions = config.number("max_position_embeddings", 2048, kMostTokens);
   shape.embedded =
       config.optional_number("word_embed_proj_dim", kMostFeatures).value_or(shape.hidden);
@@ -71,7 +71,7 @@ Described bloom(Config& config) {
   shape.layers = config.number("n_layer", 2, kMostLayers);
   shape.heads = config.number("n_head", 8, kMostHeads);
   config.require_multiple("hidden_size", shape.hidden, "n_head", shape.heads);
-  shape.vocabulary = config.number("vocab_size", 250880, kMostWords);
+  shape.vocabulary = config.number("vocab_size", 250880, kMostEmbeddings);
   shape.tied = config.flag("tie_word_embeddings", true);
   // Fields of the published files that its class does not read.
   for (const char* key : {"skip_bias_add", "skip_bias_add_qkv"}) config.optional(key);
@@ -92,9 +92,9 @@ Described mpt(Config& config) {
   for (const char* key : {"no_bias", "norm_type", "attn_config", "learned_pos_emb", "emb_pdrop",
                           "embedding_fraction"})
     config.optional(key);
-  shape.vocabulary = config.number("vocab_size", 50368, kMostWords);
+  shape.vocabulary = config.number("vocab_size", 50368, kMostEmbeddings);
   shape.tied = config.flag("tie_word_embeddings", true);
-  const std::int64_t tokens = config.number("max_seq_len", 2048, kMostWords);
+  const std::int64_t tokens = config.number("max_seq_len", 2048, kMostEmbeddings);
   shape.head = config.decoder_head("classifier");
   return described_as(shape, at_most_usual(tokens), kMostTokens, AttentionKernel::eager);
 }
@@ -107,7 +107,7 @@ Described gptj(Config& config) {
   config.require_multiple("n_embd", shape.hidden, "n_head", shape.heads);
   shape.feed_forward =
       config.optional_number("n_inner", kMostFeedForward).value_or(4 * shape.hidden);
-  shape.vocabulary = config.number("vocab_size", 50400, kMostWords);
+  shape.vocabulary = config.number("vocab_size", 50400, kMostEmbeddings);
   shape.positions = config.number("n_positions", 2048, kMostTokens);
   shape.rotated = config.number("rotary_dim", 64, kMostFeatures);
   shape.tied = config.flag("tie_word_embeddings", false);
@@ -136,7 +136,7 @@ Described falcon(Config& config) {
   config.require_multiple("num_attention_heads", shape.heads, "num_kv_heads", shape.key_heads);
   shape.feed_forward =
       config.optional_number("ffn_hidden_size", kMostFeedForward).value_or(4 * shape.hidden);
-  shape.vocabulary = config.number("vocab_size", 65024, kMostWords);
+  shape.vocabulary = config.number("vocab_size", 65024, kMostEmbeddings);
   shape.parallel = config.flag_or_null("parallel_attn", true);
   if (newer && !shape.parallel)
     config.refuse("parallel_attn",
@@ -155,7 +155,7 @@ Described falcon(Config& config) {
   config.may_repeat("n_head", shape.heads, "num_attention_heads");
   config.may_repeat("n_head_kv", shape.key_heads, "the heads of keys that are built");
   shape.tied = config.flag("tie_word_embeddings", true);
-  const std::int64_t tokens = config.number("max_position_embeddings", 2048, kMostWords);
+  const std::int64_t tokens = config.number("max_position_embeddings", 2048, kMostEmbeddings);
   shape.head = config.decoder_head("classifier");
   // One key head for many: none of PyTorch's fused kernels takes that.
   return described_as(shape, at_most_usual(tokens), kMostTokens,

@@ -46,7 +46,8 @@ SpeechShape read_speech(Config& config) {
   std::int64_t reach = 1;
   for (std::size_t k = shape.kernels.size(); k-- > 0;) {
     reach = (reach - 1) * shape.strides[k] + shape.kernels[k];
-    if (reach > kMostWords) config.refuse("conv_stride", "a frame reaches over too many samples");
+    if (reach > kMostEmbeddings)
+      config.refuse("conv_stride", "a frame reaches over too many samples");
   }
   config.may_repeat("num_feat_extract_layers", static_cast<std::int64_t>(shape.features.size()),
                     "the convolutions of conv_dim");
@@ -60,7 +61,7 @@ SpeechShape read_speech(Config& config) {
   shape.masks =
       config.share("mask_time_prob", 0.05) > 0 || config.share("mask_feature_prob", 0) > 0;
   shape.dropout = config.share("hidden_dropout", 0.1) > 0;
-  shape.vocabulary = config.number("vocab_size", 32, kMostWords);
+  shape.vocabulary = config.number("vocab_size", 32, kMostEmbeddings);
   shape.classifier_features = config.number("classifier_proj_size", 256, kMostFeatures);
   config.require_flag("use_weighted_layer_sum", false, "weighted sums of layers are not built");
   config.require_flag("add_adapter", false, "an adapter behind the encoder is not built");
@@ -112,7 +113,7 @@ Described describe_speech(Config& config, SpeechShape shape, const std::string& 
 Described wav2vec2(Config& config) {
   SpeechShape shape = read_speech(config);
   shape.code_groups = config.number("num_codevector_groups", 2, 64);
-  shape.codes = config.number("num_codevectors_per_group", 320, kMostWords);
+  shape.codes = config.number("num_codevectors_per_group", 320, kMostEmbeddings);
   shape.code_features = config.number("codevector_dim", 256, kMostFeatures);
   config.require_multiple("codevector_dim", shape.code_features, "num_codevector_groups",
                           shape.code_groups);

@@ -18,7 +18,7 @@ TextTower read_text_tower(Config& config, const TowerDefaults& usual, const char
   text.layers = config.number("num_hidden_layers", 12, kMostLayers);
   const std::int64_t heads = config.number("num_attention_heads", usual.heads, kMostHeads);
   config.require_multiple("hidden_size", text.hidden, "num_attention_heads", heads);
-  text.vocabulary = config.number("vocab_size", usual.vocabulary, kMostWords);
+  text.vocabulary = config.number("vocab_size", usual.vocabulary, kMostEmbeddings);
   text.positions = config.number("max_position_embeddings", usual.positions, kMostTokens);
   text.block =
       tower_block(text.hidden, heads,

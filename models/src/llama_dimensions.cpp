@@ -108,7 +108,7 @@ std::optional<ModelDescription> model_of_dimensions(std::string_view text,
   const auto heads = given.number("heads", kMostHeads);
   const auto key_heads = given.number("kv_heads", kMostHeads);
   const auto feed_forward = given.number("ffn", kMostFeedForward);
-  const auto vocabulary = given.number("vocab", kMostWords);
+  const auto vocabulary = given.number("vocab", kMostEmbeddings);
   const auto tied = given.flag("tied");
   shape.layers = given.required("layers", kMostLayers);
   shape.hidden = given.required("hidden", kMostFeatures);

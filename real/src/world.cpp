@@ -152,12 +152,12 @@ std::optional<World> world_of(const LauncherVariables& names) {
   if (world.ranks < 1 || world.rank >= world.ranks)
     throw JobEnded(
         fmt::format("{}={} does not fit {}={}", names.rank, world.rank, names.ranks, world.ranks));
-  if (world.ranks > kMostRanks)
+  if (world.ranks > kMostRanksOfJob)
     throw JobEnded(fmt::format("{}={} is more than the {} ranks that ddpsim-real runs at most",
-                               names.ranks, world.ranks, kMostRanks));
-  if (world.local_rank >= kMostRanks)
+                               names.ranks, world.ranks, kMostRanksOfJob));
+  if (world.local_rank >= kMostRanksOfJob)
     throw JobEnded(fmt::format("{}={} is out of range; expected 0 to {}", names.local_rank,
-                               world.local_rank, kMostRanks - 1));
+                               world.local_rank, kMostRanksOfJob - 1));
   const std::optional<std::string> host = variable("MASTER_ADDR");
   world.host = host.value_or(kLoopback);
   const int port = number("MASTER_PORT").value_or(kTorchPort);
@@ -240,11 +240,11 @@ World fork_processes(int processes, int ranks_each) {
 }
 
 std::vector<World> ranks_of_process(const World& process, int ranks_each) {
-  if (std::max(process.ranks, process.local_rank + 1) > kMostRanks / ranks_each)
+  if (std::max(process.ranks, process.local_rank + 1) > kMostRanksOfJob / ranks_each)
     throw JobEnded(
         fmt::format("{} processes of {} ranks each are more than the {} ranks that ddpsim-real "
                     "runs at most. Lower --ranks-per-process",
-                    std::max(process.ranks, process.local_rank + 1), ranks_each, kMostRanks));
+                    std::max(process.ranks, process.local_rank + 1), ranks_each, kMostRanksOfJob));
   std::vector<World> ranks(static_cast<std::size_t>(ranks_each), process);
   for (int i = 0; i < ranks_each; ++i) {
     World& world = ranks[static_cast<std::size_t>(i)];

@@ -14,7 +14,7 @@ namespace ddpsim {
 class JobMessage;
 
 /// The most ranks of a job. Launchers may be told of more by mistake; rank 0 counts and names those that are missing.
-inline constexpr int kMostRanks = 65536;
+inline constexpr int kMostRanksOfJob = 65536;
 
 struct World {
   int rank = 0;
@@ -48,7 +48,7 @@ void check_apart(const std::function<void()>& check);
 World fork_processes(int processes, int ranks_each);
 
 /// The ranks that a process holds: rank and local rank count processes in `process`, ranks in the
-/// result. Throws JobEnded where the job would have more than kMostRanks.
+/// result. Throws JobEnded where the job would have more than kMostRanksOfJob.
 std::vector<World> ranks_of_process(const World& process, int ranks_each);
 /// "rank 3" or "ranks 4 to 7".
 std::string name_of_ranks(const std::vector<World>& ranks);

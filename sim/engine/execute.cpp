@@ -44,7 +44,7 @@ class Executor {
     for (const RankPrograms& programs : schedule.ranks) events += programs.events;
     all_events_.resize(events);
     all_streams_.resize(ranks * streams_);
-    std::span<Event> events_left = all_events_;
+    std::span<EventState> events_left = all_events_;
     for (std::size_t r = 0; r < ranks; ++r) {
       const RankPrograms& programs = schedule.ranks[r];
       states_[r].events = events_left.first(programs.events);
@@ -170,7 +170,7 @@ class Executor {
         record(rank, operation.event);
         return true;
       case Action::wait: {
-        const Event& event = state.events[operation.event];
+        const EventState& event = state.events[operation.event];
         if (!event.reached) {
           state.streams[id].waiting_for = operation.event;
           if (id == kCompute) set_computing(rank, false);
@@ -369,7 +369,7 @@ class Executor {
   EventQueue<Wakeup> queue_;
   std::vector<RankProgress> states_;
   std::vector<Stream> all_streams_;  ///< rank by rank
-  std::vector<Event> all_events_;
+  std::vector<EventState> all_events_;
   std::vector<CollectiveState> collectives_;
   int computing_ranks_ = 0;
   std::vector<std::uint32_t> transferring_;  ///< in the order they began

@@ -25,7 +25,7 @@ struct Stream {
   EventId waiting_for = kNoEvent;  ///< not yet recorded
 };
 
-struct Event {
+struct EventState {
   bool reached = false;
   TimePoint at;
 };
@@ -35,7 +35,7 @@ struct RankProgress {
   std::span<Stream> streams;
   std::vector<std::size_t> jobs;  ///< where each collective's part of the program begins; its end
   std::vector<std::size_t> next_jobs;  ///< by group: the collective its next free lane takes
-  std::span<Event> events;
+  std::span<EventState> events;
   Task compute;
   bool computing = false;
   int channels = 0;  ///< of resident NCCL kernels

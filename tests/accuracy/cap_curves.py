@@ -267,7 +267,7 @@ def lab_settings(ddpsim, folder):
                 points[DEFAULT if name == "today" else cap] = statistics.median(one["steps_us"]) / 1e6
         if len(points) < 2:
             continue
-        job = lab_levers.Predictor(ddpsim.path, record, folder).job[:-1]  # but --json
+        job = lab_levers.Predictor(ddpsim.path, record, folder).job
         words = lab_levers.options_of({**today, "arguments": plain})
         now = buckets_options(today.get("arguments", {}).get("bucket_cap_mb"))
         for machine, cluster in ((CALIBRATED, job[1]), (BY_SPECIFICATION, lab_levers.nominal_cluster(record.get("ranks", lab_levers.RANKS), record["rate"]))):

@@ -14,8 +14,8 @@ namespace {
 using Times = std::vector<std::pair<Bytes, Duration>>;
 
 AllReduceChanges sizes_of(int ranks_before, Times before, int ranks_after, Times after) {
-  const std::vector<AllReduceTimes> old = {{ranks_before, std::move(before), {}}};
-  const std::vector<AllReduceTimes> now = {{ranks_after, std::move(after), {}}};
+  const std::vector<LoggedAllReduces> old = {{ranks_before, std::move(before), {}}};
+  const std::vector<LoggedAllReduces> now = {{ranks_after, std::move(after), {}}};
   const auto changes = all_reduce_changes(old, now);
   REQUIRE(changes.has_value());
   return *changes;
@@ -59,8 +59,10 @@ TEST_CASE("all-reduces of other ranks: by bus bandwidth") {
 }
 
 TEST_CASE("all-reduces of several shapes: the largest number of ranks that both have") {
-  const std::vector<AllReduceTimes> old = {{2, {{1_MiB, 100_us}}, {}}, {8, {{1_MiB, 300_us}}, {}}};
-  const std::vector<AllReduceTimes> now = {{8, {{1_MiB, 330_us}}, {}}, {16, {{1_MiB, 900_us}}, {}}};
+  const std::vector<LoggedAllReduces> old = {{2, {{1_MiB, 100_us}}, {}},
+                                             {8, {{1_MiB, 300_us}}, {}}};
+  const std::vector<LoggedAllReduces> now = {{8, {{1_MiB, 330_us}}, {}},
+                                             {16, {{1_MiB, 900_us}}, {}}};
   const auto changes = all_reduce_changes(old, now);
   REQUIRE(changes.has_value());
   CHECK(changes->ranks_before == 8);
@@ -68,8 +70,8 @@ TEST_CASE("all-reduces of several shapes: the largest number of ranks that both 
 }
 
 TEST_CASE("all-reduces by size: a change counts where both places show it") {
-  const std::vector<AllReduceTimes> old = {{8, {{1_MiB, 200_us}}, {{1_MiB, 170_us}}}};
-  const std::vector<AllReduceTimes> now = {{8, {{1_MiB, 370_us}}, {{1_MiB, 168_us}}}};
+  const std::vector<LoggedAllReduces> old = {{8, {{1_MiB, 200_us}}, {{1_MiB, 170_us}}}};
+  const std::vector<LoggedAllReduces> now = {{8, {{1_MiB, 370_us}}, {{1_MiB, 168_us}}}};
   CHECK(all_reduce_changes(old, now)->slower() == 0);
   CHECK_FALSE(all_reduce_changes(old, {{8, {{2_MiB, 370_us}}, {}}}).has_value());
 }
@@ -77,10 +79,10 @@ TEST_CASE("all-reduces by size: a change counts where both places show it") {
 TEST_CASE(
     "all-reduces by size: of several tables of as many ranks those alike in nodes and settings are "
     "compared") {
-  const std::vector<AllReduceTimes> old = {{8, {{1_MiB, 100_us}}, {}, 1, "NCCL_ALGO=Ring"},
-                                           {8, {{1_MiB, 200_us}}, {}, 1, "NCCL_ALGO=Tree"},
-                                           {8, {{1_MiB, 400_us}}, {}, 2, "NCCL_ALGO=Tree"}};
-  const auto compared = [&](const AllReduceTimes& now) {
+  const std::vector<LoggedAllReduces> old = {{8, {{1_MiB, 100_us}}, {}, 1, "NCCL_ALGO=Ring"},
+                                             {8, {{1_MiB, 200_us}}, {}, 1, "NCCL_ALGO=Tree"},
+                                             {8, {{1_MiB, 400_us}}, {}, 2, "NCCL_ALGO=Tree"}};
+  const auto compared = [&](const LoggedAllReduces& now) {
     const auto changes = all_reduce_changes(old, {{4, {{1_MiB, 10_us}}, {}}, now});
     REQUIRE(changes.has_value());
     CHECK(changes->after == 1);

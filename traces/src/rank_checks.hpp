@@ -9,7 +9,7 @@
 namespace ddpsim {
 
 /// Of one job, each with a recording of its own.
-inline constexpr std::size_t kMostRanks = 65'536;
+inline constexpr std::size_t kMostRecordedRanks = 65'536;
 
 /// `list` is the place of `workload.ranks`, entry by entry. Throws InputError.
 void check_ranks(const Cursor& list, const Workload& workload);

@@ -98,9 +98,9 @@ class RankJoin {
 };
 
 void RankJoin::number_ranks() {
-  if (ranks_.size() > kMostRanks) {
-    refuse(kMostRanks, fmt::format("{} inputs", ranks_.size()),
-           fmt::format("At most {} ranks are joined", kMostRanks));
+  if (ranks_.size() > kMostRecordedRanks) {
+    refuse(kMostRecordedRanks, fmt::format("{} inputs", ranks_.size()),
+           fmt::format("At most {} ranks are joined", kMostRecordedRanks));
   }
   std::size_t numbered = 0;
   for (std::size_t k = 0; k < ranks_.size(); ++k) {

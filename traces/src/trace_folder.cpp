@@ -28,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kDeepest = 3;
-constexpr std::size_t kMostFiles = 2 * kMostRanks;
+constexpr std::size_t kMostFiles = 2 * kMostRecordedRanks;
 constexpr std::size_t kMostNamed = 8;  ///< files and jobs told one by one
 
 constexpr std::string_view kDigits = "0123456789";

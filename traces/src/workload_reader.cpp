@@ -306,9 +306,9 @@ void WorkloadReader::read_activations(const Cursor& cursor) {
 
 void WorkloadReader::read_ranks(const Cursor& list) {
   const std::vector<Cursor> entries = list.array();
-  if (entries.size() > kMostRanks) {
+  if (entries.size() > kMostRecordedRanks) {
     list.fail(fmt::format("{} ranks", entries.size()),
-              fmt::format("At most {} are read", kMostRanks));
+              fmt::format("At most {} are read", kMostRecordedRanks));
   }
   bool whole = true;
   for (const Cursor& entry : entries) {

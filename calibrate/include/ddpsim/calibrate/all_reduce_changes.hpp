@@ -15,7 +15,7 @@
 namespace ddpsim {
 
 /// What a log timed on one number of ranks.
-struct AllReduceTimes {
+struct LoggedAllReduces {
   int ranks = 0;  ///< 0: the log does not say
   std::vector<std::pair<Bytes, Duration>> out_of_place;
   std::vector<std::pair<Bytes, Duration>> in_place;  ///< of sizes that have such times
@@ -47,8 +47,8 @@ struct AllReduceChanges {
 
 /// Of the largest number of ranks that both have, of their tables two that are alike in nodes and settings where there are;
 /// else of the first of each. Absent: no size in common.
-std::optional<AllReduceChanges> all_reduce_changes(const std::vector<AllReduceTimes>& before,
-                                                   const std::vector<AllReduceTimes>& after);
+std::optional<AllReduceChanges> all_reduce_changes(const std::vector<LoggedAllReduces>& before,
+                                                   const std::vector<LoggedAllReduces>& after);
 
 /// GB/s, as nccl-tests counts it; absent where the number of ranks is not known.
 std::optional<double> known_busbw(Bytes size, Duration time, int ranks);

@@ -49,7 +49,7 @@ struct NcclRankLines {
 };
 
 /// Of the communicator with most ranks.
-struct NcclCommunicator {
+struct LoggedCommunicator {
   int ranks = 0;
   std::optional<int> nodes;
   std::optional<int> local_ranks;
@@ -104,10 +104,10 @@ struct NcclFacts {
   std::map<std::pair<int, int>, std::pair<int, int>> local_pairs;
   bool torn = false;  ///< a line was cut into by another, and left out
   std::string shared_memory_place;
-  std::optional<NotedWord> peer_access_refused;  ///< CUDA says no: the line's own words
-  std::optional<NotedWord> nvlink_refused;       ///< … between GPUs that NVLink connects
-  std::vector<NcclCommunicator> communicators;   ///< by number of ranks
-  std::optional<bool> pxn;                       ///< "use ring PXN 1 GDR 1": of any rank
+  std::optional<NotedWord> peer_access_refused;   ///< CUDA says no: the line's own words
+  std::optional<NotedWord> nvlink_refused;        ///< … between GPUs that NVLink connects
+  std::vector<LoggedCommunicator> communicators;  ///< by number of ranks
+  std::optional<bool> pxn;                        ///< "use ring PXN 1 GDR 1": of any rank
   bool rings_connected = false;
   std::string rings_place;  ///< of the first "Connected all rings"
   bool trees_connected = false;
@@ -129,7 +129,7 @@ struct NcclFacts {
   bool several_nodes() const;  ///< as its lines tell; false where none tells
   /// Channels of a network that is not TCP's, and none of TCP's.
   bool sends_beside_sockets() const;
-  const NcclCommunicator* largest() const;
+  const LoggedCommunicator* largest() const;
   /// All variables that NCCL reads as it begins were read: it prints each when it first does.
   bool variables_read() const;
 };
