@@ -143,7 +143,7 @@ std::string plateau(const TuneResult& result, int digits, TimeUnit unit) {
   std::vector<double> alike;
   std::optional<double> below;
   std::optional<double> above;
-  for (const double cap : kTypedCaps) {
+  for (const double cap : result.typed_caps) {
     if (cap < low)
       below = cap;
     else if (cap <= high)

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "ddpsim/sim/job.hpp"
 #include "gradient_runs.hpp"
 
 namespace ddpsim {
@@ -197,11 +198,22 @@ BucketCaps caps_of(const Bucketing& bucketing, TorchVersion torch) {
           .first_bucket_mb = follows ? std::nullopt : std::optional(point.first_bucket_mb)};
 }
 
-std::vector<double> typed_caps(const std::pair<double, double>& range_mb) {
-  std::vector<double> typed;
-  for (const double cap : kTypedCaps)
-    if (cap >= range_mb.first && cap <= range_mb.second) typed.push_back(cap);
-  return typed;
+std::span<const double> typed_caps(const Job& job) {
+  constexpr double kLeastOfMost = 0.5;
+  Bytes gradients;
+  for (const Bytes one : job.gradients()) gradients += one;
+  const auto* const first = mib(gradients) <= 10 * kLeastOfMost
+                                ? kTypedCaps.begin()
+                                : std::ranges::lower_bound(kTypedCaps, kLeastOfMost);
+  return {first, kTypedCaps.end()};
+}
+
+std::vector<double> caps_within(std::span<const double> caps,
+                                const std::pair<double, double>& range_mb) {
+  std::vector<double> within;
+  for (const double cap : caps)
+    if (cap >= range_mb.first && cap <= range_mb.second) within.push_back(cap);
+  return within;
 }
 
 double mib(Bytes bytes) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -25,8 +26,9 @@ struct Bucketing {
   std::pair<double, double> first_range_mb;
 };
 
-/// Of kTypedCaps those in a range, both ends included.
-std::vector<double> typed_caps(const std::pair<double, double>& range_mb);
+/// Of caps those in a range, both ends included.
+std::vector<double> caps_within(std::span<const double> caps,
+                                const std::pair<double, double>& range_mb);
 
 /// As a script would set it.
 BucketCaps caps_of(const Bucketing& bucketing, TorchVersion torch);

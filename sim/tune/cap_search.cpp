@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include "advice.hpp"
@@ -49,6 +50,7 @@ class Tuner {
     result.best = best == kNone ? baseline() : candidates[best].point;
     result.recommended = recommend(candidates, best);
     result.left_out = std::move(search.left_out);
+    result.typed_caps = typed_;
     result.only_caps_asked = !tuning_.caps.empty();
     result.lower_bound = lower_bound(job_, today_buckets_);
     partition(candidates, best, result);
@@ -273,7 +275,7 @@ class Tuner {
     if (is_default(point)) return {{.index = index, .cap = {}, .first = {}, .gain = {}}};
     std::optional<double> first;
     if (!is_simple(point)) {
-      const std::vector<double> firsts = typed_caps(bucketing.first_range_mb);
+      const std::vector<double> firsts = caps_within(typed_, bucketing.first_range_mb);
       if (firsts.empty()) return {};
       first = firsts[(firsts.size() - 1) / 2];
     }
@@ -283,7 +285,7 @@ class Tuner {
     else if (!tuning_.caps.empty())
       settings.push_back({.index = index, .cap = point.bucket_cap_mb, .first = first, .gain = {}});
     else
-      for (const double cap : typed_caps(point.cap_range_mb))
+      for (const double cap : caps_within(typed_, point.cap_range_mb))
         settings.push_back({.index = index, .cap = cap, .first = first, .gain = {}});
     return settings;
   }
@@ -364,7 +366,8 @@ class Tuner {
   std::optional<double> least_unusual(const Candidates& candidates, const Setting& setting) const {
     constexpr double kDefault = 25;
     if (!setting.cap || !tuning_.caps.empty()) return setting.cap;
-    const std::vector<double> caps = typed_caps(candidates[setting.index].point.cap_range_mb);
+    const std::vector<double> caps =
+        caps_within(typed_, candidates[setting.index].point.cap_range_mb);
     return *std::ranges::min_element(
         caps, {}, [](double cap) { return std::max(cap / kDefault, kDefault / cap); });
   }
@@ -417,6 +420,7 @@ class Tuner {
   const Workload& workload_;
   const SimulationOptions& options_;
   const TuneOptions& tuning_;
+  std::span<const double> typed_ = typed_caps(job_);
   const CurvePoint standard_;
   const std::optional<Today> today_;
   const Duration measurable_;

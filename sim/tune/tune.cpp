@@ -1,5 +1,6 @@
 #include "ddpsim/sim/tune.hpp"
 
+#include <span>
 #include <vector>
 
 #include "advice.hpp"
@@ -22,7 +23,10 @@ TuneResult tune(const Job& job, const TuneOptions& given) {
   TuneOptions tuning = given;
   const bool tries_some = tuning.caps.empty() && cap_cuts(job);
   // Where a cap moves cuts as well as buckets no jump from one bucketing to the next finds every step there is.
-  if (tries_some) tuning.caps.assign(kTypedCaps.begin(), kTypedCaps.end());
+  if (tries_some) {
+    const std::span<const double> typed = typed_caps(job);
+    tuning.caps.assign(typed.begin(), typed.end());
+  }
   const std::optional<Duration> measured = measured_step(tuning);
   TuneResult result = measured ? tune_measured(job, tuning, *measured)
                                : search_caps(job, tuning, readings_of(std::nullopt));

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,8 +22,11 @@ inline constexpr double kNoLimitMb = 9223372036854775807.0 / 1048576;
 
 /// What people type for bucket_cap_mb, and so what is advised, in MiB; the last is the largest with which published steps
 /// over a network were measured.
-inline constexpr std::array kTypedCaps = {0.5,  1.0,  2.0,  5.0,   8.0,  10.0,
-                                          25.0, 50.0, 64.0, 100.0, 200.0};
+inline constexpr std::array kTypedCaps = {0.1,  0.25, 0.5,  1.0,  2.0,   5.0,  8.0,
+                                          10.0, 25.0, 50.0, 64.0, 100.0, 200.0};
+
+/// Of these what is typed for the job's model: less than 0.5 MiB only where all gradients together are at most ten times that.
+std::span<const double> typed_caps(const Job& job);
 
 /// One bucket assignment that a cap can give.
 struct CurvePoint {
@@ -171,6 +175,7 @@ struct TuneResult {
   Recommendation recommended;
   std::vector<CurvePoint> curve;  ///< by first bucket, then by cap
   std::size_t unsimulated = 0;  ///< bucketings beside those of the curve, where there are very many
+  std::span<const double> typed_caps = kTypedCaps;  ///< of this model
   bool only_caps_asked = false;  ///< the curve is of TuneOptions::caps, not of every bucketing
   Duration lower_bound;          ///< collectives take no time
   std::optional<BestPartition> best_partition;
