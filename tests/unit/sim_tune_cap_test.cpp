@@ -13,8 +13,6 @@ using small::six_hidden;
 using small::three_queued;
 using small::two_then_four;
 
-namespace {}  // namespace
-
 TEST_CASE("tune: any cap of the range differs by no more than can be measured, to the byte") {
   // Next to a cap of up to 1 MiB stands [2] [2] [2], b = 100 us longer, and [3] [3], 200 us.
   CHECK(six_hidden(3400, 100, 100).advice().cap_range_mb == caps(Bytes(), 2 * 1_MiB));
@@ -253,8 +251,8 @@ TEST_CASE("tune: of caps that people type and that do as well the middle one") {
   CHECK(from_two(3 << 20) == 25);
   CHECK(from_two(20 << 20) == 50);
   CHECK(from_two(80 << 20) == 200);
-  // A gradient of 0.4 MiB, which the default's first 1 MiB holds together with another: 0 to 0.4.
-  const small::OpenJob less{.workload = small::chain({{419'432, 1000}, {1 << 20, 3000}}, 0, 3000),
+  // A gradient of 0.09 MiB, which the default's first 1 MiB holds together with another: 0 to 0.09.
+  const small::OpenJob less{.workload = small::chain({{94'372, 1000}, {1 << 20, 3000}}, 0, 3000),
                             .model = small::alpha_beta(0, 1000)};
   CHECK_FALSE(less.advice().set);
   CHECK(less.advice().reason == "no common cap gains as much as could be measured");
@@ -334,4 +332,13 @@ TEST_CASE(
   CHECK(larger.measure_first->doubt == Doubt::sizes);
   CHECK(larger.measure_first->because ==
         "it makes all-reduces of 401 MiB, and no step was measured with buckets above 200 MiB");
+}
+
+TEST_CASE("tune: caps below 0.5 MiB are weighed for models of 5 MiB of gradients, not of 6") {
+  const auto typed = [](const small::OpenJob& job) { return typed_caps(job); };
+  const small::OpenJob five{.workload = small::mib_layers({1, 2, 3, 4, 5}, 100),
+                            .model = small::alpha_beta(10, 10)};
+  CHECK(typed(five).front() == 0.1);
+  CHECK(typed(six_hidden(100, 10, 10)).front() == 0.5);
+  CHECK(typed(five).back() == typed(six_hidden(100, 10, 10)).back());
 }
