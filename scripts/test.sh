@@ -179,8 +179,8 @@ benchmarks() {  # they must run; how fast is a matter for a quiet machine
   build/release/tests/bench/ddpsim_bench --benchmark_min_time=0.01
 }
 coverage() {  # by the tests that sanitizers run, too: without optimization all others would take hours, and budgets are not held
-  build coverage && GCOV_ERROR_FILE=/dev/null tests coverage --quiet --label-exclude "slow|elsewhere|timed" -E "^cli: budgets$" &&
-    gcovr --root . --exclude 'tests/' --object-directory build/coverage --print-summary -o /dev/null
+  build coverage && GCOV_ERROR_FILE=$PWD/build/coverage/gcov.log tests coverage --quiet --label-exclude "slow|elsewhere|timed" -E "^cli: budgets$" &&
+    gcovr --root . --exclude 'tests/' --object-directory build/coverage --print-summary -o build/coverage/lines.txt
 }
 
 # Builds and tests as --quick does, in a clone without gloo, CUDA, MPI, what setup.sh puts into build, and the data beside the checkout.
