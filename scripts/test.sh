@@ -178,7 +178,7 @@ reproduced() {  # from a clone elsewhere
 benchmarks() {  # they must run; how fast is a matter for a quiet machine
   build/release/tests/bench/ddpsim_bench --benchmark_min_time=0.01
 }
-coverage() {  # by the tests that sanitizers run, too: without optimization all others would take hours, and budgets are not held
+coverage() {  # without optimization, the tests that are left out would take hours, or more CPU time than they allow
   build coverage && GCOV_ERROR_FILE=$PWD/build/coverage/gcov.log tests coverage --quiet --label-exclude "slow|elsewhere|timed" -E "^cli: budgets$" &&
     gcovr --root . --exclude 'tests/' --object-directory build/coverage --print-summary -o build/coverage/lines.txt
 }

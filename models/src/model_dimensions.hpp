@@ -8,8 +8,8 @@ namespace ddpsim {
 inline constexpr std::int64_t kMostLayers = 1'000;
 inline constexpr std::int64_t kMostFeatures = 1'048'576;  ///< of a token; of all heads
 inline constexpr std::int64_t kMostFeedForward = 4'194'304;
-inline constexpr std::int64_t kMostEmbeddings =
-    16'777'216;  ///< rows of a table: words, positions, distances
+/// Rows of a table: words, positions or distances.
+inline constexpr std::int64_t kMostEmbeddings = 16'777'216;
 inline constexpr std::int64_t kMostHeads = 65'536;
 
 /// Llama's own: two thirds of four times as wide, up to a multiple of 256 (facebookresearch/llama, model.py).

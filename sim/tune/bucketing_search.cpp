@@ -199,12 +199,12 @@ BucketCaps caps_of(const Bucketing& bucketing, TorchVersion torch) {
 }
 
 std::span<const double> typed_caps(const Job& job) {
-  constexpr double kLeastOfMost = 0.5;
+  constexpr double kLeastOfLargerModels = 0.5;
   Bytes gradients;
   for (const Bytes one : job.gradients()) gradients += one;
-  const auto* const first = mib(gradients) <= 10 * kLeastOfMost
-                                ? kTypedCaps.begin()
-                                : std::ranges::lower_bound(kTypedCaps, kLeastOfMost);
+  const double* const first = mib(gradients) <= 10 * kLeastOfLargerModels
+                                  ? kTypedCaps.begin()
+                                  : std::ranges::lower_bound(kTypedCaps, kLeastOfLargerModels);
   return {first, kTypedCaps.end()};
 }
 

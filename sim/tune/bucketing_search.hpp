@@ -26,7 +26,7 @@ struct Bucketing {
   std::pair<double, double> first_range_mb;
 };
 
-/// Of caps those in a range, both ends included.
+/// Those of `caps` in a range, both ends included.
 std::vector<double> caps_within(std::span<const double> caps,
                                 const std::pair<double, double>& range_mb);
 

@@ -132,6 +132,11 @@ TEST_CASE(
   CHECK(mentions(page(tune), "1 MiB costs 61 ms more."));
   tune.recommended.cap_range_mb = {60, 60};
   CHECK_FALSE(mentions(page(tune), "do as well"));
+  // Of a small model's caps, and of a larger one's, to which 0.1 and 0.25 do not belong.
+  tune.recommended.cap_range_mb = {0.2, 1.5};
+  CHECK(mentions(page(tune), "\nCaps from 0.25 to 1 MiB do as well, within"));
+  tune.typed_caps = std::span(kTypedCaps).subspan(2);
+  CHECK(mentions(page(tune), "\nCaps from 0.5 to 1 MiB do as well, within"));
 }
 
 TEST_CASE("tune page: no best bucketing but the default's") {
