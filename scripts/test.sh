@@ -178,7 +178,7 @@ reproduced() {  # from a clone elsewhere
 benchmarks() {  # they must run; how fast is a matter for a quiet machine
   build/release/tests/bench/ddpsim_bench --benchmark_min_time=0.01
 }
-coverage() {  # without optimization, the tests that are left out would take hours, or more CPU time than they allow
+coverage() {  # the tests left out would take hours without optimization; those of budgets would exceed their limit of CPU time
   build coverage && GCOV_ERROR_FILE=$PWD/build/coverage/gcov.log tests coverage --quiet --label-exclude "slow|elsewhere|timed" -E "^cli: budgets$" &&
     gcovr --root . --exclude 'tests/' --object-directory build/coverage --print-summary -o build/coverage/lines.txt
 }

@@ -25,7 +25,7 @@ inline constexpr double kNoLimitMb = 9223372036854775807.0 / 1048576;
 inline constexpr std::array kTypedCaps = {0.1,  0.25, 0.5,  1.0,  2.0,   5.0,  8.0,
                                           10.0, 25.0, 50.0, 64.0, 100.0, 200.0};
 
-/// Of these the ones that are weighed for the job's model: below 0.5 MiB only where all its gradients together are at most 5 MiB.
+/// The caps of kTypedCaps to consider for a job. Those below 0.5 MiB belong only to jobs whose gradients total at most 5 MiB.
 std::span<const double> typed_caps(const Job& job);
 
 /// One bucket assignment that a cap can give.
@@ -175,7 +175,7 @@ struct TuneResult {
   Recommendation recommended;
   std::vector<CurvePoint> curve;  ///< by first bucket, then by cap
   std::size_t unsimulated = 0;  ///< bucketings beside those of the curve, where there are very many
-  std::span<const double> typed_caps = kTypedCaps;  ///< those of this model
+  std::span<const double> typed_caps = kTypedCaps;  ///< those for this job
   bool only_caps_asked = false;  ///< the curve is of TuneOptions::caps, not of every bucketing
   Duration lower_bound;          ///< collectives take no time
   std::optional<BestPartition> best_partition;
