@@ -220,6 +220,17 @@ void rescale_activations(Workload& workload, const Transfer& transfer) {
   }
 }
 
+bool same_shapes(const Model& model, const Workload& workload) {
+  return std::ranges::equal(model.parameters, workload.parameters, {}, &Parameter::shape,
+                            &Parameter::shape);
+}
+
+/// Of "estimate bert-large@A100:b32:s512:bf16" the model; of another name its last word.
+std::string_view model_named_by(const Workload& workload) {
+  const std::string_view name = std::string_view(workload.name).substr(0, workload.name.find('@'));
+  return name.substr(name.rfind(' ') + 1);
+}
+
 /// The same model, frozen where the workload is.
 Model trained_as(Model model, const Workload& workload) {
   for (std::size_t i = 0; i < model.parameters.size(); ++i)
@@ -231,14 +242,12 @@ Model trained_as(Model model, const Workload& workload) {
 }  // namespace
 
 std::optional<Model> recognised_model(const Workload& workload) {
-  for (const Model& model : bundled_models()) {
-    const bool same =
-        std::equal(workload.parameters.begin(), workload.parameters.end(), model.parameters.begin(),
-                   model.parameters.end(),
-                   [](const Parameter& a, const Parameter& b) { return a.shape == b.shape; });
-    if (!same) continue;
-    return trained_as(model, workload);
-  }
+  // A name proves nothing, but where it is right, the rest of the catalogue need not be built.
+  if (const std::optional<Model> named = find_model(model_named_by(workload)))
+    if (same_shapes(*named, workload)) return trained_as(*named, workload);
+  for (const std::string& name : model_names())
+    if (Model model = find_model(name).value(); same_shapes(model, workload))
+      return trained_as(std::move(model), workload);
   return std::nullopt;
 }
 
