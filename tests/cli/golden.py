@@ -92,12 +92,14 @@ def prepared_folder():
         shutil.copytree(GOLDEN / "inputs", folder, dirs_exist_ok=True)
         shutil.copytree(FIXTURES, folder / "fixtures")
         before = contents(folder)
-    names = sorted(folder.rglob("*"))
-    yield folder, before
-    if contents(folder) == before and sorted(folder.rglob("*")) == names:
-        unchanged.append((folder, before))
-    else:
-        shutil.rmtree(folder)
+    names = set(folder.rglob("*"))
+    try:
+        yield folder, before
+    finally:
+        if contents(folder) == before and set(folder.rglob("*")) == names:
+            unchanged.append((folder, before))
+        else:
+            shutil.rmtree(folder)
 
 
 @atexit.register

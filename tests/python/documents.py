@@ -4,16 +4,14 @@ import concurrent.futures
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
-import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "cli"))
 
 import patience  # noqa: E402
-from golden import FIXTURES, GOLDEN, cases  # noqa: E402
+from golden import cases, prepared_folder  # noqa: E402
 
 WITHOUT_JSON = ("sweep", "import")  # they print documents anyway
 
@@ -39,14 +37,10 @@ def printed(program, one_in=1):
 
 def output(program, words):
     """What it prints in a folder of the corpus' files; of what it writes there the documents alone, where it prints none."""
-    with tempfile.TemporaryDirectory() as temporary:
-        here = pathlib.Path(temporary, "here")
-        shutil.copytree(GOLDEN / "inputs", here)
-        shutil.copytree(FIXTURES, here / "fixtures")
-        before = set(here.glob("*.json*"))
+    with prepared_folder() as (here, before):
         run = subprocess.run([program, *words], cwd=here, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8",
                              timeout=patience.seconds(300))
-        written = sorted(set(here.glob("*.json*")) - before)
+        written = sorted(path for path in here.glob("*.json*") if path.name not in before)
         return run.stdout or "".join(path.read_text(encoding="utf-8") for path in written[:1])
 
 
