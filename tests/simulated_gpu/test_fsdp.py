@@ -17,7 +17,7 @@ from thorough import cases
 
 DRIVER = os.environ["FSDP_DRIVER"]
 LIBRARIES = os.environ["SIMULATED_GPU_LIBRARIES"]
-JOBS = cases(30, every_change=12)  # of each scheme
+JOBS = cases(30, every_change=6)  # of each scheme
 STEPS = 6
 MOST_STEPS = 30
 ALONE = ("--nccl", "2.27.3", "--rank-slowdown", "0%", "--interference", "sm:0 memory:0 nccl:1")
@@ -289,7 +289,7 @@ OPTIONS = (
     ("fsdp1", {"cpu_offload": 1, "param_dtype": "bf16", "reduce_dtype": "fp32"}), ("fsdp1", {"cpu_offload": 1, "strategy": "shard_grad_op"}),
     ("fsdp2", {"cpu_offload": 1, "param_dtype": "bf16"}), ("fsdp2", {"cpu_offload": 1, "micro_batches": 2, "no_sync": 0}),
 )
-SEEDS = cases(25, every_change=10)
+SEEDS = cases(25, every_change=5)
 SKIP_SEEDS = 8
 
 

@@ -14,7 +14,7 @@ from machine_table import table
 from simulated_gpu import OnSimulatedGpu
 from thorough import cases
 
-JOBS = cases(210, every_change=70)
+JOBS = cases(210, every_change=42)
 STEPS = "5"  # in the third, the host is as far ahead as in any behind it
 NCCL = ("--nccl", "2.27.3")
 ALONE = (*NCCL, "--rank-slowdown", "0%", "--interference", "sm:0 memory:0 nccl:1")
