@@ -1,6 +1,5 @@
 """Copies of real traces, changed into what other schemes leave behind: none is taken for plain DDP."""
 
-import copy
 import pathlib
 import tempfile
 import unittest
@@ -34,7 +33,7 @@ class OtherSchemes(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def trace(self, name=R50):
-        return copy.deepcopy(self.traces[name])
+        return copies.copied(self.traces[name])
 
     def imported(self, trace):
         output = self.folder / "workload.json"
@@ -75,7 +74,7 @@ class OtherSchemes(unittest.TestCase):
     def test_a_partitioned_optimizer_is_named(self):
         gathered = copies.with_collective(scattered(self.trace()), "all_gather_into_tensor", 12_778_516)
         self.refused(gathered, "ZeRO 1 or 2 or Megatron-LM's distributed optimizer")
-        self.refused(copies.with_range(copy.deepcopy(gathered), "DeepSpeedEngine.step"), "DeepSpeed's ZeRO 1 or 2")
+        self.refused(copies.with_range(copies.copied(gathered), "DeepSpeedEngine.step"), "DeepSpeed's ZeRO 1 or 2")
         self.refused(copies.with_range(gathered, "_CopyToModelParallelRegion"), "by Megatron-LM's distributed optimizer")
         reduced = copies.with_collective(copies.without_ddp(self.trace()), "all_gather_into_tensor", 12_778_516)
         self.refused(reduced, "1 all-gather after backward", "ZeRO 1 or 2")
@@ -90,9 +89,9 @@ class OtherSchemes(unittest.TestCase):
         part = copies.of_group(self.trace(), "all_reduce", "DATA_PARALLEL_GROUP", 2)
         part["distributedInfo"]["world_size"] = 4
         self.refused(part, "among 2 of 4 ranks (group DATA_PARALLEL_GROUP)", "tensor, pipeline or expert parallel")
-        experts = copies.renamed(copy.deepcopy(part), "broadcast", "all_to_all")
+        experts = copies.renamed(copies.copied(part), "broadcast", "all_to_all")
         self.refused(experts, "2 all-to-alls a step: expert parallel")
-        tensors = copies.renamed(copy.deepcopy(part), "broadcast", "all_reduce")
+        tensors = copies.renamed(copies.copied(part), "broadcast", "all_reduce")
         self.refused(tensors, "tensor parallel")
         alone = copies.without(copies.without_ddp(self.trace()), "all_reduce")
         self.refused(copies.renamed(alone, "broadcast", "all_reduce"), "2 all-reduces a step in forward", "tensor parallel")
@@ -100,13 +99,13 @@ class OtherSchemes(unittest.TestCase):
     def test_one_process_and_horovod_are_named(self):
         replicas = copies.without(copies.without_ddp(self.trace()), "all_reduce")
         copies.with_range(replicas, "DataParallel.forward", 1)
-        self.accepted(copy.deepcopy(replicas))  # on one GPU it is the model itself
+        self.accepted(copies.copied(replicas))  # on one GPU it is the model itself
         for k, event in enumerate(copies.spans(replicas)):
             if event.get("cat") == "kernel" and k % 2:
                 event["args"]["device"] = 1
         self.refused(replicas, "DataParallel ran", "on 2 GPUs: one process")
         horovod = copies.without_ddp(self.trace())
-        self.refused(copies.with_range(copy.deepcopy(horovod), "HorovodAllreduce"), "Horovod ran")
+        self.refused(copies.with_range(copies.copied(horovod), "HorovodAllreduce"), "Horovod ran")
         calls = {"record_param_comms", "nccl:all_reduce", "nccl:broadcast"}
         horovod = copies.keep(horovod, lambda event: event.get("name") not in calls)
         launched = {event["args"]["correlation"] for event in copies.spans(horovod)

@@ -58,6 +58,16 @@ TEST_CASE("transfer: a model is recognised by its shapes alone") {
   CHECK_FALSE(recognised_model(workload).has_value());
 }
 
+TEST_CASE("transfer: a workload's name says which model to try first, and proves nothing") {
+  Workload workload = bundled_workload("resnet101-v100-b64").value();
+  for (const char* name : {"estimate resnet101@V100:b64", "estimate vgg16@V100:b64:fp32", "vgg16",
+                           "estimate unknown@V100", "", "@", " "}) {
+    workload.name = name;
+    INFO(name);
+    CHECK(recognised_model(workload).value().name == "resnet101");
+  }
+}
+
 TEST_CASE("transfer: gradients keep their order, and each part its own ratio") {
   const Workload workload = bundled_workload("resnet50-v100-b32").value();
   const Workload faster = carried(workload, {on("V100", 32), on("A100", 32)});
