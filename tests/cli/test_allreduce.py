@@ -79,7 +79,7 @@ class Sizes(unittest.TestCase):
         for arguments, words in [
             (["-b", "many"], ['"many"', "-b"]), (["-b", "-8"], ["-b"]), (["-b", "nan"], ["-b"]),
             (["-b", "2M", "-e", "1M"], ["-e 1M", "-b 2M"]), (["-f", "1"], ["--factor"]),
-            (["-i", "1"], ["-i"]), (["-i", "4", "-e", "1G"], ["10000"]), (["-e", "1e30"], ["-e"]),
+            (["-i", "1"], ["-i"]), (["-i", "4", "-e", "1G"], ["10000"]), (["-e", "1e30"], ['-e: "1e30" is out of range']),
             (["-f", "2", "-i", "1M"], ["--factor"]), (["-b", "8Gbps"], ["-b"]),
         ]:
             with self.subTest(arguments=arguments):

@@ -182,6 +182,8 @@ class DataLoading(unittest.TestCase):
             data = answer("simulate", *JOB, "--data-loader", words)["data_loader"]
             self.assertEqual(data["cause"], cause, words)
             self.assertAlmostEqual(data["supply_interval_us"], interval, delta=interval * 1e-4)
+        said = ddpsim("simulate", *JOB, "--data-loader", "num_workers=8,batch=1ms,pin_memory=true,batch_bytes=200MB,pin=500MBps").out
+        self.assertIn("waits 300 ms of it for input, the thread that pins being busy", " ".join(said.split()))
         self.assertIsNone(answer("simulate", *JOB, "--data-loader", "num_workers=8,sample=20ms,cores=16")["data_loader"]
                           ["least_num_workers"])
 

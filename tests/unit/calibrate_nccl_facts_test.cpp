@@ -267,6 +267,7 @@ TEST_CASE("Plugins: asked for and not there; every job without one begins alike"
       "h:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 4[0] [send] via NET/IB/0/GDRDMA\n";
   for (const std::string usual :
        {"NET/Plugin : No plugin found (libnccl-net.so), using internal implementation",
+        "NET/Plugin : No plugin found (librccl-net.so), using internal implementation",
         "NET/Plugin: Could not find: libnccl-net.so. Using internal network plugin.",
         "NET/Plugin: Could not find: librccl-net.so. Using internal net plugin.",
         "NET/Plugin : Plugin load returned 2 : libnccl-net.so: cannot open shared object file: No "
@@ -280,6 +281,7 @@ TEST_CASE("Plugins: asked for and not there; every job without one begins alike"
   }
   for (const std::string missing :
        {"NET/Plugin: Could not find: ofi libnccl-net-ofi.so. Using internal network plugin.",
+        "NET/Plugin : No plugin found (libnccl-net-ofi.so), using internal implementation",
         "NET/Plugin: Could not find: /opt/plugin/libnccl-net.so",
         "NET/Plugin : Plugin load returned 0 : libfabric.so.1: cannot open shared object file: No "
         "such file or directory."}) {

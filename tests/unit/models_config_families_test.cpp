@@ -241,6 +241,16 @@ TEST_CASE("config.json: parameters of every type are those of its class") {
   }
 }
 
+TEST_CASE("config.json: ALBERT's layers are one group where nobody says") {
+  const std::string begin = R"({"model_type":"albert","architectures":["AlbertModel"],"hidden_size":64,)"
+                            R"("num_hidden_layers":4,"num_attention_heads":4,"intermediate_size":96)";
+  const auto parameters = [&](const std::string& rest) {
+    return model_of_text(begin + rest + "}").parameters.size();
+  };
+  CHECK(parameters("") == parameters(R"(,"num_hidden_groups":1)"));
+  CHECK(parameters("") < parameters(R"(,"num_hidden_groups":2)"));
+}
+
 TEST_CASE("config.json: every parameter has a name of its own and is ready once") {
   for (const Built& built : kBuilt) {
     CAPTURE(built.config);

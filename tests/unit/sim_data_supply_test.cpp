@@ -142,6 +142,11 @@ TEST_CASE("data supply: workers that bound a recording bound what is predicted")
       DataLoading{.median = 100_us, .p90 = 110_us, .mean = 100_us, .count = 9, .interval = {}};
   CHECK(waited_for_data(step) == 100_us);
   CHECK(supply_interval(step) == 450_us);
+  for (const auto& [mean, waits] : {std::pair(4_us, false), {5_us, true}, {8_us, true}}) {
+    Workload other = step;  // a wait counts from one per cent of a step
+    other.data_loading->mean = mean;
+    CHECK(supply_interval(other).has_value() == waits);
+  }
   // Kept up, as far as is known: the pause is replayed.
   StepResult result = step_with(free_of_costs(), step);
   CHECK(result.times.iteration == 480_us);
