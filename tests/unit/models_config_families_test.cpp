@@ -242,8 +242,9 @@ TEST_CASE("config.json: parameters of every type are those of its class") {
 }
 
 TEST_CASE("config.json: ALBERT's layers are one group where nobody says") {
-  const std::string begin = R"({"model_type":"albert","architectures":["AlbertModel"],"hidden_size":64,)"
-                            R"("num_hidden_layers":4,"num_attention_heads":4,"intermediate_size":96)";
+  const std::string begin =
+      R"({"model_type":"albert","architectures":["AlbertModel"],"hidden_size":64,)"
+      R"("num_hidden_layers":4,"num_attention_heads":4,"intermediate_size":96)";
   const auto parameters = [&](const std::string& rest) {
     return model_of_text(begin + rest + "}").parameters.size();
   };
