@@ -71,6 +71,12 @@ std::string counted_names(const std::vector<ListedNic>& listed) {
   return names;
 }
 
+std::string doubts_of(const std::vector<ListedNic>& listed) {
+  std::vector<std::string> doubts;
+  nics_that_count(listed, doubts);
+  return joined_lines(doubts);
+}
+
 const std::string kTwoGpuMatrix =
     "\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tNV4\t0-15\nGPU1\tNV4\t X \t0-15\n";
 
@@ -237,6 +243,21 @@ TEST_CASE("NICs: what software makes never counts") {
     CAPTURE(name);
     CHECK_FALSE(is_virtual_interface(name));
   }
+}
+
+TEST_CASE("NICs: each device that is too slow to count is named, its ports together") {
+  const std::string rest =
+      " too slow beside the other NICs to count (NCCL_IB_HCA=^mlx5_1 keeps NCCL off too)\n";
+  CHECK(doubts_of({listed_nic("mlx5_0", 25, 31, 1), listed_nic("mlx5_1", 3.1, 16, 2)}) ==
+        "mlx5_1 in a PCIe slot of 16 GB/s is" + rest);
+  CHECK(doubts_of({listed_nic("mlx5_0", 25, 63, 1), listed_nic("mlx5_1", 25, 4, 2),
+                   listed_nic("mlx5_2", 25, 4, 2)}) ==
+        "mlx5_1, mlx5_2 share one device in a PCIe slot of 4 GB/s and are" + rest);
+  CHECK(doubts_of({listed_nic("mlx5_0", 25, 31, 1), listed_nic("mlx5_1", 3.1, 16, 2),
+                   listed_nic("mlx5_2", 3.1, 0, 3)}) ==
+        "mlx5_1 in a PCIe slot of 16 GB/s is" + rest +
+            "mlx5_2 is too slow beside the other NICs to count (NCCL_IB_HCA=^mlx5_2 keeps NCCL "
+            "off too)\n");
 }
 
 TEST_CASE("NICs: a device counts once, and one that is too slow not at all") {
