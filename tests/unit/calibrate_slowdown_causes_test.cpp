@@ -108,6 +108,19 @@ TEST_CASE("causes: a finding beside a step time alone, or another version, comes
   CHECK(slowdown_causes(bare, evidence).front().what == "blocking_launches");
 }
 
+TEST_CASE("causes: where nothing was timed, changes come first, then new problems, then versions") {
+  SlowdownEvidence evidence;
+  evidence.changes = {{.what = FindingClass::version_changed, .says = "NCCL 2.19 is 2.21"},
+                      {.what = FindingClass::environment_changed, .says = "NCCL_ALGO is Ring"}};
+  evidence.before = {{.what = FindingClass::plugin_missing, .says = "as before"}};
+  evidence.now = {{.what = FindingClass::plugin_missing, .says = "as before"},
+                  {.what = FindingClass::clocks_held_down, .says = "1,200 MHz"}};
+  CHECK(classes(causes_of_findings(evidence)) ==
+        std::vector<std::string>{std::string(name_of(FindingClass::environment_changed)),
+                                 std::string(name_of(FindingClass::clocks_held_down)),
+                                 std::string(name_of(FindingClass::version_changed))});
+}
+
 TEST_CASE("causes: what only helps slows nothing, what only costs makes nothing faster") {
   const StepDifference slower = difference(step_alone({100_ms}), step_alone({150_ms}));
   const StepDifference faster = difference(step_alone({150_ms}), step_alone({100_ms}));
