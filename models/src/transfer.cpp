@@ -220,9 +220,23 @@ void rescale_activations(Workload& workload, const Transfer& transfer) {
   }
 }
 
-bool same_shapes(const Model& model, const Workload& workload) {
-  return std::ranges::equal(model.parameters, workload.parameters, {}, &Parameter::shape,
-                            &Parameter::shape);
+using Shapes = std::vector<decltype(Parameter::shape)>;
+
+Shapes shapes_of(const std::vector<Parameter>& parameters) {
+  Shapes shapes;
+  for (const Parameter& parameter : parameters) shapes.push_back(parameter.shape);
+  return shapes;
+}
+
+/// Of every model of the catalogue, in the order of model_names; made once, and without keeping the models.
+const std::vector<Shapes>& catalogue_shapes() {
+  static const std::vector<Shapes> all = [] {
+    std::vector<Shapes> shapes;
+    for (const std::string& name : model_names())
+      shapes.push_back(shapes_of(find_model(name).value().parameters));
+    return shapes;
+  }();
+  return all;
 }
 
 /// Of "estimate bert-large@A100:b32:s512:bf16" the model; of another name its last word.
@@ -242,13 +256,15 @@ Model trained_as(Model model, const Workload& workload) {
 }  // namespace
 
 std::optional<Model> recognised_model(const Workload& workload) {
+  const Shapes shapes = shapes_of(workload.parameters);
   // A name proves nothing, but where it is right, the rest of the catalogue need not be built.
-  if (const std::optional<Model> named = find_model(model_named_by(workload)))
-    if (same_shapes(*named, workload)) return trained_as(*named, workload);
-  for (const std::string& name : model_names())
-    if (Model model = find_model(name).value(); same_shapes(model, workload))
-      return trained_as(std::move(model), workload);
-  return std::nullopt;
+  std::optional<Model> model = find_model(model_named_by(workload));
+  if (!model || shapes_of(model->parameters) != shapes) {
+    const auto found = std::ranges::find(catalogue_shapes(), shapes);
+    if (found == catalogue_shapes().end()) return std::nullopt;
+    model = find_model(model_names()[static_cast<std::size_t>(found - catalogue_shapes().begin())]);
+  }
+  return trained_as(std::move(*model), workload);
 }
 
 std::optional<Model> recognised_model(const Workload& workload, std::int64_t sample_size) {
