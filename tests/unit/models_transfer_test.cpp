@@ -58,6 +58,17 @@ TEST_CASE("transfer: a model is recognised by its shapes alone") {
   CHECK_FALSE(recognised_model(workload).has_value());
 }
 
+TEST_CASE("transfer: every model of the catalogue is recognised, under any name") {
+  for (const Model& model : bundled_models()) {
+    Workload workload;
+    workload.parameters = model.parameters;
+    INFO(model.name);
+    CHECK(recognised_model(workload).value().name == model.name);
+    workload.name = "estimate " + model.name + "@V100";
+    CHECK(recognised_model(workload).value().name == model.name);
+  }
+}
+
 TEST_CASE("transfer: a workload's name says which model to try first, and proves nothing") {
   Workload workload = bundled_workload("resnet101-v100-b64").value();
   for (const char* name : {"estimate resnet101@V100:b64", "estimate vgg16@V100:b64:fp32", "vgg16",

@@ -13,8 +13,8 @@
 
 namespace ddpsim {
 
-/// The model of the catalogue with these parameters, by their shapes in definition order; absent when none has them. Of several,
-/// the one in the workload's name ("estimate resnet50@V100:b32"), else the first that the catalogue lists.
+/// The model of the catalogue with these parameters, by their shapes in definition order, which no two models share; absent when
+/// none has them.
 std::optional<Model> recognised_model(const Workload& workload);
 /// The same for samples of that size, pixels a side or tokens; absent also where the model takes no such sample.
 std::optional<Model> recognised_model(const Workload& workload, std::int64_t sample_size);
