@@ -179,7 +179,8 @@ benchmarks() {  # they must run; how fast is a matter for a quiet machine
   build/release/tests/bench/ddpsim_bench --benchmark_min_time=0.01
 }
 # The tests left out would take hours without optimization; those of budgets would exceed their limit of CPU time. gcov sometimes
-# says that a branch was taken a negative number of times: such a line of its output is passed over.
+# says that a branch was taken a negative number of times; gcovr can pass over that only together with every other line that it
+# cannot read, and names each.
 coverage() {
   build coverage && GCOV_ERROR_FILE=$PWD/build/coverage/gcov.log tests coverage --quiet --label-exclude "slow|elsewhere|timed" -E "^cli: budgets$" &&
     gcovr --root . --exclude 'tests/' --object-directory build/coverage --gcov-ignore-parse-errors --print-summary -o build/coverage/lines.txt

@@ -228,7 +228,7 @@ Shapes shapes_of(const std::vector<Parameter>& parameters) {
   return shapes;
 }
 
-/// Of every model of the catalogue, in the order of model_names; made once, and without keeping the models.
+/// The parameters' shapes of each model of the catalogue, in the order of model_names. Made once; the models are not kept.
 const std::vector<Shapes>& catalogue_shapes() {
   static const std::vector<Shapes> all = [] {
     std::vector<Shapes> shapes;
@@ -239,7 +239,7 @@ const std::vector<Shapes>& catalogue_shapes() {
   return all;
 }
 
-/// Of "estimate bert-large@A100:b32:s512:bf16" the model; of another name its last word.
+/// The last word before '@' of the workload's name: bert-large in "estimate bert-large@A100:b32".
 std::string_view model_named_by(const Workload& workload) {
   const std::string_view name = std::string_view(workload.name).substr(0, workload.name.find('@'));
   return name.substr(name.rfind(' ') + 1);

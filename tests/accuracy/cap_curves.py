@@ -8,8 +8,8 @@ that it advises is placed on the curve: at the measured cap that makes the same 
 linear in the logarithm of the cap, or at the end of the curve where the cap lies beyond it. How often each was done is said.
 
 Regret is what the advised cap costs over the fastest one measured, in per cent of that step. Where the advised cap was not measured,
-that rests on a line between two others; so `tune` is asked once more, for the measured caps alone, whose regret needs no such line. Beside
-it stand two policies that know less: always the default, and always the cap that is predicted fastest of those measured, however sure. Signs: of two caps of a curve
+its step is interpolated. So `tune` is also run with the measured caps alone as candidates; how often even that answer had to be
+interpolated, because the default was not measured, is said. Beside it stand two policies that know less: always the default, and always the cap that is predicted fastest of those measured, however sure. Signs: of two caps of a curve
 that were measured more than 2 % apart, which is faster; and of two that are predicted so, whether that is so. Coverage: how often the
 80 % interval of a cap's gain over the default holds the measured gain (over the measured cap nearest to the default, where the default
 was not measured), as it is and within the noise of the measurement (0.5 % of the step; 1 % of published figures, which have few digits).
@@ -101,7 +101,7 @@ class Judge:
     def place_advised(self, recommended):
         """(seconds, how it was placed)"""
         if kind(recommended) != SET:
-            return self.place(DEFAULT)[0], "kept"
+            return self.place(DEFAULT)
         cap, first = recommended["bucket_cap_mb"], recommended["first_bucket_mb"]
         if cap is DEFAULT and first is None and self.curve.today:  # "remove the argument"
             cap = DEFAULT_MIB
@@ -131,9 +131,9 @@ class Judge:
         default, default_by = self.place(DEFAULT)
         advised, advised_by = self.place_advised(recommended)
         caps = [repr(float(cap)) for cap in curve.measured if cap is not DEFAULT]
-        of_measured = default
+        of_measured, of_measured_by = default, default_by
         if caps:
-            of_measured, _ = self.place_advised(self.tuned(*curve.today, "--caps", ",".join(caps))["recommended"])
+            of_measured, of_measured_by = self.place_advised(self.tuned(*curve.today, "--caps", ",".join(caps))["recommended"])
         predicted = {cap: self.simulated(cap)[0] for cap in curve.measured}
         best = min(curve.measured.values())
         return {"group": curve.group, "name": curve.name, "machine": curve.machine, "kind": kind(recommended),
@@ -141,7 +141,7 @@ class Judge:
                 "noise_percent": curve.noise,
                 "best_cap_mb": min(curve.measured, key=curve.measured.get), "command": [*curve.job, *curve.today],
                 "regret_percent": 100 * (advised / best - 1), "over_default_percent": 100 * (advised / default - 1),
-                "of_measured_regret_percent": 100 * (of_measured / best - 1),
+                "of_measured_placed": of_measured_by, "of_measured_regret_percent": 100 * (of_measured / best - 1),
                 "default_regret_percent": 100 * (default / best - 1),
                 "fastest_regret_percent": 100 * (curve.measured[min(predicted, key=predicted.get)] / best - 1),
                 "signs_measured": signs(curve.measured, predicted), "signs_predicted": signs(predicted, curve.measured), "gains": self.gains()}
@@ -355,6 +355,7 @@ def figures(records):
             ("caps that are set were placed at", ", ".join(f"{how} {count}" for how, count in sorted(placed.items())) or "none"),
             ("regret of tune: median, p90, worst", regret(records, "regret_percent")),
             ("regret of tune asked for the measured caps", regret(records, "of_measured_regret_percent")),
+            ("of these interpolated", f"{sum(one['of_measured_placed'] in ('between', 'beyond') for one in records)} of {len(records)}"),
             ("regret of always the default", regret(records, "default_regret_percent")),
             ("regret of the predicted fastest cap", regret(records, "fastest_regret_percent")),
             ("tune over the default: mean, worst", f"{statistics.mean(one['over_default_percent'] for one in records):+.2f}, "
