@@ -104,7 +104,7 @@ failed_tests() {  # failed_tests LOG: the name and the end of what it said, of e
 }
 
 # Labels are given where each test is added. --quick leaves out `slow`: tests that train with PyTorch, shape links, launch, build
-# once more, or run longest. Tests labelled `timed` hold times against each other, and get the machine for themselves. `elsewhere`
+# once more, or run longest; and `unhurried`: the longest of the others. Tests labelled `timed` hold times against each other, and get the machine for themselves. `elsewhere`
 # marks tests in which memory errors cannot hide, or which sanitizers hinder: the other build runs them; `rarely_sanitized`, those
 # that sanitizers run in --thorough alone. `thorough` marks what --thorough alone runs.
 rare=thorough rarely=rarely_sanitized
@@ -206,7 +206,7 @@ fi
 
 if $quick; then
   check "build" build quick
-  check "tests" tests quick --label-exclude slow
+  check "tests" tests quick --label-exclude "slow|unhurried"
 else
   scripts/setup.sh --page || skip "page: in a browser" "its tools could not be installed"
   scripts/setup.sh --python || skip "Python package: types, frames, notebook" "their tools could not be installed"
