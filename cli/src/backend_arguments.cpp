@@ -8,7 +8,7 @@
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/formats/suggest.hpp"
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/cannot_simulate.hpp"
 #include "help_group.hpp"
 #include "key_values.hpp"
 #include "usage_error.hpp"

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "ddpsim/sim/recorded_buckets.hpp"
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "help_group.hpp"
 #include "load_job.hpp"
 

@@ -8,10 +8,11 @@
 #include "cluster_arguments.hpp"
 #include "ddp_arguments.hpp"
 #include "ddpsim/models/estimate.hpp"
+#include "ddpsim/sim/all_reduce_sizes.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
+#include "ddpsim/sim/cannot_simulate.hpp"
 #include "ddpsim/sim/changed_numerics.hpp"
 #include "ddpsim/sim/reduced_by.hpp"
-#include "ddpsim/sim/step.hpp"
 #include "rank_warnings.hpp"
 
 namespace ddpsim {

@@ -1,6 +1,6 @@
 #include "known_steps.hpp"
 
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/job_buckets.hpp"
 
 namespace ddpsim {
 

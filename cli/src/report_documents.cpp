@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "ddpsim/sim/recorded_today.hpp"
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "ddpsim/traces/recorded_timeline.hpp"
 #include "measured_timeline.hpp"
 

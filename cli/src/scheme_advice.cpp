@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ddpsim/sim/advise.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "exit_code.hpp"
 #include "job_warnings.hpp"
 #include "report_documents.hpp"

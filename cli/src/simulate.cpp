@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "commands.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "ddpsim/sim/tune.hpp"
 #include "elastic_arguments.hpp"
 #include "exit_code.hpp"

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ddpsim/reports/sweep_report.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "known_steps.hpp"
 #include "measured_step.hpp"
 #include "point_settings.hpp"

@@ -7,6 +7,7 @@
 
 #include "commands.hpp"
 #include "ddpsim/sim/advise.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
 #include "interactive_page.hpp"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "ddpsim/sim/assert.hpp"
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/cannot_replay.hpp"
 
 namespace ddpsim {
 namespace {

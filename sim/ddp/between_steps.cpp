@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "ddpsim/sim/compute_speed.hpp"
 #include "ddpsim/sim/data_supply.hpp"
-#include "ddpsim/sim/step.hpp"
 
 namespace ddpsim {
 

@@ -15,8 +15,8 @@
 #include <numeric>
 
 #include "ddpsim/sim/bucket_assignment.hpp"
-#include "ddpsim/sim/epoch.hpp"
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/simulate.hpp"
+#include "epoch_of.hpp"
 #include "step_collectives.hpp"
 
 namespace ddpsim {

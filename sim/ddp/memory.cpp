@@ -7,7 +7,7 @@
 
 #include "ddpsim/sim/assert.hpp"
 #include "ddpsim/sim/bucket_assignment.hpp"
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/job_buckets.hpp"
 #include "local_sgd.hpp"
 #include "memory_parts.hpp"
 #include "power_sgd.hpp"

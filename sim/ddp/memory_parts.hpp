@@ -6,7 +6,6 @@
 #include <cstdint>
 
 #include "ddpsim/sim/job.hpp"
-#include "ddpsim/sim/memory.hpp"
 
 namespace ddpsim {
 

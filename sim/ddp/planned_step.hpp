@@ -116,11 +116,6 @@ struct PlannedStep {
   std::optional<HostTime> host;
 };
 
-/// Ranks that compute alike share one entry of Schedule::ranks. `states` holds one entry per rank of
-/// the cluster; empty: every rank computes as recorded, from the start that was recorded with it.
-PlannedStep schedule_step(const Job& job, const std::vector<Bucket>& buckets, const StepKind& kind,
-                          const std::vector<RankState>& states);
-
 /// The classes of ranks, each as `write(class, recording)` writes it (a RankStep); `collectives` are theirs by then.
 /// Streams of the schedule are to be filled in.
 template <typename Write>

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <variant>
 
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/job_buckets.hpp"
 
 namespace ddpsim {
 namespace {

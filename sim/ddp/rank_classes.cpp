@@ -4,8 +4,7 @@
 #include <map>
 #include <tuple>
 
-#include "ddpsim/sim/step.hpp"
-
+#include "ddpsim/sim/limits.hpp"
 namespace ddpsim {
 
 bool same_order(const Recorded& a, const Recorded& b) {

@@ -1,7 +1,7 @@
 #include "rank_states.hpp"
 
 #include "between_steps.hpp"
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/compute_speed.hpp"
 
 namespace ddpsim {
 

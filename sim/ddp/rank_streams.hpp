@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "ddpsim/sim/compute_speed.hpp"
 #include "ddpsim/sim/launch_cost.hpp"
-#include "ddpsim/sim/step.hpp"
 #include "operations.hpp"
 #include "planned_step.hpp"
 #include "rank_classes.hpp"

@@ -9,7 +9,6 @@
 #include "between_steps.hpp"
 #include "collective_stretches.hpp"
 #include "ddpsim/sim/assert.hpp"
-#include "ddpsim/sim/step.hpp"
 #include "summary.hpp"
 
 namespace ddpsim {

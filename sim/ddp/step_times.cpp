@@ -4,7 +4,6 @@
 
 #include "between_steps.hpp"
 #include "ddpsim/sim/assert.hpp"
-#include "ddpsim/sim/step.hpp"
 #include "intervals.hpp"
 #include "summary.hpp"
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "ddpsim/sim/job_buckets.hpp"
+
 namespace ddpsim {
 
 std::optional<Duration> measured_step(const TuneOptions& tuning) {

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "advice.hpp"
+#include "ddpsim/sim/job_buckets.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "lever.hpp"
 
 namespace ddpsim {

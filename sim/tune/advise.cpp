@@ -11,6 +11,7 @@
 
 #include "advice.hpp"
 #include "advice_by_version.hpp"
+#include "ddpsim/sim/job_buckets.hpp"
 #include "ddpsim/sim/memory.hpp"
 #include "ddpsim/sim/parallel.hpp"
 #include "ddpsim/sim/size_text.hpp"

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ddpsim/sim/parallel.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "gradient_runs.hpp"
 #include "quick_step.hpp"
 

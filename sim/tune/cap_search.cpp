@@ -13,7 +13,9 @@
 #include "bucketing_search.hpp"
 #include "candidates.hpp"
 #include "cap_curve.hpp"
+#include "ddpsim/sim/job_buckets.hpp"
 #include "ddpsim/sim/parallel.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "reach.hpp"
 #include "why.hpp"
 

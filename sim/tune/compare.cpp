@@ -10,6 +10,7 @@
 #include "ddpsim/sim/assert.hpp"
 #include "ddpsim/sim/elementary.hpp"
 #include "ddpsim/sim/parallel.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "shared_errors.hpp"
 #include "uncertainty.hpp"
 

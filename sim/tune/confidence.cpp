@@ -1,4 +1,5 @@
 #include "ddpsim/sim/confidence.hpp"
+#include "ddpsim/sim/all_reduce_sizes.hpp"
 #include "ddpsim/sim/launch_cost.hpp"
 
 #include <fmt/format.h>

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "ddpsim/sim/bucket_assignment.hpp"
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/simulate.hpp"
 
 namespace ddpsim {
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "ddpsim/sim/all_reduce_sizes.hpp"
 #include "ddpsim/sim/elementary.hpp"
 #include "ddpsim/sim/size_text.hpp"
-#include "ddpsim/sim/step.hpp"
 
 namespace ddpsim {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "ddpsim/sim/measured_correction.hpp"
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/simulate.hpp"
 
 namespace ddpsim {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "ddpsim/sim/data_supply.hpp"
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/simulate.hpp"
 
 namespace ddpsim {
 namespace {

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "ddpsim/sim/all_reduce_sizes.hpp"
 #include "ddpsim/sim/correction.hpp"
 #include "ddpsim/sim/step_spread.hpp"
 #include "gloo_evidence.hpp"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ddpsim/sim/confidence.hpp"
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "uncertainty.hpp"
 
 namespace ddpsim {

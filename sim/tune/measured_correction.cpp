@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "scaled_recording.hpp"
 
 namespace ddpsim {

@@ -8,11 +8,13 @@
 #include <cmath>
 #include <utility>
 
+#include "ddpsim/sim/all_reduce_sizes.hpp"
 #include "ddpsim/sim/elementary.hpp"
+#include "ddpsim/sim/job_buckets.hpp"
 #include "ddpsim/sim/parallel.hpp"
 #include "ddpsim/sim/recorded_all_reduces.hpp"
 #include "ddpsim/sim/recorded_today.hpp"
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "ddpsim/sim/step_spread.hpp"
 #include "gloo_evidence.hpp"
 #include "host_ahead.hpp"

@@ -5,8 +5,8 @@
 #include <tuple>
 #include <vector>
 
+#include "ddpsim/sim/all_reduce_sizes.hpp"
 #include "ddpsim/sim/nccl.hpp"
-#include "ddpsim/sim/step.hpp"
 #include "shared_errors.hpp"
 
 namespace ddpsim {

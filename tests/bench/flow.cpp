@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "ddpsim/sim/collective_model.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "ddpsim/sim/simulation_options.hpp"
-#include "ddpsim/sim/step.hpp"
 #include "ddpsim/sim/tune.hpp"
 #include "ddpsim/topologies/background_file.hpp"
 #include "ddpsim/topologies/topology.hpp"

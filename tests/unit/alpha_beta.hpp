@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ddpsim/sim/confidence.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "ddpsim/sim/tune.hpp"
 #include "small_jobs.hpp"
 

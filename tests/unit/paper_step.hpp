@@ -34,7 +34,8 @@
 
 #include <fmt/format.h>
 
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/cannot_simulate.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "small_jobs.hpp"
 
 namespace ddpsim::paper {

@@ -7,8 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "data_files.hpp"
+#include "ddpsim/sim/cannot_simulate.hpp"
 #include "ddpsim/sim/quantile.hpp"
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "ddpsim/traces/rank_group.hpp"
 #include "small_jobs.hpp"
 

@@ -11,10 +11,11 @@
 #include <set>
 
 #include "data_files.hpp"
+#include "ddpsim/sim/cannot_simulate.hpp"
 #include "ddpsim/sim/collective_model.hpp"
 #include "ddpsim/sim/confidence.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "ddpsim/sim/simulation_options.hpp"
-#include "ddpsim/sim/step.hpp"
 #include "ddpsim/sim/tune.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/traces/import.hpp"

@@ -22,6 +22,7 @@
 
 #include "planned_step.hpp"
 #include "rates.hpp"
+#include "schedule_step.hpp"
 #include "small_jobs.hpp"
 #include "summary.hpp"
 

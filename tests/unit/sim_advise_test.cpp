@@ -7,7 +7,9 @@
 #include <string>
 
 #include "ddpsim/sim/advise.hpp"
+#include "ddpsim/sim/job_buckets.hpp"
 #include "ddpsim/sim/memory.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "lever.hpp"
 #include "tune_jobs.hpp"
 

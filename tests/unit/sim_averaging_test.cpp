@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "ddpsim/sim/cannot_simulate.hpp"
 #include "ddpsim/sim/memory.hpp"
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "local_sgd.hpp"
 #include "mentions.hpp"
 #include "paper_step.hpp"

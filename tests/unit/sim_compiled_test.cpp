@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/cannot_simulate.hpp"
+#include "ddpsim/sim/job_buckets.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "ddpsim/sim/tune.hpp"
 #include "mentions.hpp"
 #include "paper_step.hpp"

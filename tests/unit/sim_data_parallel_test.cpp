@@ -1,6 +1,7 @@
 // torch.nn.DataParallel by hand (scheme_step.hpp has the figures). Parameters are 4 MB each, so that 10 MiB hold two.
+#include "ddpsim/sim/cannot_simulate.hpp"
 #include "ddpsim/sim/memory.hpp"
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "scheme_step.hpp"
 
 using namespace ddpsim;

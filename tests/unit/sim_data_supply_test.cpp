@@ -1,5 +1,7 @@
 // Batches for the step of paper_step.hpp, which takes 360 us, or 389 with every cost: what it waits for them.
+#include "ddpsim/sim/cannot_simulate.hpp"
 #include "ddpsim/sim/data_supply.hpp"
+#include "ddpsim/sim/simulate.hpp"
 
 #include <algorithm>
 #include <vector>

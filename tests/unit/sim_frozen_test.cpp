@@ -5,9 +5,10 @@
 #include <algorithm>
 
 #include "ddpsim/sim/bucket_assignment.hpp"
+#include "ddpsim/sim/cannot_simulate.hpp"
+#include "ddpsim/sim/job_buckets.hpp"
 #include "ddpsim/sim/memory.hpp"
 #include "ddpsim/sim/module_path.hpp"
-#include "ddpsim/sim/step.hpp"
 #include "scheme_step.hpp"
 #include "units.hpp"
 

@@ -6,7 +6,8 @@
 //   us            0     10     15    30        55 60      100      120    130
 //   compute       |wait |embed |wait |layers.0 |  |layers.1|layers.2|head |       10 + 15 + 5 exposed
 //   communicator  |root |layers.0    |layers.1    |layers.2|
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/cannot_simulate.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "scheme_step.hpp"
 #include "unit_sizes.hpp"
 

@@ -1,6 +1,6 @@
 #include "collective_words.hpp"
 #include "ddpsim/sim/gloo.hpp"
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/simulate.hpp"
 
 #include <doctest/doctest.h>
 

@@ -4,8 +4,9 @@
 #include <algorithm>
 
 #include "alpha_beta.hpp"
+#include "ddpsim/sim/job_buckets.hpp"
 #include "ddpsim/sim/measured_correction.hpp"
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "gain.hpp"
 
 using namespace ddpsim;

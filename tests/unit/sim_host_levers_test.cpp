@@ -6,7 +6,7 @@
 
 #include "alpha_beta.hpp"
 #include "ddpsim/sim/advise.hpp"
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "lever.hpp"
 
 using namespace ddpsim;

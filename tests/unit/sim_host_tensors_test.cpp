@@ -2,7 +2,8 @@
 #include <doctest/doctest.h>
 
 #include "ddpsim/sim/advise.hpp"
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/cannot_simulate.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "lever.hpp"
 #include "small_jobs.hpp"
 

@@ -11,6 +11,7 @@
 
 #include "alpha_beta.hpp"
 #include "ddpsim/sim/compare.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "ddpsim/sim/split_mix.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "shared_errors.hpp"

@@ -1,4 +1,5 @@
 // What is advised where batches come late, on the step of paper_step.hpp: 360 us with every batch there.
+#include "ddpsim/sim/simulate.hpp"
 #include "loader_lever.hpp"
 
 #include "ddpsim/sim/advise.hpp"

@@ -3,7 +3,9 @@
 
 #include <memory>
 
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/all_reduce_sizes.hpp"
+#include "ddpsim/sim/cannot_simulate.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "lever.hpp"
 #include "mentions.hpp"
 #include "paper_step.hpp"

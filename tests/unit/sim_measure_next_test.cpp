@@ -1,3 +1,4 @@
+#include "ddpsim/sim/all_reduce_sizes.hpp"
 #include "measure_next.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,6 @@
 // A step measured otherwise than predicted: what compute, and what collectives, would have to take.
 #include "ddpsim/sim/measured_correction.hpp"
+#include "ddpsim/sim/simulate.hpp"
 
 #include <doctest/doctest.h>
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "ddpsim/sim/job.hpp"
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "small_jobs.hpp"
 
 using namespace ddpsim;

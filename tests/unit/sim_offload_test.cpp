@@ -2,7 +2,6 @@
 // layer and 4 MB in two tensors for the root. PCIe carries 200 GB/s, so that a layer's is copied in 10 us and the root's in 20; the
 // host's processor moves 1000 GB/s: SGD reads and writes 12 bytes an element, 30 us for 2,500,000.
 #include "ddpsim/sim/memory.hpp"
-#include "ddpsim/sim/step.hpp"
 
 #include "numbered_model.hpp"
 

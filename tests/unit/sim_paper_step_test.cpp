@@ -1,5 +1,6 @@
 // The step of paper_step.hpp: first without costs, then each cost alone, then all of them; then what slows
 // compute or the wire. Figures are worked out beside each case.
+#include "ddpsim/sim/simulate.hpp"
 #include "paper_step.hpp"
 
 using namespace ddpsim;

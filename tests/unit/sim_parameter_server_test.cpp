@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "ddpsim/sim/cannot_simulate.hpp"
 #include "ddpsim/sim/memory.hpp"
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "pipeline_cost.hpp"
 #include "scheme_step.hpp"
 #include "server_costs.hpp"

@@ -1,7 +1,9 @@
 // powerSGD_hook on matrices small enough for paper.
 #include "power_sgd.hpp"
 
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/all_reduce_sizes.hpp"
+#include "ddpsim/sim/cannot_simulate.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "paper_step.hpp"
 
 using namespace ddpsim;

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "random_chain.hpp"
 
 using namespace ddpsim;

@@ -1,3 +1,4 @@
+#include "ddpsim/sim/simulate.hpp"
 #include "quick_step.hpp"
 
 #include <doctest/doctest.h>

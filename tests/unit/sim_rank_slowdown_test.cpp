@@ -1,4 +1,6 @@
+#include "ddpsim/sim/compute_speed.hpp"
 #include "ddpsim/sim/rank_slowdown.hpp"
+#include "ddpsim/sim/simulate.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,7 @@
 // When ranks that differ begin their next step, on the step of paper_step.hpp.
 #include "paper_step.hpp"
 #include "rank_states.hpp"
+#include "schedule_step.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ddpsim/sim/cannot_simulate.hpp"
 #include "ddpsim/sim/rank_variation.hpp"
 #include "ddpsim/sim/result.hpp"
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "small_jobs.hpp"
 
 using namespace ddpsim;

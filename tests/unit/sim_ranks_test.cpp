@@ -1,7 +1,8 @@
 // Workloads recorded on several ranks: each rank replays its own recording.
+#include "ddpsim/sim/cannot_simulate.hpp"
 #include "ddpsim/sim/collective_model.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "ddpsim/sim/simulation_options.hpp"
-#include "ddpsim/sim/step.hpp"
 #include "small_jobs.hpp"
 
 using namespace ddpsim;

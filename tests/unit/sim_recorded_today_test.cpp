@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/job_buckets.hpp"
 #include "tune_jobs.hpp"
 
 using namespace ddpsim;

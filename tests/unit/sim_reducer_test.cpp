@@ -1,5 +1,6 @@
 // What the reducer asks of the wire: collectives by kind, bytes, channels and traffic.
 #include "planned_step.hpp"
+#include "schedule_step.hpp"
 
 #include "paper_step.hpp"
 

@@ -1,7 +1,8 @@
 // What holds of a step under any scheme: parts and losses add up, bytes are those of the schemes' formulas, and no
 // option breaks the schedule. Models, ranks and options are drawn.
 #include <map>
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/cannot_simulate.hpp"
+#include "ddpsim/sim/simulate.hpp"
 
 #include "random_chain.hpp"
 #include "scheme_step.hpp"

@@ -12,7 +12,7 @@
 
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/sim/confidence.hpp"
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "small_jobs.hpp"
 #include "uncertainty.hpp"

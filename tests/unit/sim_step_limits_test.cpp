@@ -1,4 +1,5 @@
 // What cannot be simulated, on either side of each limit.
+#include "ddpsim/sim/cannot_simulate.hpp"
 #include "paper_step.hpp"
 
 using namespace ddpsim;

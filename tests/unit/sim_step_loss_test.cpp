@@ -4,6 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "ddpsim/sim/cannot_simulate.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "ddpsim/sim/split_mix.hpp"
 
 #include "paper_step.hpp"

@@ -2,10 +2,11 @@
 
 #include <cstdint>
 
+#include "ddpsim/sim/cannot_simulate.hpp"
 #include "ddpsim/sim/collective_model.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "ddpsim/sim/simulation_options.hpp"
 #include "ddpsim/sim/split_mix.hpp"
-#include "ddpsim/sim/step.hpp"
 #include "small_jobs.hpp"
 
 using namespace ddpsim;

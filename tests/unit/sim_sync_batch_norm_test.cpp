@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <memory>
 
+#include "ddpsim/sim/cannot_simulate.hpp"
 #include "lever.hpp"
 #include "paper_step.hpp"
 #include "planned_step.hpp"
+#include "schedule_step.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;

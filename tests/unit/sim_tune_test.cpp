@@ -6,6 +6,7 @@
 
 #include "bucketing_search.hpp"
 #include "ddpsim/models/catalogue.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "ddpsim/sim/tune.hpp"
 #include "small_jobs.hpp"
 

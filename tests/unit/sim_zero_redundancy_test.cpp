@@ -8,8 +8,10 @@
 // embed, layers.1 and head are rank 0's, layers.0 and layers.2 rank 1's: three fifths are stepped, 12 us of 20.
 #include "zero_redundancy.hpp"
 
+#include "ddpsim/sim/cannot_simulate.hpp"
+#include "ddpsim/sim/job_buckets.hpp"
 #include "ddpsim/sim/memory.hpp"
-#include "ddpsim/sim/step.hpp"
+#include "schedule_step.hpp"
 
 #include "numbered_model.hpp"
 

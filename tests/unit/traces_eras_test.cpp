@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "data_files.hpp"
+#include "ddpsim/sim/cannot_simulate.hpp"
 #include "ddpsim/sim/collective_model.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "ddpsim/sim/simulation_options.hpp"
-#include "ddpsim/sim/step.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/traces/import.hpp"
 #include "ddpsim/traces/profiler_trace.hpp"

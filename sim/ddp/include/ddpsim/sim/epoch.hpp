@@ -30,9 +30,6 @@ struct Epoch {
   Duration time;
   std::int64_t steps = 0;
 };
-/// Absent without a data set, and where the workload does not say its batch. `step`: as simulated, with its host.
-std::optional<Epoch> epoch_of(const Job& job, Duration step, std::optional<Duration> host_step,
-                              const std::optional<DataSupply>& data);
 
 /// A collective of an iteration under Join, as the library issues it.
 struct JoinCollective {
@@ -59,8 +56,5 @@ struct JoinedEpoch {
   std::int64_t skipped = 0;     ///< inputs that no rank comes to, because all raise
   Duration time;
 };
-/// `buckets` in launch order, `step` as simulated.
-std::optional<JoinedEpoch> joined_epoch_of(const Job& job, const std::vector<Bucket>& buckets,
-                                           Duration step);
 
 }  // namespace ddpsim

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/simulate.hpp"
 #include "ddpsim/sim/units.hpp"
 
 namespace ddpsim {

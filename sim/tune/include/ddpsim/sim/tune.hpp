@@ -13,7 +13,7 @@
 #include "ddpsim/sim/confidence.hpp"
 #include "ddpsim/sim/measured_correction.hpp"
 #include "ddpsim/sim/progress.hpp"
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/simulate.hpp"
 
 namespace ddpsim {
 

@@ -1,9 +1,9 @@
-#include "ddpsim/sim/epoch.hpp"
 
 #include <algorithm>
 
 #include "data_feed.hpp"
-#include "ddpsim/sim/step.hpp"
+#include "ddpsim/sim/simulate.hpp"
+#include "epoch_of.hpp"
 
 namespace ddpsim {
 
