@@ -19,10 +19,10 @@
 
 #include "ddpsim/formats/csv.hpp"
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/log_words.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/sim/ddp_options.hpp"
 #include "figure_sources.hpp"
-#include "log_words.hpp"
 
 namespace ddpsim {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "ddpsim/calibrate/health.hpp"
 #include "ddpsim/formats/csv.hpp"
-#include "log_words.hpp"
+#include "ddpsim/formats/log_words.hpp"
 
 namespace ddpsim {
 namespace {

@@ -10,8 +10,8 @@
 #include <algorithm>
 #include <array>
 
+#include "ddpsim/formats/log_words.hpp"
 #include "evidence_words.hpp"
-#include "log_words.hpp"
 
 namespace ddpsim {
 namespace {

@@ -26,9 +26,9 @@
 
 #include <algorithm>
 
+#include "ddpsim/formats/log_words.hpp"
 #include "ddpsim/sim/versions.hpp"
 #include "evidence_words.hpp"
-#include "log_words.hpp"
 
 namespace ddpsim {
 namespace {

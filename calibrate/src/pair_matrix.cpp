@@ -11,8 +11,8 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
+#include "ddpsim/formats/words.hpp"
 #include "pair_groups.hpp"
-#include "step_time_name.hpp"
 
 namespace ddpsim {
 namespace {

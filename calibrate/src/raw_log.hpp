@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ddpsim/calibrate/measured_log.hpp"
-#include "log_words.hpp"
+#include "ddpsim/formats/log_words.hpp"
 
 namespace ddpsim {
 

@@ -201,13 +201,6 @@ double take_longer_unit(NameWords& words) {
 
 }  // namespace
 
-std::string in_small_letters(std::string_view text) {
-  std::string small(text);
-  for (char& c : small)
-    if (is_upper(c)) c = static_cast<char>(c - 'A' + 'a');
-  return small;
-}
-
 NameWords words_in_name(std::string_view name) {
   NameWords words;
   bool open = false;

@@ -16,6 +16,8 @@
 #include <string_view>
 #include <vector>
 
+#include "ddpsim/formats/words.hpp"
+
 namespace ddpsim {
 
 struct StepTimeName {
@@ -41,6 +43,9 @@ StepTimeName unit_in_name(std::string_view name);
 
 /// "ms", "sec", "µs" in seconds; the word in small letters.
 std::optional<double> unit_in_seconds(std::string_view word);
+/// "stepTime(ms)", "step_time/ms" -> step, time, ms; "it/s" -> it, per, s. Small letters.
+std::vector<std::string> words_in_name(std::string_view name);
+
 /// "min", "hour" too: behind a number or "per"; elsewhere "min" is the least.
 std::optional<double> unit_or_longer_in_seconds(std::string_view word);
 /// "it", "step", "batch" …
@@ -54,9 +59,5 @@ bool is_token_word(std::string_view word);
 bool is_gpu_word(std::string_view word);
 /// "eval", "validation", "Test": a run beside the training.
 bool is_evaluation_word(std::string_view word);
-
-/// "stepTime(ms)", "step_time/ms" -> step, time, ms; "it/s" -> it, per, s. Small letters.
-std::vector<std::string> words_in_name(std::string_view name);
-std::string in_small_letters(std::string_view text);
 
 }  // namespace ddpsim

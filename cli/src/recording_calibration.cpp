@@ -6,6 +6,7 @@
 #include "ddpsim/calibrate/recorded_log.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/sim/correction.hpp"
+#include "ddpsim/sim/recorded_all_reduces.hpp"
 #include "ddpsim/sim/recorded_today.hpp"
 
 namespace ddpsim {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "ddpsim/sim/recorded_all_reduces.hpp"
 #include "ddpsim/sim/recorded_today.hpp"
 #include "ddpsim/sim/simulate.hpp"
 #include "ddpsim/traces/recorded_timeline.hpp"

@@ -19,4 +19,11 @@ Words words_of(std::string_view text) {
   }
 }
 
+std::string in_small_letters(std::string_view text) {
+  std::string small(text);
+  for (char& c : small)
+    if ('A' <= c && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return small;
+}
+
 }  // namespace ddpsim

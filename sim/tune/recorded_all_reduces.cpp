@@ -87,4 +87,10 @@ RecordedAllReduces recorded_all_reduces(const Workload& workload) {
   return all;
 }
 
+bool is_recorded_on(const Workload& workload, const Cluster& cluster) {
+  const RecordedWith& with = workload.recorded_with;
+  return with.world_size > 1 && with.world_size == cluster.ranks() &&
+         workload.gpu == cluster.gpu.name && !workload.carried_over;
+}
+
 }  // namespace ddpsim

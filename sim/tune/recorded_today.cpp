@@ -83,12 +83,6 @@ Duration RecordedToday::predicted() const {
   return sum;
 }
 
-bool is_recorded_on(const Workload& workload, const Cluster& cluster) {
-  const RecordedWith& with = workload.recorded_with;
-  return with.world_size > 1 && with.world_size == cluster.ranks() &&
-         workload.gpu == cluster.gpu.name && !workload.carried_over;
-}
-
 bool is_inside(const RecordedBucket& bucket, bool waits_apart) {
   if (!waits_apart) return bucket.predicted <= bucket.least;
   constexpr double kRepeats =

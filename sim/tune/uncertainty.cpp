@@ -13,7 +13,6 @@
 #include "ddpsim/sim/job_buckets.hpp"
 #include "ddpsim/sim/parallel.hpp"
 #include "ddpsim/sim/recorded_all_reduces.hpp"
-#include "ddpsim/sim/recorded_today.hpp"
 #include "ddpsim/sim/simulate.hpp"
 #include "ddpsim/sim/step_spread.hpp"
 #include "gloo_evidence.hpp"

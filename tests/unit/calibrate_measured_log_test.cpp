@@ -16,8 +16,8 @@
 
 #include "complaint.hpp"
 #include "data_files.hpp"
+#include "ddpsim/formats/log_words.hpp"
 #include "log_texts.hpp"
-#include "log_words.hpp"
 #include "mentions.hpp"
 
 using namespace ddpsim;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,5 +15,8 @@ using Words = std::vector<std::string_view>;
 inline constexpr std::size_t kMostWords = std::size_t{1} << 19;
 
 Words words_of(std::string_view text);
+
+/// A to Z alone.
+std::string in_small_letters(std::string_view text);
 
 }  // namespace ddpsim

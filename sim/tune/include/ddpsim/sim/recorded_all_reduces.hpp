@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "ddpsim/sim/cluster.hpp"
 #include "ddpsim/sim/workload.hpp"
 
 namespace ddpsim {
@@ -25,5 +26,8 @@ struct RecordedAllReduces {
 /// Of every step whose all-reduces carry what those of the representative step do, on every rank; where there is none,
 /// of the representative step. No list of times is empty.
 RecordedAllReduces recorded_all_reduces(const Workload& workload);
+
+/// Recorded on as many ranks of the same GPU, and not carried over from another: its times are of the same work.
+bool is_recorded_on(const Workload& workload, const Cluster& cluster);
 
 }  // namespace ddpsim

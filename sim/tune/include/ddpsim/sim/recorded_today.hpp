@@ -56,9 +56,6 @@ struct RecordedToday {
   Duration predicted() const;
 };
 
-/// Recorded on as many ranks of the same GPU, and not carried over from another: its times are of the same work.
-bool is_recorded_on(const Workload& workload, const Cluster& cluster);
-
 /// Whether a transfer may take what is predicted. Transfers alone: from the shortest to the longest
 /// recorded, and a tenth beyond, to which they repeat. With waits: no longer than the shortest.
 bool is_inside(const RecordedBucket& bucket, bool waits_apart);
