@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "ddpsim/sim/data_supply.hpp"
-#include "ddpsim/sim/result.hpp"
 #include "supply_chain.hpp"
 
 namespace ddpsim {
@@ -25,8 +24,5 @@ class DataFeed {
 /// workers, as they give a round's batches at once.
 Duration wait_of_epoch(const Job& job, const DataSupply& supply, std::int64_t steps,
                        std::optional<Duration> host_step);
-
-/// Behind the step, in front of the next: a part of it, and lost.
-void add_stall(const Job& job, const SupplyStall& stall, StepTimes& times);
 
 }  // namespace ddpsim

@@ -247,13 +247,4 @@ Duration wait_of_epoch(const Job& job, const DataSupply& supply, std::int64_t st
   return waited - supply.wait * simulated;
 }
 
-void add_stall(const Job& job, const SupplyStall& stall, StepTimes& times) {
-  const Duration both = stall.both();
-  times.input_alone = supply_stall(job, times.alone(), times.host, SharedWith::nobody).both();
-  times.stall += both;
-  times.input += both;
-  times.iteration += both;
-  times.loss[LossCause::input] += both;
-}
-
 }  // namespace ddpsim

@@ -169,6 +169,16 @@ bool begins_with_host(const Job& job) {
          run_steady_step(job, buckets_for(job, 0), Detail::none).kind.host_lead.has_value();
 }
 
+/// Behind the step, in front of the next: a part of it, and lost.
+void add_stall(const Job& job, const SupplyStall& stall, StepTimes& times) {
+  const Duration both = stall.both();
+  times.input_alone = supply_stall(job, times.alone(), times.host, SharedWith::nobody).both();
+  times.stall += both;
+  times.input += both;
+  times.iteration += both;
+  times.loss[LossCause::input] += both;
+}
+
 /// Where all ranks are simulated as the slowest GPU, a usual one is drawn beside it: it computes sooner, and waits.
 Timeline draw(const Job& job, const std::vector<Bucket>& buckets, const SimulatedStep& step) {
   const SlowdownShares shares = shares_beyond_recording(
