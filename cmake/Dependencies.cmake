@@ -37,7 +37,7 @@ find_path(BOOST_INCLUDE_DIR boost/multiprecision/cpp_bin_float.hpp REQUIRED)
 add_library(boost_headers INTERFACE)
 target_include_directories(boost_headers SYSTEM INTERFACE ${BOOST_INCLUDE_DIR})
 
-# Eigen: headers alone; inside calibrate/src for least squares, inside real/src for its 16-bit types.
+# Eigen: headers alone; inside calibrate/fit for least squares, inside real/src for its 16-bit types.
 find_path(EIGEN_INCLUDE_DIR Eigen/Cholesky PATH_SUFFIXES eigen3)
 if(NOT EIGEN_INCLUDE_DIR)
   FetchContent_Declare(eigen GIT_REPOSITORY https://gitlab.com/libeigen/eigen.git

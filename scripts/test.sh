@@ -144,7 +144,7 @@ END
 tidy() {
   local folder=build/$1
   cmake --preset "$1" >/dev/null
-  to_tidy "$folder" | xargs -r -n 1 -P "$jobs" clang-tidy -p "$folder" --quiet --header-filter='/(include/ddpsim|src|sim/[a-z]+)/'
+  to_tidy "$folder" | xargs -r -n 1 -P "$jobs" clang-tidy -p "$folder" --quiet --header-filter='/(include/ddpsim|src|(sim|diagnose|calibrate|reports|cli)/[a-z]+)/'
 }
 wasm() { build wasm && cd tests/cli && DDPSIM_WASM=$PWD/../../build/wasm/engine DDPSIM_BIN=none python3 -m unittest -v test_wasm; }
 workbench() {  # 77: its tools are missing, which was said

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ddpsim/sim/ddp_options.hpp"
+#include "ddpsim/sim/values/ddp_options.hpp"
 
 namespace CLI {
 class App;

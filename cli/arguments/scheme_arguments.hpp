@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ddpsim/sim/scheme.hpp"
+#include "ddpsim/sim/values/scheme.hpp"
 
 namespace CLI {
 class App;

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "ddpsim/sim/cluster.hpp"
-#include "ddpsim/sim/workload.hpp"
+#include "ddpsim/sim/values/cluster.hpp"
+#include "ddpsim/sim/values/workload.hpp"
 #include "ddpsim/traces/import.hpp"
 
 namespace ddpsim {

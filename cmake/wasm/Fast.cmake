@@ -1,8 +1,9 @@
 # What a slider waits for, and what hundreds of megabytes run through, is made to be fast; all else to be small. (Emscripten
 # inlines nothing where size is asked for, which makes both worse: the preset's -finline-functions takes that back.)
 get_property(rooms GLOBAL PROPERTY DDPSIM_ROOMS)
+list(FILTER rooms INCLUDE REGEX ^ddpsim_sim_)
 foreach(room IN LISTS rooms)
-  target_compile_options(ddpsim_sim_${room} PRIVATE -Os)
+  target_compile_options(${room} PRIVATE -Os)
 endforeach()
 target_compile_options(zlib PRIVATE -O3)
 target_compile_options(simdjson PRIVATE -O2)

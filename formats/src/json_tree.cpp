@@ -13,7 +13,7 @@
 
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quote.hpp"
-#include "ddpsim/sim/assert.hpp"
+#include "ddpsim/sim/values/assert.hpp"
 
 #include "tree_builder.hpp"
 

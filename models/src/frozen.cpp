@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ddpsim/sim/module_path.hpp"
+#include "ddpsim/sim/values/module_path.hpp"
 
 namespace ddpsim {
 namespace {

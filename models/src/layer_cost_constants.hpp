@@ -8,7 +8,7 @@ namespace ddpsim {
 struct LayerCostConstants {
   // Learned from 1567 module times of eight convolutional models on a V100 (the profiles of
   // msr-fiddle/pipedream, fp32, batch 64 to 256); each model predicted by what the other seven
-  // teach is within 13 % of its backward (tests/unit/models_layer_cost_data_test.cpp).
+  // teach is within 13 % of its backward (tests/unit/models/layer_cost_data_test.cpp).
   double fp32_forward = 0.80;
   double fp32_backward = 0.73;
   double strided_gradient =
@@ -17,10 +17,10 @@ struct LayerCostConstants {
   double winograd_memory = 0.61;
   double memory = 0.96;
   // Learned from published single-GPU throughputs and traces on V100, A100 and H100
-  // (tests/unit/models_step_time_data_test.cpp).
+  // (tests/unit/models/step_time_data_test.cpp).
   double tensor_convolution = 0.40;
   // Learned from the same, and from decoders trained under FSDP within a node on A100 and H100 by three teams, whose
-  // steps hold some communication (tests/unit/models_decoder_step_data_test.cpp). Upper bounds: 0.87 of the peak is
+  // steps hold some communication (tests/unit/models/decoder_step_data_test.cpp). Upper bounds: 0.87 of the peak is
   // the most any shape reached on an A100, 0.80 on an H100 (Bekman, Machine Learning Engineering, MAMF).
   double tensor_linear = 0.80;
   double tensor_depth = 400;  ///< of a product that runs at half of it

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ddpsim/sim/assert.hpp"
+#include "ddpsim/sim/values/assert.hpp"
 
 namespace ddpsim {
 namespace {

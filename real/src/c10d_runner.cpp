@@ -22,7 +22,7 @@
 #include "backends.hpp"
 #include "communicator.hpp"
 #include "cpu_device.hpp"
-#include "ddpsim/sim/bucket_assignment.hpp"
+#include "ddpsim/sim/step/bucket_assignment.hpp"
 #include "reducer.hpp"
 
 namespace ddpsim {

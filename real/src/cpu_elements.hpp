@@ -5,7 +5,7 @@
 #include <Eigen/Core>
 #include <span>
 
-#include "ddpsim/sim/assert.hpp"
+#include "ddpsim/sim/values/assert.hpp"
 #include "device.hpp"
 
 namespace ddpsim {

@@ -8,7 +8,7 @@
 #include "backends.hpp"
 #include "cpu_elements.hpp"
 #include "cuda_kernels.h"
-#include "ddpsim/sim/assert.hpp"
+#include "ddpsim/sim/values/assert.hpp"
 #include "gpu_choice.hpp"
 
 namespace ddpsim {

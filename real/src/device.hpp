@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "ddpsim/sim/units.hpp"
-#include "ddpsim/sim/workload.hpp"
+#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/workload.hpp"
 
 namespace ddpsim {
 

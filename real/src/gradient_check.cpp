@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "ddpsim/sim/split_mix.hpp"
+#include "ddpsim/sim/values/split_mix.hpp"
 
 namespace ddpsim {
 namespace {

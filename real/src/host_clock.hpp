@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "ddpsim/sim/units.hpp"
+#include "ddpsim/sim/values/units.hpp"
 
 namespace ddpsim {
 

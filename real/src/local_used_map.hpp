@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "communicator.hpp"
-#include "ddpsim/sim/workload.hpp"
+#include "ddpsim/sim/values/workload.hpp"
 #include "device.hpp"
 
 namespace ddpsim {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <thread>
 
-#include "ddpsim/sim/assert.hpp"
+#include "ddpsim/sim/values/assert.hpp"
 
 namespace ddpsim {
 namespace {

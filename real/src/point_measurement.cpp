@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "ddpsim/sim/quantile.hpp"
+#include "ddpsim/sim/values/quantile.hpp"
 
 namespace ddpsim {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "ddpsim/reports/measurement.hpp"
-#include "ddpsim/sim/timeline.hpp"
+#include "ddpsim/sim/values/timeline.hpp"
 #include "step_record.hpp"
 
 namespace ddpsim {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "ddpsim/sim/assert.hpp"
-#include "ddpsim/sim/cannot_replay.hpp"
+#include "ddpsim/sim/step/cannot_replay.hpp"
+#include "ddpsim/sim/values/assert.hpp"
 
 namespace ddpsim {
 namespace {

@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "communicator.hpp"
-#include "ddpsim/sim/bucket_assignment.hpp"
+#include "ddpsim/sim/step/bucket_assignment.hpp"
 #include "device.hpp"
 #include "host_clock.hpp"
 #include "local_used_map.hpp"

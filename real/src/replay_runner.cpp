@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-#include "ddpsim/sim/bucket_assignment.hpp"
+#include "ddpsim/sim/step/bucket_assignment.hpp"
 #include "gradient_check.hpp"
 
 namespace ddpsim {

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "ddpsim/formats/number.hpp"
-#include "ddpsim/sim/schedule.hpp"
+#include "ddpsim/sim/engine/schedule.hpp"
 
 namespace ddpsim {
 namespace {

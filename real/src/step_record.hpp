@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "ddpsim/sim/timeline.hpp"
-#include "ddpsim/sim/units.hpp"
+#include "ddpsim/sim/values/timeline.hpp"
+#include "ddpsim/sim/values/units.hpp"
 
 namespace ddpsim {
 

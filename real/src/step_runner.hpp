@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "ddpsim/sim/ddp_options.hpp"
-#include "ddpsim/sim/workload.hpp"
+#include "ddpsim/sim/values/ddp_options.hpp"
+#include "ddpsim/sim/values/workload.hpp"
 #include "step_record.hpp"
 
 namespace ddpsim {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "ddpsim/reports/measurement.hpp"
-#include "ddpsim/sim/ddp_options.hpp"
-#include "ddpsim/sim/workload.hpp"
+#include "ddpsim/sim/values/ddp_options.hpp"
+#include "ddpsim/sim/values/workload.hpp"
 #include "world.hpp"
 
 namespace ddpsim {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "ddpsim/sim/units.hpp"
+#include "ddpsim/sim/values/units.hpp"
 
 namespace ddpsim {
 

@@ -1,7 +1,7 @@
-#include "ddpsim/sim/all_reduce_sizes.hpp"
+#include "ddpsim/sim/ddp/all_reduce_sizes.hpp"
 
 #include "comm_hook.hpp"
-#include "ddpsim/sim/job_buckets.hpp"
+#include "ddpsim/sim/step/job_buckets.hpp"
 #include "local_sgd.hpp"
 
 namespace ddpsim {

@@ -1,11 +1,11 @@
-#include "ddpsim/sim/changed_numerics.hpp"
+#include "ddpsim/sim/ddp/changed_numerics.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <variant>
 
-#include "ddpsim/sim/bucket_assignment.hpp"
+#include "ddpsim/sim/step/bucket_assignment.hpp"
 
 namespace ddpsim {
 namespace {

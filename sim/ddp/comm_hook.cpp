@@ -1,6 +1,6 @@
 #include "comm_hook.hpp"
 
-#include "ddpsim/sim/bucket_assignment.hpp"
+#include "ddpsim/sim/step/bucket_assignment.hpp"
 #include "local_sgd.hpp"
 #include "power_sgd.hpp"
 

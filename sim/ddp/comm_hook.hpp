@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "ddpsim/sim/bucket.hpp"
-#include "ddpsim/sim/job.hpp"
+#include "ddpsim/sim/collectives/job.hpp"
+#include "ddpsim/sim/values/bucket.hpp"
 #include "kernel_costs.hpp"
 
 namespace ddpsim {

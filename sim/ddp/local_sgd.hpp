@@ -33,7 +33,7 @@
 #include <string>
 
 #include "comm_hook.hpp"
-#include "ddpsim/sim/result.hpp"
+#include "ddpsim/sim/step/result.hpp"
 
 namespace ddpsim {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <variant>
 
-#include "ddpsim/sim/job_buckets.hpp"
+#include "ddpsim/sim/step/job_buckets.hpp"
 
 namespace ddpsim {
 namespace {

@@ -22,7 +22,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "ddpsim/sim/assert.hpp"
+#include "ddpsim/sim/values/assert.hpp"
 #include "finalize_backward.hpp"
 #include "optimizer_in_backward.hpp"
 #include "rank_classes.hpp"

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "comm_hook.hpp"
-#include "ddpsim/sim/bucket_assignment.hpp"
-#include "ddpsim/sim/job.hpp"
-#include "ddpsim/sim/result.hpp"
-#include "ddpsim/sim/schedule.hpp"
+#include "ddpsim/sim/collectives/job.hpp"
+#include "ddpsim/sim/engine/schedule.hpp"
+#include "ddpsim/sim/step/bucket_assignment.hpp"
+#include "ddpsim/sim/step/result.hpp"
 #include "kernel_costs.hpp"
 #include "planned_step.hpp"
 

@@ -1,5 +1,5 @@
 #include "sync_batch_norm.hpp"
-#include "ddpsim/sim/limits.hpp"
+#include "ddpsim/sim/values/limits.hpp"
 
 #include <fmt/format.h>
 

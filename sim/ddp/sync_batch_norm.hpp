@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-#include "ddpsim/sim/job.hpp"
+#include "ddpsim/sim/collectives/job.hpp"
 
 namespace ddpsim {
 

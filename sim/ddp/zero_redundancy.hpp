@@ -15,7 +15,7 @@
 
 #include <vector>
 
-#include "ddpsim/sim/job.hpp"
+#include "ddpsim/sim/collectives/job.hpp"
 #include "step_collectives.hpp"
 
 namespace ddpsim {

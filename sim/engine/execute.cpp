@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <span>
 
-#include "ddpsim/sim/assert.hpp"
-#include "ddpsim/sim/event_queue.hpp"
-#include "ddpsim/sim/schedule.hpp"
+#include "ddpsim/sim/engine/event_queue.hpp"
+#include "ddpsim/sim/engine/schedule.hpp"
+#include "ddpsim/sim/values/assert.hpp"
 #include "rank_progress.hpp"
 #include "task.hpp"
 

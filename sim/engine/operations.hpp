@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "ddpsim/sim/schedule.hpp"
+#include "ddpsim/sim/engine/schedule.hpp"
 
 namespace ddpsim {
 

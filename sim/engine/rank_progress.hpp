@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "ddpsim/sim/schedule.hpp"
+#include "ddpsim/sim/engine/schedule.hpp"
 #include "task.hpp"
 
 namespace ddpsim {

@@ -1,4 +1,4 @@
-#include "ddpsim/sim/schedule.hpp"
+#include "ddpsim/sim/engine/schedule.hpp"
 
 namespace ddpsim {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "ddpsim/sim/units.hpp"
+#include "ddpsim/sim/values/units.hpp"
 
 namespace ddpsim {
 

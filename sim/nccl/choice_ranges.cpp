@@ -1,4 +1,4 @@
-#include "ddpsim/sim/choice_ranges.hpp"
+#include "ddpsim/sim/nccl/choice_ranges.hpp"
 
 #include <algorithm>
 #include <cstdint>

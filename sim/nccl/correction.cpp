@@ -19,13 +19,13 @@
 #include <iterator>
 #include <utility>
 
-#include "ddpsim/sim/correction.hpp"
-#include "ddpsim/sim/elementary.hpp"
+#include "ddpsim/sim/nccl/correction.hpp"
+#include "ddpsim/sim/values/elementary.hpp"
 
 namespace ddpsim {
 namespace {
 
-// Chosen by shapes left out, all families together (tests/unit/calibrate_families_test.cpp); kSizes where the
+// Chosen by shapes left out, all families together (tests/unit/calibrate/families_test.cpp); kSizes where the
 // evidence of all families together is flat, from 5 to 8.
 constexpr double kCommon = 0.1;
 constexpr double kShape = 0.15;

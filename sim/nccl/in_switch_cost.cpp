@@ -23,7 +23,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ddpsim/sim/elementary.hpp"
+#include "ddpsim/sim/values/elementary.hpp"
 #include "pipeline_path.hpp"
 
 namespace ddpsim {

@@ -1,5 +1,5 @@
-#include "ddpsim/sim/link_loads.hpp"
-#include "ddpsim/sim/nccl.hpp"
+#include "ddpsim/sim/nccl/nccl.hpp"
+#include "ddpsim/sim/values/link_loads.hpp"
 
 namespace ddpsim {
 

@@ -1,9 +1,9 @@
 // Memory traffic of NCCL's kernels, which compute beside them goes without.
 #pragma once
 
-#include "ddpsim/sim/cluster.hpp"
-#include "ddpsim/sim/collective.hpp"
-#include "ddpsim/sim/units.hpp"
+#include "ddpsim/sim/values/cluster.hpp"
+#include "ddpsim/sim/values/collective.hpp"
+#include "ddpsim/sim/values/units.hpp"
 
 namespace ddpsim {
 

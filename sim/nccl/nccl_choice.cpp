@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "ddpsim/sim/near_choices.hpp"
+#include "ddpsim/sim/nccl/near_choices.hpp"
 #include "nccl_thresholds.hpp"
 #include "nccl_tuning.hpp"
 

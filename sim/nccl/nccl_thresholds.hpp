@@ -15,7 +15,7 @@
 
 #include <cstdint>
 
-#include "ddpsim/sim/nccl.hpp"
+#include "ddpsim/sim/nccl/nccl.hpp"
 
 namespace ddpsim {
 

@@ -12,7 +12,7 @@
 
 #include <array>
 
-#include "ddpsim/sim/nccl.hpp"
+#include "ddpsim/sim/nccl/nccl.hpp"
 
 namespace ddpsim {
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "ddpsim/sim/correction.hpp"
-#include "ddpsim/sim/elementary.hpp"
+#include "ddpsim/sim/nccl/correction.hpp"
+#include "ddpsim/sim/values/elementary.hpp"
 #include "pipeline_cost.hpp"
 
 namespace ddpsim {

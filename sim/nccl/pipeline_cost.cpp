@@ -42,8 +42,8 @@
 #include <limits>
 #include <set>
 
-#include "ddpsim/sim/elementary.hpp"
-#include "ddpsim/sim/nccl.hpp"
+#include "ddpsim/sim/nccl/nccl.hpp"
+#include "ddpsim/sim/values/elementary.hpp"
 #include "in_switch_cost.hpp"
 #include "pipeline_path.hpp"
 

@@ -8,9 +8,9 @@
 #include <array>
 #include <limits>
 
-#include "ddpsim/sim/correction.hpp"
-#include "ddpsim/sim/fabric.hpp"
-#include "ddpsim/sim/nccl.hpp"
+#include "ddpsim/sim/nccl/correction.hpp"
+#include "ddpsim/sim/nccl/nccl.hpp"
+#include "ddpsim/sim/values/fabric.hpp"
 
 namespace ddpsim {
 

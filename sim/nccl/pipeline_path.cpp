@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ddpsim/sim/elementary.hpp"
+#include "ddpsim/sim/values/elementary.hpp"
 #include "nccl_tuning.hpp"
 #include "pipeline_cost.hpp"
 

@@ -18,8 +18,8 @@
 #include <span>
 #include <vector>
 
-#include "ddpsim/sim/fabric.hpp"
-#include "ddpsim/sim/units.hpp"
+#include "ddpsim/sim/values/fabric.hpp"
+#include "ddpsim/sim/values/units.hpp"
 
 namespace ddpsim {
 

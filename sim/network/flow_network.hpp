@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "chunk_waves.hpp"
-#include "ddpsim/sim/event_queue.hpp"
+#include "ddpsim/sim/engine/event_queue.hpp"
 #include "max_min.hpp"
 #include "network_links.hpp"
 

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "chunk_pipeline.hpp"
-#include "ddpsim/sim/background.hpp"
-#include "ddpsim/sim/cost_factors.hpp"
-#include "ddpsim/sim/nccl.hpp"
-#include "ddpsim/sim/schedule.hpp"
+#include "ddpsim/sim/engine/schedule.hpp"
+#include "ddpsim/sim/nccl/nccl.hpp"
+#include "ddpsim/sim/values/background.hpp"
+#include "ddpsim/sim/values/cost_factors.hpp"
 #include "flow_network.hpp"
 #include "network_links.hpp"
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "ddpsim/sim/assert.hpp"
+#include "ddpsim/sim/values/assert.hpp"
 
 namespace ddpsim {
 namespace {

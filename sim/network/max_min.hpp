@@ -22,7 +22,7 @@
 #include <span>
 #include <vector>
 
-#include "ddpsim/sim/fabric.hpp"
+#include "ddpsim/sim/values/fabric.hpp"
 
 namespace ddpsim {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "chunk_pipeline.hpp"
-#include "ddpsim/sim/fabric.hpp"
+#include "ddpsim/sim/values/fabric.hpp"
 
 namespace ddpsim {
 

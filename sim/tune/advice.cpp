@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "ddpsim/sim/job_buckets.hpp"
+#include "ddpsim/sim/step/job_buckets.hpp"
 
 namespace ddpsim {
 

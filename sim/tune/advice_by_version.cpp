@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "advice.hpp"
-#include "ddpsim/sim/job_buckets.hpp"
-#include "ddpsim/sim/simulate.hpp"
+#include "ddpsim/sim/simulate/simulate.hpp"
+#include "ddpsim/sim/step/job_buckets.hpp"
 #include "lever.hpp"
 
 namespace ddpsim {

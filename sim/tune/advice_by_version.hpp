@@ -1,7 +1,7 @@
 // A recommendation held against every PyTorch it may be.
 #pragma once
 
-#include "ddpsim/sim/tune.hpp"
+#include "ddpsim/sim/tune/tune.hpp"
 #include "gain.hpp"
 
 namespace ddpsim {

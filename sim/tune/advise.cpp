@@ -1,4 +1,4 @@
-#include "ddpsim/sim/advise.hpp"
+#include "ddpsim/sim/tune/advise.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,10 +11,10 @@
 
 #include "advice.hpp"
 #include "advice_by_version.hpp"
-#include "ddpsim/sim/job_buckets.hpp"
-#include "ddpsim/sim/memory.hpp"
-#include "ddpsim/sim/parallel.hpp"
-#include "ddpsim/sim/size_text.hpp"
+#include "ddpsim/sim/engine/parallel.hpp"
+#include "ddpsim/sim/memory/memory.hpp"
+#include "ddpsim/sim/step/job_buckets.hpp"
+#include "ddpsim/sim/values/size_text.hpp"
 #include "lever.hpp"
 #include "reach.hpp"
 

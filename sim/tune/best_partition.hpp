@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "ddpsim/sim/tune.hpp"
+#include "ddpsim/sim/tune/tune.hpp"
 
 namespace ddpsim {
 

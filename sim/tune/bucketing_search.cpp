@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "ddpsim/sim/job.hpp"
+#include "ddpsim/sim/collectives/job.hpp"
 #include "gradient_runs.hpp"
 
 namespace ddpsim {

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "ddpsim/sim/bucket_assignment.hpp"
-#include "ddpsim/sim/tune.hpp"
+#include "ddpsim/sim/step/bucket_assignment.hpp"
+#include "ddpsim/sim/tune/tune.hpp"
 #include "gain.hpp"
 
 namespace ddpsim {

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <utility>
 
-#include "ddpsim/sim/parallel.hpp"
-#include "ddpsim/sim/simulate.hpp"
+#include "ddpsim/sim/engine/parallel.hpp"
+#include "ddpsim/sim/simulate/simulate.hpp"
 #include "gradient_runs.hpp"
 #include "quick_step.hpp"
 

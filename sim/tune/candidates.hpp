@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bucketing_search.hpp"
-#include "ddpsim/sim/simulate.hpp"
+#include "ddpsim/sim/simulate/simulate.hpp"
 #include "gain.hpp"
 
 namespace ddpsim {

@@ -13,9 +13,9 @@
 #include "bucketing_search.hpp"
 #include "candidates.hpp"
 #include "cap_curve.hpp"
-#include "ddpsim/sim/job_buckets.hpp"
-#include "ddpsim/sim/parallel.hpp"
-#include "ddpsim/sim/simulate.hpp"
+#include "ddpsim/sim/engine/parallel.hpp"
+#include "ddpsim/sim/simulate/simulate.hpp"
+#include "ddpsim/sim/step/job_buckets.hpp"
 #include "reach.hpp"
 #include "why.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "ddpsim/sim/simulate.hpp"
+#include "ddpsim/sim/simulate/simulate.hpp"
 #include "host_ahead.hpp"
 #include "uncertainty.hpp"
 

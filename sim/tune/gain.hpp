@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "ddpsim/sim/measured_correction.hpp"
-#include "ddpsim/sim/tune.hpp"
+#include "ddpsim/sim/certainty/measured_correction.hpp"
+#include "ddpsim/sim/tune/tune.hpp"
 #include "rule.hpp"
 
 namespace ddpsim {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "ddpsim/sim/bucket_assignment.hpp"
+#include "ddpsim/sim/step/bucket_assignment.hpp"
 
 namespace ddpsim {
 

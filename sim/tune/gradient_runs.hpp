@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "ddpsim/sim/ddp_options.hpp"
-#include "ddpsim/sim/workload.hpp"
+#include "ddpsim/sim/values/ddp_options.hpp"
+#include "ddpsim/sim/values/workload.hpp"
 
 namespace ddpsim {
 

@@ -11,12 +11,12 @@
 #include <variant>
 
 #include "bucketing_search.hpp"
-#include "ddpsim/sim/advise.hpp"
-#include "ddpsim/sim/bucket_assignment.hpp"
-#include "ddpsim/sim/cannot_simulate.hpp"
-#include "ddpsim/sim/job_buckets.hpp"
-#include "ddpsim/sim/simulate.hpp"
-#include "ddpsim/sim/size_text.hpp"
+#include "ddpsim/sim/simulate/cannot_simulate.hpp"
+#include "ddpsim/sim/simulate/simulate.hpp"
+#include "ddpsim/sim/step/bucket_assignment.hpp"
+#include "ddpsim/sim/step/job_buckets.hpp"
+#include "ddpsim/sim/tune/advise.hpp"
+#include "ddpsim/sim/values/size_text.hpp"
 #include "host_levers.hpp"
 #include "loader_lever.hpp"
 #include "scheme_levers.hpp"

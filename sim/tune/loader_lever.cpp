@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "ddpsim/sim/data_supply.hpp"
-#include "ddpsim/sim/simulate.hpp"
+#include "ddpsim/sim/data/data_supply.hpp"
+#include "ddpsim/sim/simulate/simulate.hpp"
 
 namespace ddpsim {
 namespace {

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "ddpsim/sim/job.hpp"
+#include "ddpsim/sim/collectives/job.hpp"
 #include "free_collectives.hpp"
 
 namespace ddpsim {

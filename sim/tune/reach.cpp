@@ -7,11 +7,11 @@
 #include <cmath>
 #include <utility>
 
-#include "ddpsim/sim/all_reduce_sizes.hpp"
-#include "ddpsim/sim/elementary.hpp"
-#include "ddpsim/sim/job_buckets.hpp"
-#include "ddpsim/sim/possible_versions.hpp"
-#include "ddpsim/sim/simulate.hpp"
+#include "ddpsim/sim/ddp/all_reduce_sizes.hpp"
+#include "ddpsim/sim/simulate/simulate.hpp"
+#include "ddpsim/sim/step/job_buckets.hpp"
+#include "ddpsim/sim/values/elementary.hpp"
+#include "ddpsim/sim/values/possible_versions.hpp"
 #include "lever.hpp"
 #include "measure_next.hpp"
 #include "measured_sizes.hpp"

@@ -1,14 +1,14 @@
-#include "ddpsim/sim/recorded_today.hpp"
+#include "ddpsim/sim/tune/recorded_today.hpp"
 
 #include <algorithm>
 #include <utility>
 #include <variant>
 
 #include "bucketing_search.hpp"
-#include "ddpsim/sim/bucket_assignment.hpp"
-#include "ddpsim/sim/quantile.hpp"
-#include "ddpsim/sim/recorded_all_reduces.hpp"
-#include "ddpsim/sim/recorded_buckets.hpp"
+#include "ddpsim/sim/certainty/recorded_all_reduces.hpp"
+#include "ddpsim/sim/step/bucket_assignment.hpp"
+#include "ddpsim/sim/step/recorded_buckets.hpp"
+#include "ddpsim/sim/values/quantile.hpp"
 
 namespace ddpsim {
 namespace {

@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "ddpsim/sim/tune.hpp"
+#include "ddpsim/sim/tune/tune.hpp"
 
 namespace ddpsim {
 

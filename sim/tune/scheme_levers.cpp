@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "ddpsim/sim/advise.hpp"
+#include "ddpsim/sim/tune/advise.hpp"
 
 namespace ddpsim {
 namespace {

@@ -1,4 +1,4 @@
-#include "ddpsim/sim/tune.hpp"
+#include "ddpsim/sim/tune/tune.hpp"
 
 #include <span>
 #include <vector>

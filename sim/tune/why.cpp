@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "ddpsim/sim/simulate.hpp"
-#include "ddpsim/sim/size_text.hpp"
+#include "ddpsim/sim/simulate/simulate.hpp"
+#include "ddpsim/sim/values/size_text.hpp"
 #include "gain.hpp"
 
 namespace ddpsim {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "ddpsim/sim/job.hpp"
+#include "ddpsim/sim/collectives/job.hpp"
 
 namespace ddpsim {
 

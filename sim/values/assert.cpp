@@ -1,4 +1,4 @@
-#include "ddpsim/sim/assert.hpp"
+#include "ddpsim/sim/values/assert.hpp"
 
 #include <cstdio>
 #include <cstdlib>

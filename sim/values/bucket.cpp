@@ -1,4 +1,4 @@
-#include "ddpsim/sim/bucket.hpp"
+#include "ddpsim/sim/values/bucket.hpp"
 
 namespace ddpsim {
 

@@ -1,4 +1,4 @@
-#include "ddpsim/sim/collective.hpp"
+#include "ddpsim/sim/values/collective.hpp"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "ddpsim/sim/cost_constants.hpp"
+#include "ddpsim/sim/values/cost_constants.hpp"
 
 #include <limits>
 

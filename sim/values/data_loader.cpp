@@ -1,4 +1,4 @@
-#include "ddpsim/sim/data_loader.hpp"
+#include "ddpsim/sim/values/data_loader.hpp"
 
 #include <array>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "ddpsim/sim/data_set.hpp"
+#include "ddpsim/sim/values/data_set.hpp"
 
 #include <algorithm>
 

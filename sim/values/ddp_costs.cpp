@@ -1,4 +1,4 @@
-#include "ddpsim/sim/ddp_costs.hpp"
+#include "ddpsim/sim/values/ddp_costs.hpp"
 
 namespace ddpsim {
 namespace {

@@ -1,4 +1,4 @@
-#include "ddpsim/sim/ddp_options.hpp"
+#include "ddpsim/sim/values/ddp_options.hpp"
 
 #include <fmt/format.h>
 

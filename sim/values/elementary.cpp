@@ -1,4 +1,4 @@
-#include "ddpsim/sim/elementary.hpp"
+#include "ddpsim/sim/values/elementary.hpp"
 
 #include <array>
 #include <bit>
@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "ddpsim/sim/assert.hpp"
+#include "ddpsim/sim/values/assert.hpp"
 #include "double_double.hpp"
 #include "elementary_precise.hpp"
 

@@ -1,4 +1,4 @@
-#include "ddpsim/sim/gloo_calibration.hpp"
+#include "ddpsim/sim/values/gloo_calibration.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "ddpsim/sim/launch_cost.hpp"
+#include "ddpsim/sim/values/launch_cost.hpp"
 
 namespace ddpsim {
 

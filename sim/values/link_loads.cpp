@@ -1,10 +1,10 @@
-#include "ddpsim/sim/link_loads.hpp"
+#include "ddpsim/sim/values/link_loads.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 
-#include "ddpsim/sim/cluster.hpp"
+#include "ddpsim/sim/values/cluster.hpp"
 
 namespace ddpsim {
 namespace {

@@ -1,4 +1,4 @@
-#include "ddpsim/sim/module_path.hpp"
+#include "ddpsim/sim/values/module_path.hpp"
 
 namespace ddpsim {
 

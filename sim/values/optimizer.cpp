@@ -1,6 +1,6 @@
-#include "ddpsim/sim/optimizer.hpp"
+#include "ddpsim/sim/values/optimizer.hpp"
 
-#include "ddpsim/sim/cpu_offload.hpp"
+#include "ddpsim/sim/values/cpu_offload.hpp"
 
 namespace ddpsim {
 

@@ -1,4 +1,4 @@
-#include "ddpsim/sim/possible_versions.hpp"
+#include "ddpsim/sim/values/possible_versions.hpp"
 
 #include <algorithm>
 #include <span>

@@ -1,4 +1,4 @@
-#include "ddpsim/sim/price.hpp"
+#include "ddpsim/sim/values/price.hpp"
 
 namespace ddpsim {
 

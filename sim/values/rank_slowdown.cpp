@@ -1,10 +1,10 @@
-#include "ddpsim/sim/rank_slowdown.hpp"
+#include "ddpsim/sim/values/rank_slowdown.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "ddpsim/sim/elementary.hpp"
+#include "ddpsim/sim/values/elementary.hpp"
 
 namespace ddpsim {
 namespace {

@@ -1,9 +1,9 @@
-#include "ddpsim/sim/rank_variation.hpp"
+#include "ddpsim/sim/values/rank_variation.hpp"
 
 #include <cmath>
 
-#include "ddpsim/sim/elementary.hpp"
-#include "ddpsim/sim/split_mix.hpp"
+#include "ddpsim/sim/values/elementary.hpp"
+#include "ddpsim/sim/values/split_mix.hpp"
 
 namespace ddpsim {
 namespace {

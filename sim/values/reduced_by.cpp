@@ -1,4 +1,4 @@
-#include "ddpsim/sim/reduced_by.hpp"
+#include "ddpsim/sim/values/reduced_by.hpp"
 
 namespace ddpsim {
 

@@ -1,11 +1,11 @@
-#include "ddpsim/sim/scheme.hpp"
+#include "ddpsim/sim/values/scheme.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "ddpsim/sim/data_loader.hpp"
+#include "ddpsim/sim/values/data_loader.hpp"
 
 namespace ddpsim {
 namespace {

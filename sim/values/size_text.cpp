@@ -1,4 +1,4 @@
-#include "ddpsim/sim/size_text.hpp"
+#include "ddpsim/sim/values/size_text.hpp"
 
 #include <fmt/format.h>
 

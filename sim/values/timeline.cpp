@@ -1,4 +1,4 @@
-#include "ddpsim/sim/timeline.hpp"
+#include "ddpsim/sim/values/timeline.hpp"
 
 namespace ddpsim {
 

@@ -1,4 +1,4 @@
-#include "ddpsim/sim/versions.hpp"
+#include "ddpsim/sim/values/versions.hpp"
 
 #include <fmt/format.h>
 

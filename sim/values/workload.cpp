@@ -1,4 +1,4 @@
-#include "ddpsim/sim/workload.hpp"
+#include "ddpsim/sim/values/workload.hpp"
 
 #include <algorithm>
 #include <array>

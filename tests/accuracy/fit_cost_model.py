@@ -7,7 +7,7 @@ DATA is the folder with the logs' index.json. NCCL's choices and the clusters co
 test "pipeline cost model: open logs", so that its tables exist once. The fit minimises the mean absolute
 log error, every log weighing the same, sizes below 1 MiB a quarter. Pattern search from the
 standard library: no third-party package. --leave-one-out fits once per family of clusters without
-it, judges it by the rest and prints the bands of sim/tune/uncertainty.cpp with what they cover. Fits take minutes, and
+it, judges it by the rest and prints the bands of sim/certainty/uncertainty.cpp with what they cover. Fits take minutes, and
 depend on these rows and this script alone: left_out_fits.json keeps them, and they are made again where either has changed
 (--refit: in any case, and kept).
 """

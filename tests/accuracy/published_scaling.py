@@ -9,7 +9,7 @@ comes out as published. Everything else is predicted: the cluster the row states
 DDP's semantics whatever the framework (gradients in fp32, PyTorch's buckets, NCCL), but for what the
 source's own script or library says otherwise: its bucket cap, its NCCL, gradients that are fp16
 (published_rows.py). No constant belongs to a framework or a source. The multi-GPU slowdown
-(sim/values/include/ddpsim/sim/rank_slowdown.hpp) was learned from these rows: --option=--rank-slowdown=0% shows
+(sim/values/include/ddpsim/sim/values/rank_slowdown.hpp) was learned from these rows: --option=--rank-slowdown=0% shows
 what it contributes, and the line below each group's first what it predicts for a source it has not
 seen.
 

@@ -1,4 +1,4 @@
-"""Quantiles as sim/values/include/ddpsim/sim/quantile.hpp defines them: of n values number ceil(share n)."""
+"""Quantiles as sim/values/include/ddpsim/sim/values/quantile.hpp defines them: of n values number ceil(share n)."""
 
 import math
 

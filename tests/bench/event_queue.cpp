@@ -1,5 +1,5 @@
 // How many events a second pass the queue while so many are pending?
-#include "ddpsim/sim/event_queue.hpp"
+#include "ddpsim/sim/engine/event_queue.hpp"
 
 #include <benchmark/benchmark.h>
 

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "ddpsim/sim/collective_model.hpp"
-#include "ddpsim/sim/simulate.hpp"
-#include "ddpsim/sim/simulation_options.hpp"
-#include "ddpsim/sim/tune.hpp"
+#include "ddpsim/sim/collectives/collective_model.hpp"
+#include "ddpsim/sim/simulate/simulate.hpp"
+#include "ddpsim/sim/tune/tune.hpp"
+#include "ddpsim/sim/values/simulation_options.hpp"
 #include "ddpsim/topologies/background_file.hpp"
 #include "ddpsim/topologies/topology.hpp"
 #include "ddpsim/traces/import.hpp"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "ddpsim/sim/workload.hpp"
+#include "ddpsim/sim/values/workload.hpp"
 
 namespace ddpsim {
 

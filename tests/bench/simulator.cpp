@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "bucketing_search.hpp"
-#include "ddpsim/sim/collective_model.hpp"
-#include "ddpsim/sim/confidence.hpp"
-#include "ddpsim/sim/simulate.hpp"
-#include "ddpsim/sim/simulation_options.hpp"
-#include "ddpsim/sim/tune.hpp"
+#include "ddpsim/sim/certainty/confidence.hpp"
+#include "ddpsim/sim/collectives/collective_model.hpp"
+#include "ddpsim/sim/simulate/simulate.hpp"
+#include "ddpsim/sim/tune/tune.hpp"
+#include "ddpsim/sim/values/simulation_options.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/traces/import.hpp"
 #include "many_gradients.hpp"

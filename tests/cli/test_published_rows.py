@@ -84,7 +84,7 @@ class Slowdown(unittest.TestCase):
         self.assertEqual(scaling.Slowdown().share(row(), 32, 4), 0)
 
     def test_constants_are_those_of_the_program(self):
-        header = (ROOT / "sim/values/include/ddpsim/sim/rank_slowdown.hpp").read_text()
+        header = (ROOT / "sim/values/include/ddpsim/sim/values/rank_slowdown.hpp").read_text()
         stated = re.search(r"\.several_gpus = ([\d.]+), \.several_nodes = ([\d.]+), \.per_doubling = ([\d.]+)\}",
                            header)
         self.assertEqual(tuple(map(float, stated.groups())),

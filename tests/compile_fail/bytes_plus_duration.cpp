@@ -1,4 +1,4 @@
-#include "ddpsim/sim/units.hpp"
+#include "ddpsim/sim/values/units.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ddpsim/calibrate/evidence.hpp"
+#include "ddpsim/diagnose/evidence/evidence.hpp"
 
 namespace {
 

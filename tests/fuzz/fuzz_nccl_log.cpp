@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "ddpsim/calibrate/gloo_fit.hpp"
-#include "ddpsim/calibrate/measured_log.hpp"
+#include "ddpsim/calibrate/fit/gloo_fit.hpp"
+#include "ddpsim/calibrate/logs/measured_log.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 

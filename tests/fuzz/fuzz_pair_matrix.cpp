@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "ddpsim/calibrate/pair_matrix.hpp"
+#include "ddpsim/diagnose/diff/pair_matrix.hpp"
 #include "ddpsim/formats/input_error.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

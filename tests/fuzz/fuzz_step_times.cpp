@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "ddpsim/calibrate/step_times.hpp"
+#include "ddpsim/calibrate/validate/step_times.hpp"
 #include "ddpsim/formats/input_error.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

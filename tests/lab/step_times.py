@@ -5,7 +5,7 @@
 
 Each recording is a job of its own: its ranks share this machine's cores with each other and with whatever else runs here, and
 nothing is pinned or raised in priority, as on the machines people train on. A row per rank: the periods in the order of the
-steps, in microseconds. tests/unit/sim_step_coverage_test.cpp holds prediction intervals against them. Exit 77: no PyTorch."""
+steps, in microseconds. tests/unit/simulate/step_coverage_test.cpp holds prediction intervals against them. Exit 77: no PyTorch."""
 
 import argparse
 import csv

@@ -7,7 +7,7 @@ import fnmatch
 # name, weight, patterns of files
 PARTS = [
     ("buckets", 2, ["sim/*/bucket.*", "sim/*/bucket_assignment.*", "sim/*/ddp_options.*", "sim/*/versions.*"]),
-    ("step", 2, ["sim/*/reducer.*", "sim/*/execute.*", "sim/*/steady_state.*", "sim/*/recording.*", "sim/*/step.*",
+    ("step", 2, ["sim/*/reducer.*", "sim/*/execute.*", "sim/*/steady_state.*", "sim/*/recording.*", "sim/*/simulate.*", "sim/*/cannot_simulate.*", "sim/*/planned_step.*",
                  "sim/*/schedule.*", "sim/*/task.*", "sim/*/kernel_costs.*", "sim/*/workload.*",
                  "sim/*/simulation_options.*", "sim/*/rank_progress.*", "sim/*/operations.*", "sim/*/rank_classes.*",
                  "sim/*/job.*", "sim/*/memory_load.*", "sim/*/step_plan.*", "sim/*/rank_streams.*",
@@ -28,7 +28,7 @@ PARTS = [
     ("ground", 1, ["sim/*"]),
     ("topologies", 2, ["topologies/*"]),
     ("traces", 2, ["traces/*"]),
-    ("calibrate", 2, ["calibrate/*"]),
+    ("calibrate", 2, ["calibrate/*", "diagnose/*"]),
     ("models", 1, ["models/*"]),
     ("formats", 1, ["formats/*"]),
     ("reports", 3, ["reports/*"]),

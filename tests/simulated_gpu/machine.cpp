@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "ddpsim/sim/split_mix.hpp"
+#include "ddpsim/sim/values/split_mix.hpp"
 
 namespace simulated_gpu {
 namespace {

@@ -8,9 +8,9 @@
 #include <limits>
 #include <vector>
 
-#include "ddpsim/sim/confidence.hpp"
-#include "ddpsim/sim/simulate.hpp"
-#include "ddpsim/sim/tune.hpp"
+#include "ddpsim/sim/certainty/confidence.hpp"
+#include "ddpsim/sim/simulate/simulate.hpp"
+#include "ddpsim/sim/tune/tune.hpp"
 #include "small_jobs.hpp"
 
 namespace ddpsim::small {

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "ddpsim/sim/collective.hpp"
+#include "ddpsim/sim/values/collective.hpp"
 
 namespace ddpsim {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "ddpsim/calibrate/fit.hpp"
-#include "ddpsim/sim/correction.hpp"
+#include "ddpsim/calibrate/fit/fit.hpp"
+#include "ddpsim/sim/nccl/correction.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 
 namespace ddpsim::cost_model_logs {
@@ -17,13 +17,13 @@ namespace ddpsim::cost_model_logs {
 inline const std::string kLine = "node:1 gpu:4xA100 nvlink:12x25GBps:mesh nic:2x200Gbps:ib";
 inline constexpr NcclVersion kNccl{2, 18, 3};
 
-inline Cluster at(JobShape shape) {
+inline Cluster cluster_at(JobShape shape) {
   return load_cluster_at(kLine, shape.nodes, shape.gpus_per_node);
 }
 
 /// A cluster that obeys the cost model with other constants than those of its kind.
 inline PathConstants truth() {
-  PathConstants constants = constants_of(at({2, 4}));
+  PathConstants constants = constants_of(cluster_at({2, 4}));
   constants.launch_us = 5;
   constants.nic_share = 0.8;
   constants.local_share = 0.7;
@@ -35,7 +35,7 @@ inline PathConstants truth() {
 /// What all_reduce_perf would print there, `factor` times.
 inline MeasuredLog measured(JobShape shape, double factor = 1, std::int64_t from = 8,
                             const Calibration& of = {.constants = truth()}) {
-  Cluster cluster = at(shape);
+  Cluster cluster = cluster_at(shape);
   cluster.calibration = std::make_shared<const Calibration>(of);
   MeasuredLog log;
   log.source = fmt::format("n{}.txt", shape.nodes);
@@ -53,11 +53,11 @@ inline MeasuredLog measured(JobShape shape, double factor = 1, std::int64_t from
 }
 
 inline Fit fit(const std::vector<MeasuredLog>& logs) {
-  return fit_calibration(logs, at, {.nccl = kNccl});
+  return fit_calibration(logs, cluster_at, {.nccl = kNccl});
 }
 
 inline double predicted_us(const Calibration& calibration, JobShape shape, Bytes size) {
-  Cluster cluster = at(shape);
+  Cluster cluster = cluster_at(shape);
   cluster.calibration = std::make_shared<const Calibration>(calibration);
   const auto choice = select_algorithm(CollectiveKind::all_reduce, size, cluster, {.nccl = kNccl});
   return cost(CollectiveKind::all_reduce, choice, size, cluster).microseconds();

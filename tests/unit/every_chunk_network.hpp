@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "ddpsim/sim/assert.hpp"
-#include "ddpsim/sim/event_queue.hpp"
+#include "ddpsim/sim/engine/event_queue.hpp"
+#include "ddpsim/sim/values/assert.hpp"
 #include "flow_network.hpp"
 #include "max_min.hpp"
 #include "network_links.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "ddpsim/calibrate/evidence.hpp"
+#include "ddpsim/diagnose/evidence/evidence.hpp"
 
 namespace ddpsim::evidence_text {
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "ddpsim/sim/cluster.hpp"
-#include "ddpsim/sim/fabric.hpp"
+#include "ddpsim/sim/values/cluster.hpp"
+#include "ddpsim/sim/values/fabric.hpp"
 #include "flow_planner.hpp"
 
 namespace ddpsim::fabrics {

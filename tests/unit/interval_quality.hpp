@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "ddpsim/sim/quantile.hpp"
+#include "ddpsim/sim/values/quantile.hpp"
 
 namespace ddpsim {
 

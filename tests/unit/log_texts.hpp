@@ -5,7 +5,7 @@
 #include <string>
 
 #include "complaint.hpp"
-#include "ddpsim/calibrate/measured_log.hpp"
+#include "ddpsim/calibrate/logs/measured_log.hpp"
 #include "ddpsim/formats/input_error.hpp"
 
 namespace ddpsim {

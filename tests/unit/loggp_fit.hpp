@@ -9,7 +9,7 @@
 #include <cmath>
 #include <vector>
 
-#include "ddpsim/calibrate/measured_log.hpp"
+#include "ddpsim/calibrate/logs/measured_log.hpp"
 
 namespace ddpsim {
 

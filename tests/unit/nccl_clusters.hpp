@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "ddpsim/sim/collective.hpp"
-#include "ddpsim/sim/nccl.hpp"
+#include "ddpsim/sim/nccl/nccl.hpp"
+#include "ddpsim/sim/values/collective.hpp"
 #include "nccl_tuning.hpp"
 
 namespace ddpsim::nccl_clusters {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "ddpsim/sim/collective.hpp"
-#include "ddpsim/sim/nccl.hpp"
+#include "ddpsim/sim/nccl/nccl.hpp"
+#include "ddpsim/sim/values/collective.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 
 namespace ddpsim::open_logs {

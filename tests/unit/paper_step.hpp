@@ -34,8 +34,8 @@
 
 #include <fmt/format.h>
 
-#include "ddpsim/sim/cannot_simulate.hpp"
-#include "ddpsim/sim/simulate.hpp"
+#include "ddpsim/sim/simulate/cannot_simulate.hpp"
+#include "ddpsim/sim/simulate/simulate.hpp"
 #include "small_jobs.hpp"
 
 namespace ddpsim::paper {

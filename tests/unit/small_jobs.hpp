@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "ddpsim/sim/job.hpp"
-#include "ddpsim/sim/loss.hpp"
-#include "ddpsim/sim/simulation_options.hpp"
+#include "ddpsim/sim/collectives/job.hpp"
+#include "ddpsim/sim/step/loss.hpp"
+#include "ddpsim/sim/values/simulation_options.hpp"
 
 /// Failing checks show picoseconds.
 template <>

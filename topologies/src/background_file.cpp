@@ -12,7 +12,7 @@
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
-#include "ddpsim/sim/limits.hpp"
+#include "ddpsim/sim/values/limits.hpp"
 #include "ddpsim/topologies/topology.hpp"
 
 namespace ddpsim {

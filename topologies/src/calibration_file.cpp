@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "ddpsim/formats/quote.hpp"
-#include "ddpsim/sim/collective.hpp"
-#include "ddpsim/sim/correction.hpp"
-#include "ddpsim/sim/cost_constants.hpp"
+#include "ddpsim/sim/nccl/correction.hpp"
+#include "ddpsim/sim/values/collective.hpp"
+#include "ddpsim/sim/values/cost_constants.hpp"
 #include "description.hpp"
 
 namespace ddpsim {

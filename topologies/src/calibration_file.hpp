@@ -6,7 +6,7 @@
 
 #include "ddpsim/formats/decoder.hpp"
 #include "ddpsim/formats/json_writer.hpp"
-#include "ddpsim/sim/calibration.hpp"
+#include "ddpsim/sim/values/calibration.hpp"
 
 namespace ddpsim {
 

@@ -18,7 +18,7 @@
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/formats/words.hpp"
-#include "ddpsim/sim/correction.hpp"
+#include "ddpsim/sim/nccl/correction.hpp"
 #include "ddpsim/topologies/topology.hpp"
 #include "description.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "ddpsim/formats/decoder.hpp"
 #include "ddpsim/formats/json_writer.hpp"
-#include "ddpsim/sim/gloo_calibration.hpp"
+#include "ddpsim/sim/values/gloo_calibration.hpp"
 
 namespace ddpsim {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "ddpsim/sim/nccl.hpp"
+#include "ddpsim/sim/nccl/nccl.hpp"
 
 namespace ddpsim {
 

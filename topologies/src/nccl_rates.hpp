@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "ddpsim/sim/cluster.hpp"
+#include "ddpsim/sim/values/cluster.hpp"
 
 namespace ddpsim {
 

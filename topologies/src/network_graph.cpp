@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "ddpsim/sim/assert.hpp"
+#include "ddpsim/sim/values/assert.hpp"
 
 namespace ddpsim {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ddpsim/sim/cluster.hpp"
+#include "ddpsim/sim/values/cluster.hpp"
 
 namespace ddpsim {
 

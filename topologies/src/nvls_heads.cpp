@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <span>
 
-#include "ddpsim/sim/nccl.hpp"
+#include "ddpsim/sim/nccl/nccl.hpp"
 #include "nccl_rates.hpp"
 
 namespace ddpsim {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "ddpsim/sim/cluster.hpp"
+#include "ddpsim/sim/values/cluster.hpp"
 #include "node_paths.hpp"
 
 namespace ddpsim {

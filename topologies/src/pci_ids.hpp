@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "ddpsim/sim/cluster.hpp"
+#include "ddpsim/sim/values/cluster.hpp"
 
 namespace ddpsim {
 

@@ -11,7 +11,7 @@
 
 #include "channel_derivation.hpp"
 #include "ddpsim/formats/input_error.hpp"
-#include "ddpsim/sim/correction.hpp"
+#include "ddpsim/sim/nccl/correction.hpp"
 #include "ddpsim/topologies/host_copy.hpp"
 #include "description.hpp"
 #include "fabric.hpp"

@@ -5,7 +5,7 @@
 #include <deque>
 #include <optional>
 
-#include "ddpsim/sim/units.hpp"
+#include "ddpsim/sim/values/units.hpp"
 #include "trace_event.hpp"
 
 namespace ddpsim {

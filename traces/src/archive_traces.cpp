@@ -15,7 +15,7 @@
 #include "ddpsim/formats/archive.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/words.hpp"
-#include "ddpsim/sim/versions.hpp"
+#include "ddpsim/sim/values/versions.hpp"
 #include "ddpsim/traces/import.hpp"
 #include "ddpsim/traces/rank_group.hpp"
 #include "opened_file.hpp"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ddpsim/sim/workload.hpp"
+#include "ddpsim/sim/values/workload.hpp"
 
 namespace ddpsim {
 

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <utility>
 
-#include "ddpsim/sim/quantile.hpp"
+#include "ddpsim/sim/values/quantile.hpp"
 
 namespace ddpsim {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "ddpsim/sim/simulation_options.hpp"
+#include "ddpsim/sim/values/simulation_options.hpp"
 #include "step_sample.hpp"
 
 namespace ddpsim {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "ddpsim/formats/quote.hpp"
-#include "ddpsim/sim/ddp_options.hpp"
-#include "ddpsim/sim/reduced_by.hpp"
+#include "ddpsim/sim/values/ddp_options.hpp"
+#include "ddpsim/sim/values/reduced_by.hpp"
 #include "other_schemes.hpp"
 
 namespace ddpsim {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "ddpsim/sim/quantile.hpp"
+#include "ddpsim/sim/values/quantile.hpp"
 
 namespace ddpsim {
 namespace {

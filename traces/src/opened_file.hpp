@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "ddpsim/formats/byte_sources.hpp"
-#include "ddpsim/sim/progress.hpp"
+#include "ddpsim/sim/values/progress.hpp"
 #include "ddpsim/traces/import.hpp"
 #include "recognise.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "ddpsim/formats/decoder.hpp"
-#include "ddpsim/sim/workload.hpp"
+#include "ddpsim/sim/values/workload.hpp"
 
 namespace ddpsim {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "ddpsim/sim/workload.hpp"
+#include "ddpsim/sim/values/workload.hpp"
 
 namespace ddpsim {
 

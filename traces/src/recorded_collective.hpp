@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "ddpsim/sim/units.hpp"
-#include "ddpsim/sim/workload.hpp"
+#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/workload.hpp"
 #include "trace_event.hpp"
 
 namespace ddpsim {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ddpsim/sim/workload.hpp"
+#include "ddpsim/sim/values/workload.hpp"
 #include "gradient_ready.hpp"
 
 namespace ddpsim {

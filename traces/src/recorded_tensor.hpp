@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ddpsim/sim/workload.hpp"
+#include "ddpsim/sim/values/workload.hpp"
 
 namespace ddpsim {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "ddpsim/sim/recorded_buckets.hpp"
+#include "ddpsim/sim/step/recorded_buckets.hpp"
 
 namespace ddpsim {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "ddpsim/formats/cost_file.hpp"
 #include "ddpsim/formats/quote.hpp"
-#include "ddpsim/sim/versions.hpp"
+#include "ddpsim/sim/values/versions.hpp"
 
 namespace ddpsim {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "ddpsim/formats/decoder.hpp"
-#include "ddpsim/sim/workload.hpp"
+#include "ddpsim/sim/values/workload.hpp"
 #include "workload_fields.hpp"
 
 namespace ddpsim {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ddpsim/formats/input_error.hpp"
-#include "ddpsim/sim/quantile.hpp"
+#include "ddpsim/sim/values/quantile.hpp"
 #include "micro_batches.hpp"
 #include "step_sample.hpp"
 

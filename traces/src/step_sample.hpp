@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ddpsim/sim/workload.hpp"
+#include "ddpsim/sim/values/workload.hpp"
 #include "gradient_ready.hpp"
 #include "trace_records.hpp"
 

@@ -17,7 +17,7 @@
 
 #include "ddpsim/formats/decoder.hpp"
 #include "ddpsim/formats/quote.hpp"
-#include "ddpsim/sim/versions.hpp"
+#include "ddpsim/sim/values/versions.hpp"
 #include "ddpsim/traces/workload_file.hpp"
 #include "rank_checks.hpp"
 #include "recording_reader.hpp"

@@ -1,7 +1,7 @@
 #include <cstdio>
 
 #include "ddpsim/reports/reports.hpp"
-#include "ddpsim/sim/simulate.hpp"
+#include "ddpsim/sim/simulate/simulate.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/traces/import.hpp"
 

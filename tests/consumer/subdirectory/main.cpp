@@ -1,6 +1,6 @@
 #include <cstdio>
 
-#include "ddpsim/sim/bucket_assignment.hpp"
+#include "ddpsim/sim/step/bucket_assignment.hpp"
 
 int main() {
   ddpsim::Parameter parameter;

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ddpsim/sim/units.hpp"
+#include "ddpsim/sim/values/units.hpp"
 
 namespace ddpsim {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "ddpsim/sim/progress.hpp"
+#include "ddpsim/sim/values/progress.hpp"
 
 namespace ddpsim {
 

@@ -6,7 +6,7 @@
 
 #include "ddpsim/formats/decoder.hpp"
 #include "ddpsim/formats/json_writer.hpp"
-#include "ddpsim/sim/ddp_costs.hpp"
+#include "ddpsim/sim/values/ddp_costs.hpp"
 
 namespace ddpsim {
 

@@ -9,7 +9,7 @@
 
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/words.hpp"
-#include "ddpsim/sim/elementary.hpp"
+#include "ddpsim/sim/values/elementary.hpp"
 
 namespace ddpsim {
 

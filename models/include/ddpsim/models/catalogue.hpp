@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "ddpsim/models/layer.hpp"
-#include "ddpsim/sim/workload.hpp"
+#include "ddpsim/sim/values/workload.hpp"
 
 namespace ddpsim {
 

@@ -11,12 +11,12 @@
 // Under activation checkpointing a block's share comes back when backward reaches it, before its first gradient.
 //
 // As autograd does, and as torchvision computes (ReLUs in place). Held against two traces: ResNet-50 at batch 32 and VGG-13 at batch 512
-// (tests/unit/models_kept_activations_test.cpp).
+// (tests/unit/models/kept_activations_test.cpp).
 #pragma once
 
 #include "ddpsim/models/checkpointing.hpp"
 #include "ddpsim/models/layer_cost.hpp"
-#include "ddpsim/sim/workload.hpp"
+#include "ddpsim/sim/values/workload.hpp"
 
 namespace ddpsim {
 

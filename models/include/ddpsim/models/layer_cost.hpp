@@ -15,7 +15,7 @@
 //
 // Source of the form: Williams et al., "Roofline" (2009); Lavin and Gray, "Fast Algorithms for
 // Convolutional Neural Networks" (2016). The efficiencies and their evidence are in
-// src/layer_cost_constants.hpp; tests/unit/models_layer_cost_data_test.cpp shows the errors.
+// src/layer_cost_constants.hpp; tests/unit/models/layer_cost_data_test.cpp shows the errors.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@
 #include <string_view>
 
 #include "ddpsim/models/catalogue.hpp"
-#include "ddpsim/sim/cluster.hpp"
-#include "ddpsim/sim/optimizer.hpp"
+#include "ddpsim/sim/values/cluster.hpp"
+#include "ddpsim/sim/values/optimizer.hpp"
 
 namespace ddpsim {
 

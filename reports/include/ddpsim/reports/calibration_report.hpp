@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "ddpsim/calibrate/fit.hpp"
-#include "ddpsim/calibrate/shapes_left_out.hpp"
+#include "ddpsim/calibrate/fit/fit.hpp"
+#include "ddpsim/calibrate/fit/shapes_left_out.hpp"
 #include "ddpsim/reports/reports.hpp"
 
 namespace ddpsim {

@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "ddpsim/calibrate/all_reduce_changes.hpp"
-#include "ddpsim/calibrate/finding.hpp"
-#include "ddpsim/calibrate/kernel_changes.hpp"
-#include "ddpsim/calibrate/late_ranks.hpp"
-#include "ddpsim/calibrate/pair_matrix.hpp"
-#include "ddpsim/calibrate/slowdown_causes.hpp"
-#include "ddpsim/calibrate/step_difference.hpp"
+#include "ddpsim/calibrate/logs/all_reduce_changes.hpp"
+#include "ddpsim/diagnose/diff/late_ranks.hpp"
+#include "ddpsim/diagnose/diff/pair_matrix.hpp"
+#include "ddpsim/diagnose/diff/slowdown_causes.hpp"
+#include "ddpsim/diagnose/diff/step_difference.hpp"
+#include "ddpsim/diagnose/evidence/finding.hpp"
+#include "ddpsim/diagnose/evidence/kernel_changes.hpp"
 #include "ddpsim/reports/reports.hpp"
 
 namespace ddpsim {

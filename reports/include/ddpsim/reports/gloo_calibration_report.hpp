@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "ddpsim/calibrate/gloo_fit.hpp"
+#include "ddpsim/calibrate/fit/gloo_fit.hpp"
 #include "ddpsim/reports/reports.hpp"
 
 namespace ddpsim {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "ddpsim/sim/units.hpp"
-#include "ddpsim/sim/workload.hpp"
+#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/workload.hpp"
 
 namespace ddpsim {
 

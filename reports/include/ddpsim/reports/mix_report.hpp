@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ddpsim/reports/reports.hpp"
-#include "ddpsim/sim/mix.hpp"
+#include "ddpsim/sim/compare/mix.hpp"
 
 namespace ddpsim {
 

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "ddpsim/formats/sweep_file.hpp"
-#include "ddpsim/sim/cluster.hpp"
-#include "ddpsim/sim/confidence.hpp"
-#include "ddpsim/sim/memory.hpp"
-#include "ddpsim/sim/result.hpp"
-#include "ddpsim/sim/training_speed.hpp"
+#include "ddpsim/sim/attribution/training_speed.hpp"
+#include "ddpsim/sim/certainty/confidence.hpp"
+#include "ddpsim/sim/memory/memory.hpp"
+#include "ddpsim/sim/step/result.hpp"
+#include "ddpsim/sim/values/cluster.hpp"
 
 namespace ddpsim {
 

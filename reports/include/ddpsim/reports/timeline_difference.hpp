@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ddpsim/sim/timeline.hpp"
+#include "ddpsim/sim/values/timeline.hpp"
 
 namespace ddpsim {
 

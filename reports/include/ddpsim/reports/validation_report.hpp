@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "ddpsim/calibrate/validation.hpp"
+#include "ddpsim/calibrate/validate/validation.hpp"
 #include "ddpsim/reports/reports.hpp"
 
 namespace ddpsim {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "ddpsim/sim/background.hpp"
+#include "ddpsim/sim/values/background.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 
 namespace ddpsim {

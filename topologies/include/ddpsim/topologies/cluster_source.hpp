@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "ddpsim/sim/cluster.hpp"
+#include "ddpsim/sim/values/cluster.hpp"
 
 namespace ddpsim {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ddpsim/sim/cluster.hpp"
+#include "ddpsim/sim/values/cluster.hpp"
 #include "ddpsim/topologies/topology.hpp"
 
 namespace ddpsim {

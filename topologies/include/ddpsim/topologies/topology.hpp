@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "ddpsim/sim/cluster.hpp"
-#include "ddpsim/sim/fabric.hpp"
+#include "ddpsim/sim/values/cluster.hpp"
+#include "ddpsim/sim/values/fabric.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 
 namespace ddpsim {

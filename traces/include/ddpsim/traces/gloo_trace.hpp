@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "ddpsim/sim/units.hpp"
+#include "ddpsim/sim/values/units.hpp"
 
 namespace ddpsim {
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "ddpsim/formats/archive.hpp"
-#include "ddpsim/sim/ddp_options.hpp"
-#include "ddpsim/sim/progress.hpp"
-#include "ddpsim/sim/workload.hpp"
+#include "ddpsim/sim/values/ddp_options.hpp"
+#include "ddpsim/sim/values/progress.hpp"
+#include "ddpsim/sim/values/workload.hpp"
 #include "ddpsim/traces/rank_trace.hpp"
 
 namespace ddpsim {

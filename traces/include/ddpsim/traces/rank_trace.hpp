@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ddpsim/sim/units.hpp"
+#include "ddpsim/sim/values/units.hpp"
 
 namespace ddpsim {
 

@@ -1,8 +1,8 @@
 // A recorded step drawn as a timeline, to be laid beside a simulated one.
 #pragma once
 
-#include "ddpsim/sim/timeline.hpp"
-#include "ddpsim/sim/workload.hpp"
+#include "ddpsim/sim/values/timeline.hpp"
+#include "ddpsim/sim/values/workload.hpp"
 
 namespace ddpsim {
 

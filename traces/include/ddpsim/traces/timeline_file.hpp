@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "ddpsim/sim/timeline.hpp"
+#include "ddpsim/sim/values/timeline.hpp"
 
 namespace ddpsim {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "ddpsim/sim/workload.hpp"
+#include "ddpsim/sim/values/workload.hpp"
 
 namespace ddpsim {
 

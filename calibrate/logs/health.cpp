@@ -1,0 +1,351 @@
+// A log is held against two things it was not fitted to: what the machine's links could carry at
+// best, and the uncalibrated cost model.
+//
+// Bandwidth decides. How far sound machines lie from the cost model at the largest sizes (median over the
+// sizes within a factor of eight of the largest) sets the limit: 14 logs of one NVLink node take 0.95
+// to 1.14 times the cost model, 27 others 0.90 to 1.80 (PCIe without peer-to-peer, first EFA plugins, NICs of
+// unknown place), whichever family is left out. The machines known to be at fault take 4.4 times and
+// longer. Latencies decide nothing: launchers that start a thread per GPU make them four times as long
+// on sound ones.
+#include "ddpsim/calibrate/logs/health.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ddpsim/formats/quote.hpp"
+#include "ddpsim/sim/certainty/allreduce_table.hpp"
+#include "ddpsim/sim/values/calibration.hpp"
+#include "ddpsim/sim/values/elementary.hpp"
+#include "ddpsim/sim/values/quantile.hpp"
+#include "ddpsim/sim/values/size_text.hpp"
+#include "ddpsim/topologies/cluster_source.hpp"
+#include "ddpsim/topologies/pcie_rate.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr double kTooSlow = 2;  ///< times the cost model: a tenth above the slowest sound one
+constexpr double kTooSlowNvlink = 1.5;  ///< the same within one NVLink node: half the links are 2
+constexpr double kFloat = 4;  ///< bytes of an element: sizes counted in them take so many times
+constexpr double kAnotherUnit = 300;  ///< milliseconds for microseconds are a thousand times
+constexpr double kAboutFour = 0.35;   ///< logarithmic
+constexpr double kBeatsLinks = 1.05;  ///< rates and times are rounded
+constexpr double kAlike = 0.7;        ///< of what another machine would take: it explains the time
+
+std::vector<MeasuredPoint> largest(const std::vector<MeasuredPoint>& points) {
+  std::vector<MeasuredPoint> out;
+  for (const MeasuredPoint& point : points) {
+    if (point.size >= kLargeFrom && point.size * 8 >= points.back().size) out.push_back(point);
+  }
+  return out;
+}
+
+double slowdown(const std::vector<MeasuredPoint>& points, const Cluster& cluster,
+                const CollectiveTuning& tuning) {
+  std::vector<double> ratios;
+  for (const MeasuredPoint& point : points) {
+    ratios.push_back(point.time_us / modelled_us(point.size, cluster, tuning));
+  }
+  return median(std::move(ratios));
+}
+
+/// No all-reduce can be faster: what each GPU and each node must send, at the nominal rate, latency
+/// aside. Switches that reduce take the factor of two out.
+double least_us(Bytes size, const Cluster& cluster) {
+  const auto send = [&](int parts, bool in_switch, double rate) {
+    if (parts < 2 || !(rate > 0)) return 0.0;
+    const double share = in_switch ? 1 : 2.0 * (parts - 1) / parts;
+    return static_cast<double>(size.count()) * share / rate * 1e6;
+  };
+  const Network& network = cluster.network;
+  const double between =
+      send(cluster.nodes, network.collnet,
+           network.per_nic.bytes_per_second() * std::max(1, network.nics_per_node));
+  if (cluster.nodes > 1) return between;
+  return send(cluster.gpus_per_node, cluster.intra.kind == IntraKind::nvswitch,
+              cluster.intra.per_gpu.bytes_per_second());
+}
+
+std::string_view name_of_network(const Network& network) {
+  switch (network.kind) {
+    case NetworkKind::infiniband:
+      return "InfiniBand";
+    case NetworkKind::roce:
+      return "RoCE";
+    case NetworkKind::efa:
+      return "EFA";
+    case NetworkKind::slingshot:
+      return "Slingshot";
+    default:
+      return through_sockets(network) ? "TCP" : "GPUDirect-TCPX";
+  }
+}
+
+/// A driver or plugin of NCCL's drives the NICs, and sockets take over where it is not loaded.
+bool has_plugin(const Network& network) {
+  return network.kind != NetworkKind::none && !through_sockets(network);
+}
+
+/// The same machine with something of it not in use, and what it means when that explains the log.
+struct MachineWithout {
+  Cluster cluster;
+  std::string words;
+};
+
+std::vector<MachineWithout> explanations(const Cluster& cluster) {
+  std::vector<MachineWithout> all;
+  if (cluster.nodes > 1 && has_plugin(cluster.network)) {
+    Cluster sockets = cluster;
+    sockets.network.kind = NetworkKind::tcp;
+    sockets.network.sockets = Sockets::host;
+    sockets.network.gpudirect = false;
+    all.push_back(
+        {sockets, fmt::format("that is as long as TCP sockets would take or longer: the {} plugin "
+                              "or driver was probably not loaded, or the link is slower than "
+                              "stated; look for \"NET/Socket\" with NCCL_DEBUG=INFO",
+                              name_of_network(cluster.network))});
+  }
+  if (cluster.nodes > 1 && cluster.network.nics_per_node > 1) {
+    Cluster one = cluster;
+    one.network.nics_per_node = 1;
+    all.push_back({one, fmt::format("that is what one of the {} NICs of a node would do: look at "
+                                    "NCCL_IB_HCA and at the links that are up",
+                                    cluster.network.nics_per_node)});
+  }
+  if (cluster.nodes == 1 && cluster.intra.kind != IntraKind::pcie) {
+    Cluster host = cluster;
+    host.intra.kind = IntraKind::pcie;
+    host.intra.per_gpu =
+        Bandwidth::gigabytes_per_second(pcie_nominal_of_generation(cluster.gpu.compute_capability));
+    const bool amd = cluster.gpu.vendor == GpuVendor::amd;
+    all.push_back(
+        {host, fmt::format("that is what PCIe would do: {} is not in use; look at `{}` and "
+                           "NCCL_P2P_DISABLE",
+                           amd ? "xGMI" : "NVLink",
+                           amd ? "rocm-smi --showtopo" : "nvidia-smi nvlink --status")});
+  }
+  if (cluster.nodes == 1 && cluster.intra.kind == IntraKind::pcie &&
+      cluster.intra.peers != PeerAccess::host) {
+    Cluster host = cluster;
+    host.intra.peers = PeerAccess::host;
+    all.push_back(
+        {host,
+         "that is what going through host memory would do: peers do not reach each other; "
+         "look at `nvidia-smi topo -p2p r` and at NCCL_P2P_DISABLE, or say pcie:BW:no-p2p"});
+  }
+  return all;
+}
+
+double too_slow(const Cluster& cluster) {
+  const bool nvlink = cluster.nodes == 1 && (cluster.intra.kind == IntraKind::nvswitch ||
+                                             cluster.intra.kind == IntraKind::nvlink);
+  return nvlink ? kTooSlowNvlink : kTooSlow;
+}
+
+std::string cause(const std::vector<MeasuredPoint>& points, const Cluster& cluster,
+                  const CollectiveTuning& tuning) {
+  // Of the machines that would not be much faster than what was measured, the one nearest to it.
+  std::optional<double> nearest;
+  std::string words;
+  for (const MachineWithout& explanation : explanations(cluster)) {
+    const double ratio = slowdown(points, explanation.cluster, tuning);
+    if (ratio < kAlike || (nearest && *nearest <= std::abs(elementary::log(ratio)))) continue;
+    nearest = std::abs(elementary::log(ratio));
+    words = explanation.words;
+  }
+  if (nearest) return words;
+  if (cluster.nodes == 1 && cluster.intra.kind == IntraKind::pcie) {
+    return "PCIe between these GPUs is not what was stated: peer-to-peer may be off (copies "
+           "through host memory, NCCL_P2P_LEVEL), slots may have fewer lanes, or another job was "
+           "running";
+  }
+  return "a link is slower than stated, or another job was running";
+}
+
+void judge_bandwidth(const MeasuredLog& log, const Cluster& cluster, const CollectiveTuning& tuning,
+                     LogHealth& health) {
+  const std::vector<MeasuredPoint> points = largest(log.points);
+  if (points.empty()) {
+    health.notes.push_back(
+        "no size of 1 MiB or more: whether the bandwidth is that of the cluster "
+        "cannot be told; measure with all_reduce_perf -b 1M -e 1G -f 2");
+    return;
+  }
+  health.from = points.front().size;
+  health.to = points.back().size;
+  const double ratio = slowdown(points, cluster, tuning);
+  health.slowdown = ratio;
+  if (ratio > kAnotherUnit || ratio < 1 / kAnotherUnit) {
+    health.other_unit = true;
+    const auto like = [&](double factor) { return ratio > factor / 30 && ratio < factor * 30; };
+    const char* unit = like(1e3)    ? "nanoseconds"
+                       : like(1e-3) ? "milliseconds"
+                       : like(1e-6) ? "seconds"
+                                    : "another unit";
+    health.faults.push_back(fmt::format(
+        "the times are {} what the cluster should take: microseconds are expected, these look like "
+        "{}",
+        ratio > 1 ? fmt::format("{:.0f} times", ratio) : fmt::format("1/{:.0f} of", 1 / ratio),
+        unit));
+    return;
+  }
+  if (ratio > too_slow(cluster)) {
+    double best = 0;
+    for (const MeasuredPoint& point : points)
+      best = std::max(
+          best, busbw_gbps(point.size, Duration::microseconds(point.time_us), cluster.ranks()));
+    health.faults.push_back(
+        fmt::format("large sizes take {:.1f} times what the cluster should (busbw {:.2f} GB/s at "
+                    "best); {}{}",
+                    ratio, best, cause(points, cluster, tuning),
+                    std::abs(elementary::log(ratio / kFloat)) < kAboutFour
+                        ? ". Or are its sizes elements of 4 bytes? Bytes are expected"
+                        : ""));
+  }
+  for (const MeasuredPoint& point : points) {
+    const double least = least_us(point.size, cluster);
+    if (point.time_us * kBeatsLinks >= least) continue;
+    health.faults.push_back(fmt::format(
+        "{} bytes in {:.4g} us are faster than the cluster's links can carry ({:.4g} us at their "
+        "nominal rate): the log is of another machine, or of a changed NCCL",
+        point.size.count(), point.time_us, least));
+    break;
+  }
+}
+
+/// What the log itself says against the cluster, whatever its times.
+void judge_words(const MeasuredLog& log, const Cluster& cluster, LogHealth& health) {
+  const std::optional<GpuModel> gpu = find_gpu(log.gpu);
+  if (gpu && gpu->name != cluster.gpu.name) {
+    health.faults.push_back(
+        fmt::format("it is of {}, the cluster has {}", in_quotes(log.gpu), cluster.gpu.name));
+  }
+  if (cluster.nodes == 1 || !has_plugin(cluster.network)) return;
+  const std::string_view network = name_of_network(cluster.network);
+  if (log.transport == "NET/Socket") {
+    health.faults.push_back(
+        fmt::format("NCCL says it went over TCP (NET/Socket), while the cluster has {}: its plugin "
+                    "or driver was not loaded",
+                    network));
+    return;
+  }
+  for (const auto& setting : log.settings) {
+    const bool verbs = cluster.network.kind == NetworkKind::infiniband ||
+                       cluster.network.kind == NetworkKind::roce;
+    if ((verbs && setting.first == "NCCL_IB_DISABLE" && setting.second == "1") ||
+        (setting.first == "NCCL_NET" && setting.second == "Socket")) {
+      health.faults.push_back(fmt::format("{}={} was set, while the cluster has {}", setting.first,
+                                          setting.second, network));
+    }
+  }
+}
+
+/// More bytes do not take less time on a quiet machine, but for a change of algorithm.
+void judge_noise(const MeasuredLog& log, LogHealth& health) {
+  constexpr double kDrop = 0.6;
+  std::size_t drops = 0;
+  std::string first;
+  for (std::size_t i = 1; i < log.points.size(); ++i) {
+    const MeasuredPoint& small = log.points[i - 1];
+    const MeasuredPoint& large = log.points[i];
+    if (small.size == large.size || large.time_us > kDrop * small.time_us) continue;
+    if (++drops > 1) continue;
+    first = fmt::format("{} bytes took {:.4g} us, {} bytes {:.4g} us", small.size.count(),
+                        small.time_us, large.size.count(), large.time_us);
+  }
+  if (drops == 0) return;
+  health.notes.push_back(
+      fmt::format("uneven: {}{}; a change of algorithm, or noise: then measure again with -n 100",
+                  first, drops == 1 ? "" : fmt::format(", and so {} times in all", drops)));
+}
+
+/// NCCL's table here is meant to be NCCL's own, bit for bit: a difference is worth a sentence.
+void compare_decisions(const MeasuredLog& log, const Cluster& cluster,
+                       const CollectiveTuning& tuning, LogHealth& health) {
+  std::size_t different = 0;
+  std::string first;
+  for (const NcclDecision& decision : log.decisions) {
+    const CollectiveChoice ours =
+        select_algorithm(CollectiveKind::all_reduce, decision.size, cluster, tuning);
+    if (ours.algorithm == decision.algorithm && ours.protocol == decision.protocol) continue;
+    ++different;
+    if (!first.empty()) continue;
+    first = fmt::format("{} bytes, {} {} where {} {} was expected", decision.size.count(),
+                        name_of(decision.algorithm), name_of(decision.protocol),
+                        name_of(ours.algorithm), name_of(ours.protocol));
+  }
+  if (log.decisions.empty()) return;
+  health.notes.push_back(
+      different == 0
+          ? fmt::format("NCCL chose as expected at all {} sizes it logged", log.decisions.size())
+          : fmt::format(
+                "NCCL chose otherwise than expected at {} of {} sizes it logged (first: {}); "
+                "is it of version {}, and the cluster as stated?",
+                different, log.decisions.size(), first, to_string(tuning.nccl)));
+}
+
+/// Rings of large sizes use all channels that NCCL set up.
+void compare_channels(const MeasuredLog& log, const Cluster& cluster,
+                      const CollectiveTuning& tuning, LogHealth& health) {
+  if (!log.channels) return;
+  CollectiveTuning rings = tuning;
+  rings.algorithms = AlgorithmSet();
+  rings.algorithms->add(Algorithm::ring);
+  const int expected =
+      select_algorithm(CollectiveKind::all_reduce, Bytes(1LL << 30), cluster, rings).channels;
+  if (*log.channels == expected) return;
+  health.notes.push_back(
+      fmt::format("NCCL set up {} channels, {} are expected: is the cluster as stated, and are all "
+                  "its links up?",
+                  *log.channels, expected));
+}
+
+}  // namespace
+
+double modelled_us(Bytes size, const Cluster& cluster, const CollectiveTuning& tuning) {
+  const CollectiveChoice choice =
+      select_algorithm(CollectiveKind::all_reduce, size, cluster, tuning);
+  return cost(CollectiveKind::all_reduce, choice, size, cluster).microseconds();
+}
+
+std::string slower_than_bounds(const MeasuredLog& log, const Cluster& cluster,
+                               const CollectiveTuning& tuning) {
+  std::size_t beaten = 0;
+  double worst = 1;
+  Bytes at;
+  for (const MeasuredPoint& point : log.points) {
+    const double ratio = modelled_us(point.size, cluster, tuning) / point.time_us;
+    if (ratio <= 1) continue;
+    ++beaten;
+    if (ratio > worst) at = point.size;
+    worst = std::max(worst, ratio);
+  }
+  if (beaten == 0) return "";
+  return fmt::format(
+      "the cost model takes longer than it at {} of {} sizes, up to {:.2f} times ({}): transfers "
+      "are faster here than predicted",
+      beaten, log.points.size(), worst, size_text(at));
+}
+
+LogHealth health(const MeasuredLog& log, const Cluster& cluster, const CollectiveTuning& tuning) {
+  LogHealth result;
+  if (log.ranks > 0 && log.ranks != cluster.ranks()) {
+    result.faults.push_back(
+        fmt::format("it is of {} ranks, the cluster of {}", log.ranks, cluster.ranks()));
+    return result;
+  }
+  judge_words(log, cluster, result);
+  compare_channels(log, cluster, tuning, result);
+  if (log.points.empty()) {  // debug lines alone
+    compare_decisions(log, cluster, tuning, result);
+    return result;
+  }
+  judge_bandwidth(log, cluster, tuning, result);
+  judge_noise(log, result);
+  compare_decisions(log, cluster, tuning, result);
+  return result;
+}
+
+}  // namespace ddpsim

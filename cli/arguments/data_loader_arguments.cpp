@@ -1,0 +1,134 @@
+#include "data_loader_arguments.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/sim/data/data_supply.hpp"
+#include "ddpsim/topologies/host_copy.hpp"
+#include "help_group.hpp"
+#include "option_keys.hpp"
+#include "usage_error.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr const char* kOption = "--data-loader";
+
+/// What the keys say, and which were given.
+struct LoaderKeys {
+  DataLoader loader;
+  std::vector<std::string> keys;
+  bool has(const char* key) const { return std::ranges::find(keys, key) != keys.end(); }
+};
+
+/// "2GBps" of each node, "2GBps:shared" of all nodes together.
+OptionKey storage_key(DataLoader& loader) {
+  const OptionKey rate =
+      bandwidth_key("storage", [&loader](Bandwidth bandwidth) { loader.storage = bandwidth; });
+  return {rate.name, [rate, &loader](const std::string& value) {
+            constexpr std::string_view kShared = ":shared";
+            loader.storage_shared = value.ends_with(kShared);
+            return rate.take(loader.storage_shared ? value.substr(0, value.size() - kShared.size())
+                                                   : value);
+          }};
+}
+
+LoaderKeys take_loader(const std::string& text) {
+  LoaderKeys given;
+  DataLoader& loader = given.loader;
+  const auto whole = [](int& into) {
+    return [&into](std::int64_t value) { into = static_cast<int>(value); };
+  };
+  const auto maybe = [](auto& into) {
+    return [&into](auto value) { into = static_cast<std::decay_t<decltype(*into)>>(value); };
+  };
+  const auto value = [](auto& into) { return [&into](auto read) { into = read; }; };
+  given.keys = take_keys(
+      kOption, text,
+      {count_key("num_workers", whole(loader.num_workers), 0, 512),
+       count_key("prefetch_factor", whole(loader.prefetch_factor), 1, 1024),
+       flag_key("pin_memory", loader.pin_memory), flag_key("non_blocking", loader.non_blocking),
+       duration_key("batch", maybe(loader.batch)), duration_key("sample", maybe(loader.sample)),
+       bytes_key("sample_bytes", value(loader.sample_bytes)), storage_key(loader),
+       count_key("cores", maybe(loader.cores), 1, 100'000),
+       bytes_key("batch_bytes", value(loader.batch_bytes)),
+       bandwidth_key("pcie", maybe(loader.pcie)), bandwidth_key("pin", value(loader.pin)),
+       duration_key("worker_start", value(loader.worker_start)),
+       count_key("steps_ahead", maybe(loader.steps_ahead), 0, 1000)});
+  return given;
+}
+
+}  // namespace
+
+void add_data_loader_option(CLI::App& command, std::optional<std::string>& data_loader) {
+  const HelpGroup group(command, kRecordingGroup);
+  command
+      .add_option(
+          kOption, data_loader,
+          "how batches are loaded: num_workers, prefetch_factor, pin_memory, non_blocking as "
+          "DataLoader has them; batch (time of a worker) or sample and storage (of each node, "
+          "RATE:shared of the whole job), sample_bytes; cores of a node; batch_bytes to the GPU "
+          "(docs/data_loading.md)")
+      ->type_name("KEY=VALUE,…");
+}
+
+DataLoader parse_data_loader(const std::string& text) {
+  const LoaderKeys given = take_loader(text);
+  const auto fail = [](const std::string& message) {
+    throw UsageError(fmt::format("{}: {}", kOption, message));
+  };
+  const DataLoader& loader = given.loader;
+  if (loader.batch && loader.sample)
+    fail("batch is a worker's time for all samples of a batch, sample for one; leave one out");
+  if (!loader.batch && !loader.sample && !loader.storage)
+    fail(
+        "what a batch takes is missing: batch=120ms, or sample=4ms, or storage=2GBps with "
+        "sample_bytes=110KB");
+  if (given.has("storage") != given.has("sample_bytes"))
+    fail(
+        "storage=RATE and sample_bytes=SIZE belong together: what a node reads (RATE:shared: all "
+        "nodes together), and how much of it a sample is");
+  if (given.has("prefetch_factor") && loader.num_workers == 0)
+    fail("prefetch_factor: DataLoader refuses it without num_workers");
+  if (given.has("worker_start") && loader.num_workers == 0)
+    fail("worker_start: num_workers=0 has no workers to start");
+  if (loader.cores && loader.num_workers == 0)
+    fail("cores: workers share them, and num_workers=0 has none");
+  if (loader.non_blocking && !loader.pin_memory)
+    fail("non_blocking: a copy of memory that is not pinned blocks; add pin_memory=true");
+  if (given.has("pcie") && loader.batch_bytes == Bytes())
+    fail("pcie: nothing is copied without batch_bytes=SIZE");
+  if (loader.pin_memory && loader.batch_bytes == Bytes())
+    fail("pin_memory: how long pinning takes depends on batch_bytes=SIZE; add it");
+  return loader;
+}
+
+DataLoader data_loader_of(const std::string& text, const std::string& workload_source,
+                          const Workload& workload, const ClusterRequest& cluster) {
+  DataLoader loader = parse_data_loader(text);
+  if ((loader.sample || loader.storage) && !workload.batch_per_gpu)
+    throw InputError(
+        {.file = workload_source,
+         .where = "/batch_per_gpu",
+         .message = "--data-loader: nothing says how many samples a batch has, which sample and "
+                    "storage count by",
+         .hint = "Add batch_per_gpu to the workload, or state the time of a batch: batch=120ms"});
+  const Topology topology = load_topology(cluster);
+  const double seconds = seconds_of_a_batch(
+      loader, static_cast<double>(workload.batch_per_gpu.value_or(1)), topology.cluster);
+  if (seconds > kLongestBatchSeconds)
+    throw UsageError(
+        fmt::format("{}: a batch of {} samples takes {:.3g} s, and {:g} s at most are simulated",
+                    kOption, workload.batch_per_gpu.value_or(1), seconds, kLongestBatchSeconds));
+  if (loader.batch_bytes > Bytes() && !loader.pcie)
+    loader.pcie = host_copy_rate(topology).value_or(kHostCopy);
+  return loader;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,175 @@
+#include "ddpsim/sim/tune/advise.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "commands.hpp"
+#include "ddpsim/formats/quote.hpp"
+#include "ddpsim/formats/suggest.hpp"
+#include "ddpsim/sim/simulate/simulate.hpp"
+#include "exit_code.hpp"
+#include "help_format.hpp"
+#include "help_group.hpp"
+#include "job_warnings.hpp"
+#include "load_job.hpp"
+#include "report_documents.hpp"
+#include "scheme_advice.hpp"
+#include "terminal.hpp"
+#include "terminal_progress.hpp"
+#include "usage_error.hpp"
+
+namespace ddpsim {
+namespace {
+
+struct AdviseArguments {
+  std::optional<std::string> lever;  ///< to export
+  JobArguments job;
+  OutputArguments output;
+  int threads = 0;
+};
+
+std::string names_a_plan(const std::string& name) {
+  return name.ends_with(".py") || name.ends_with(".csv")
+             ? ""
+             : "what kind of file? FILE.py wraps a model, FILE.csv is for NCCL's tuner plugin";
+}
+
+bool chooses_alike(const CollectiveTuning& a, const CollectiveTuning& b) {
+  return a.algorithms == b.algorithms && a.min_channels == b.min_channels &&
+         a.max_channels == b.max_channels;
+}
+
+/// What --export writes: the best of what leaves numerics as they are, or what --lever names. Null where nothing is worth
+/// changing. Throws UsageError.
+const AdviceRow* to_export(const Advice& advice, const std::optional<std::string>& lever) {
+  if (!lever) return advice.best();
+  const AdviceRow* row = advice.find(*lever);
+  if (row == nullptr) {
+    std::vector<std::string> names;
+    for (const AdviceRow& one : advice.rows)
+      names.push_back(fmt::format("{}", fmt::join(one.levers, " + ")));
+    throw UsageError(fmt::format("--lever: no row of this advice is {}. {}", in_quotes(*lever),
+                                 did_you_mean(*lever, names, "--verbose shows all of them")));
+  }
+  if (!row->error.empty()) throw UsageError(fmt::format("--lever {}: {}", *lever, row->error));
+  return row;
+}
+
+/// Throws UsageError where the plan leaves NCCL's choice as it is: a table of that would only freeze it.
+std::string tuner_plan(const Advice& advice, const AdviceRow* best, const Job& job,
+                       const ReportContext& context, const std::string& file,
+                       const std::string& made_by) {
+  if (best == nullptr)
+    throw UsageError(fmt::format("--export {}: there is nothing to change", file));
+  if (!best->setting.nccl || chooses_alike(*best->setting.nccl, *advice.today.nccl))
+    throw UsageError(
+        fmt::format("--export {}: what is advised ({}) sets neither NCCL's algorithm nor its "
+                    "channels; write it as Python: --export {}.py",
+                    file, fmt::join(best->levers, " + "), file.substr(0, file.rfind('.'))));
+  return tuner_csv(job.cluster(), *best->setting.nccl, context, made_by);
+}
+
+int run(const AdviseArguments& arguments, const TypedLine& typed) {
+  if (arguments.lever && !arguments.output.plan)
+    throw UsageError("--lever: it says what --export writes; add --export FILE.py");
+  LoadedJob loaded = load_job(arguments.job, typed);
+  if (!uses_reducer(loaded.job.options().scheme))
+    return advise_scheme(loaded, typed, arguments.output, arguments.threads, "advise");
+  const Job& job = loaded.job;
+  require_supported(job.options().ddp);
+  if (!job.options().ddp.bucket_cap_mb_list.empty())
+    throw UsageError("--bucket-cap-mb-list: advise searches over caps; simulate takes a list");
+  require_simulatable(loaded);
+  require_searchable(loaded, "`ddpsim simulate --bucket-cap-mb` asks for one cap");
+  const std::optional<Diagnostic> does_not_fit = count_memory(loaded);
+
+  ReportContext& context = loaded.context;
+  const Job measured = replay_today(loaded, job);
+  AdviseOptions options;
+  options.tuning.threads = arguments.threads;
+  options.tuning.replay = context.replay;
+  TerminalProgress progress("settings", TerminalProgress::Interrupt::ends);
+  options.tuning.progress = &progress;
+  options.memory = loaded.memory;
+  if (does_not_fit) {
+    context.does_not_fit = does_not_fit->message;
+    context.overturn("memory: today's job " + does_not_fit->message);
+    options.memory = loaded.memory.value_or(job.cluster().gpu.memory);
+  }
+  if (const std::string why = why_no_cap(job); !why.empty()) {
+    options.caps = false;
+    context.overturn("no cap is weighed: " + why);
+  }
+  const Advice advice = advise(job, options);
+  describe_today(context, measured, simulate_times(measured), arguments.threads);
+  const bool to_take_along = advice.best() != nullptr && !arguments.output.plan;
+  TypedLine next = typed;
+  next.set(to_take_along ? "--export" : "--timeline",
+           to_take_along ? "advised.py" : "step.pftrace");
+  context.next_command = next.for_command(to_take_along ? "advise" : "simulate");
+  prefer_measuring(context, typed, "advise");
+  const AdviceRow* proposed = to_export(advice, arguments.lever);
+  std::string made_by = fmt::format("ddpsim {}: {}", DDPSIM_VERSION, typed.for_command("advise"));
+  if (arguments.lever) made_by += fmt::format(" --lever {}", in_quotes(*arguments.lever));
+
+  deliver({.json = [&] { return advice_json(advice, context); },
+           .text = [&](const TerminalStyle& style) { return advice_text(advice, context, style); },
+           .csv = [&] { return advice_csv(advice); },
+           .plan =
+               [&](const std::string& file) {
+                 return file.ends_with(".py")
+                            ? advice_python(advice, proposed, context, made_by)
+                            : tuner_plan(advice, proposed, job, context, file, made_by);
+               },
+           .command = typed.for_command("advise"),
+           .documents =
+               [&] {
+                 std::vector<ReportDocument> all = step_documents(simulate(measured), loaded);
+                 for (ReportDocument& one : recorded_documents(loaded))
+                   all.push_back(std::move(one));
+                 all.push_back({"advice", advice_json(advice, context)});
+                 return all;
+               }},
+          arguments.output);
+  return kOk;
+}
+
+}  // namespace
+
+void add_advise(CLI::App& app, std::function<int()>& action) {
+  CLI::App* command =
+      app.add_subcommand("advise", "which lever of DDP or NCCL helps, and what it takes");
+  const auto arguments = std::make_shared<AdviseArguments>();
+  arguments->job.cluster.near = true;
+  add_job_options(*command, arguments->job);
+  hide_run_options(*command);
+  add_threads_option(*command, arguments->threads);
+  add_output_options(*command, arguments->output, false);
+  add_report_option(*command, arguments->output.report);
+  {
+    const HelpGroup group(*command, kOutputGroup);
+    command
+        ->add_option(
+            "--export", arguments->output.plan,
+            "write what is advised: FILE.py wraps a model so, FILE.csv is for NCCL's tuner "
+            "plugin")
+        ->type_name("FILE")
+        ->check(names_a_plan);
+    command->add_option("--lever", arguments->lever,
+                        "what --export writes in place of the best that leaves numerics as they "
+                        "are: a row's levers, as printed");
+  }
+  add_length_options(*command, arguments->output);
+  add_example(*command, "ddpsim advise resnet50-v100-b32 p3dn@16");
+  command->callback([&action, arguments, command] {
+    action = [arguments, command] { return run(*arguments, TypedLine(*command)); };
+  });
+}
+
+}  // namespace ddpsim

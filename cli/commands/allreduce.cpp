@@ -1,0 +1,253 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "archive_calibration.hpp"
+#include "cluster_arguments.hpp"
+#include "commands.hpp"
+#include "ddp_arguments.hpp"
+#include "ddpsim/formats/number.hpp"
+#include "ddpsim/formats/quantity.hpp"
+#include "ddpsim/sim/nccl/correction.hpp"
+#include "exit_code.hpp"
+#include "help_format.hpp"
+#include "help_group.hpp"
+#include "measured_all_reduces.hpp"
+#include "number_between.hpp"
+#include "terminal.hpp"
+#include "typed_line.hpp"
+#include "usage_error.hpp"
+#include "word_option.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr int kMostRows = 10'000;
+
+struct AllReduceArguments {
+  ClusterArguments cluster;
+  CollectiveKind collective = CollectiveKind::all_reduce;
+  std::string begin = "8";
+  std::string end = "1G";
+  std::optional<double> factor;
+  std::optional<std::string> step;
+  std::optional<std::string> torch;
+  std::optional<std::string> measured;  ///< a log
+  bool side_by_side = false;
+  OutputArguments output;
+};
+
+/// As nccl-tests reads sizes: "8" bytes, "64K", "1M", "1G" binary; beside them "25MiB" and "1GB".
+Bytes parse_size(const std::string& option, const std::string& text) {
+  constexpr double kMost = 1LL << 50;
+  std::string_view suffix = text;
+  std::optional<double> number = take_number<double>(suffix);
+  double unit = 0;
+  if (suffix.empty()) unit = 1;
+  if (suffix == "K" || suffix == "k") unit = 1 << 10;
+  if (suffix == "M" || suffix == "m") unit = 1 << 20;
+  if (suffix == "G" || suffix == "g") unit = 1 << 30;
+  if (!number || unit == 0) {
+    const Parsed<Bytes> parsed = parse_bytes(text);
+    if (!parsed.value)
+      throw UsageError(fmt::format(
+          "{}: \"{}\" is not a size such as 8, 64K, 25M or 1G (binary, as in nccl-tests)", option,
+          text));
+    number = static_cast<double>(parsed.value->count());
+    unit = 1;
+  }
+  const double bytes = *number * unit;
+  if (!(bytes >= 0 && bytes <= kMost))
+    throw UsageError(fmt::format("{}: \"{}\" is out of range; expected 0 to 1 PiB", option, text));
+  return Bytes(static_cast<std::int64_t>(bytes));
+}
+
+/// Whole fp32 elements, as all_reduce_perf has them, or as many times 16 bytes for each rank as all_gather_perf and
+/// reduce_scatter_perf take; the same size is never asked for twice.
+std::vector<Bytes> sizes_of(const AllReduceArguments& arguments, int ranks) {
+  constexpr std::int64_t kFp32 = 4;
+  constexpr std::int64_t kAligned = 16;
+  const bool in_parts = ring_phases(arguments.collective) == 1;
+  const std::int64_t unit = in_parts ? kAligned * ranks : kFp32;
+  const Bytes first = parse_size("-b", arguments.begin);
+  const Bytes last = parse_size("-e", arguments.end);
+  if (last < first)
+    throw UsageError(fmt::format("-e {} is less than -b {}", arguments.end, arguments.begin));
+  std::optional<Bytes> step;
+  if (arguments.step) step = parse_size("-i", *arguments.step);
+  if (step && step->count() < kFp32) throw UsageError("-i: a step has at least 4 bytes");
+  const double factor = arguments.factor.value_or(2);
+  std::vector<Bytes> sizes;
+  double size = static_cast<double>(first.count());
+  while (size <= static_cast<double>(last.count())) {
+    const Bytes whole(static_cast<std::int64_t>(size) / unit * unit);
+    const bool nothing = in_parts && whole == Bytes();
+    if (!nothing && (sizes.empty() || sizes.back() < whole)) sizes.push_back(whole);
+    if (sizes.size() > kMostRows)
+      throw UsageError(fmt::format("more than {} sizes; take a larger -i or -f", kMostRows));
+    if (step) {
+      size += static_cast<double>(step->count());
+    } else {
+      size = std::max(size * factor, size + kFp32);
+    }
+  }
+  if (sizes.empty())
+    throw UsageError(fmt::format("-e {}: {} {} of 16 bytes each are {} bytes at least",
+                                 arguments.end, ranks, ranks == 1 ? "part" : "parts", unit));
+  return sizes;
+}
+
+/// What is not known of collectives that are no all-reduces.
+std::vector<std::string> collective_warnings(CollectiveKind kind, const Cluster& cluster,
+                                             NcclVersion nccl) {
+  if (kind == CollectiveKind::all_reduce || cluster.ranks() == 1) return {};
+  std::vector<std::string> warnings;
+  const bool in_parts = ring_phases(kind) == 1;
+  if (in_parts && cluster.nodes > 1 && cluster.gpus_per_node == 1 && nccl >= NcclVersion{2, 23, 0})
+    warnings.push_back(
+        fmt::format("from 2.23 on NCCL may take PAT for {}s of one GPU a node, where latency "
+                    "counts; timed as a ring",
+                    name_of(kind)));
+  const bool several_nics = cluster.network.nics_per_node > cluster.gpus_per_node;
+  if (kind == CollectiveKind::send_recv && cluster.nodes > 1 && several_nics &&
+      nccl >= NcclVersion{2, 18, 0})
+    warnings.emplace_back(
+        "a pair is taken to use one NIC; from 2.18 on NCCL takes every NIC of its GPU");
+  return warnings;
+}
+
+/// What was stated and NCCL does not follow for this collective: it runs rings where it has nothing else.
+std::vector<std::string> unheeded(const AllReduceTable& table, const CollectiveTuning& tuning) {
+  if (table.collective == CollectiveKind::all_reduce || table.ranks == 1) return {};
+  const auto none = [&](const char* option) {
+    return fmt::format("{} has no effect on some of these {}s: NCCL has no such way for them",
+                       option, name_of(table.collective));
+  };
+  std::vector<std::string> warnings;
+  const auto& rows = table.rows;
+  if (tuning.algorithms && !std::ranges::all_of(rows, [&](const AllReduceRow& row) {
+        return tuning.algorithms->has(row.choice.algorithm);
+      }))
+    warnings.push_back(none("--algorithm"));
+  if (tuning.protocols && !std::ranges::all_of(rows, [&](const AllReduceRow& row) {
+        return tuning.protocols->has(row.choice.protocol);
+      }))
+    warnings.push_back(none("--protocol"));
+  return warnings;
+}
+
+int run(const AllReduceArguments& arguments, const TypedLine& typed) {
+  const TorchInForce torch = torch_in_force(stated_torch(arguments.torch), "");
+  CollectiveTuning tuning = collective_tuning(arguments.cluster, bundled_nccl(torch.version));
+  const Cluster cluster = load_calibrated_cluster(cluster_request(arguments.cluster));
+  // A log knows its NCCL better than a PyTorch that nobody named.
+  const bool named = arguments.cluster.nccl || torch.known;
+  if (cluster.calibration && !named)
+    tuning.nccl = nearest_nccl(*cluster.calibration, cluster.nodes, cluster.gpus_per_node)
+                      .value_or(tuning.nccl);
+  require_choice(arguments.cluster, cluster, tuning);
+  if (arguments.collective == CollectiveKind::send_recv && tuning.nccl < NcclVersion{2, 7, 0})
+    throw UsageError(
+        fmt::format("--collective send-recv: NCCL {} has no ncclSend; 2.7 is the first that has",
+                    to_string(tuning.nccl)));
+  if (arguments.measured && !arguments.output.plot && !arguments.output.report)
+    throw UsageError("--measured: its points are drawn; add --plot FILE.svg or --report FILE.html");
+  if (arguments.measured && arguments.collective != CollectiveKind::all_reduce)
+    throw UsageError("--measured: logs of all_reduce_perf alone are read; leave out --collective");
+  if (arguments.side_by_side && arguments.collective != CollectiveKind::all_reduce)
+    throw UsageError("--side-by-side: ways to all-reduce; leave out --collective");
+  if (arguments.side_by_side && arguments.cluster.algorithm)
+    throw UsageError("--side-by-side: takes ring and tree in turn; leave out --algorithm");
+  const std::vector<Bytes> sizes = sizes_of(arguments, cluster.ranks());
+  AllReduceTable table = all_reduce_table(cluster, tuning, sizes, arguments.collective);
+
+  if (arguments.side_by_side) lay_side_by_side(table, cluster, tuning);
+  std::optional<MeasuredAllReduces> measured;
+  if (arguments.measured) measured = read_measured_all_reduces(*arguments.measured, table);
+
+  ReportContext context;
+  context.cluster = cluster.name;
+  context.calibrated_by = calibrated_by(cluster, Backend::nccl);
+  context.ranks = cluster.ranks();
+  context.torch = torch.version;
+  context.nccl = tuning.nccl;
+  context.confidence = table.confidence;
+  if (cluster.ranks() == 1)
+    context.warnings.emplace_back(
+        "one GPU has nothing to reduce: every time is zero; give --nodes or more GPUs per node");
+  for (std::string& warning : decisive_warnings(cluster, Backend::nccl))
+    context.overturn(std::move(warning));
+  for (std::string& warning : cluster_warnings(cluster, tuning, sizes))
+    context.warnings.push_back(std::move(warning));
+  for (std::string& warning : archive_warnings(arguments.cluster.text, cluster))
+    context.warnings.push_back(std::move(warning));
+  for (std::string& warning : nccl_warnings(tuning)) context.warnings.push_back(std::move(warning));
+  for (std::string& warning : collective_warnings(arguments.collective, cluster, tuning.nccl))
+    context.warnings.push_back(std::move(warning));
+  for (std::string& warning : unheeded(table, tuning))
+    context.warnings.push_back(std::move(warning));
+
+  deliver(
+      {.json = [&] { return allreduce_json(table, context); },
+       .text = [&](const TerminalStyle& style) { return allreduce_text(table, context, style); },
+       .csv = [&] { return allreduce_csv(table); },
+       .plot = [&] { return allreduce_svg(table, context, measured); },
+       .command = typed.for_command("allreduce"),
+       .documents =
+           [&] {
+             std::vector<ReportDocument> all = {{"allreduce", allreduce_json(table, context)}};
+             if (measured)
+               all.push_back({"measured_all_reduces", measured_all_reduces_json(*measured)});
+             return all;
+           }},
+      arguments.output);
+  return kOk;
+}
+
+}  // namespace
+
+void add_allreduce(CLI::App& app, std::function<int()>& action) {
+  CLI::App* command =
+      app.add_subcommand("allreduce", "predicted nccl-tests table (all_reduce_perf) of a cluster");
+  const auto arguments = std::make_shared<AllReduceArguments>();
+  command->add_option("-b,--begin", arguments->begin, "smallest size: 8, 64K, 25M, 1G")
+      ->capture_default_str();
+  command->add_option("-e,--end", arguments->end, "largest size")->capture_default_str();
+  CLI::Option* factor = command
+                            ->add_option("-f,--factor", arguments->factor,
+                                         "each size so many times the last (default: 2)")
+                            ->check(number_between(1.001, 1e6));
+  command->add_option("-i,--step", arguments->step, "each size so much more than the last")
+      ->excludes(factor);
+  std::vector<std::pair<std::string, CollectiveKind>> kinds;
+  for (const CollectiveKind kind :
+       {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
+        CollectiveKind::broadcast, CollectiveKind::reduce, CollectiveKind::send_recv})
+    kinds.emplace_back(name_of(kind), kind);
+  add_word_option(*command, "--collective", arguments->collective, std::move(kinds),
+                  "sizes as its *_perf counts them (default: all-reduce)");
+  command->add_flag("--side-by-side", arguments->side_by_side,
+                    "beside NCCL's choice a ring, a tree, and a reduce with a broadcast behind it");
+  add_nccl_options(*command, arguments->cluster);
+  add_cluster_options(*command, arguments->cluster);
+  {
+    const HelpGroup nccl(*command, kNcclGroup);
+    command->add_option("--torch", arguments->torch,
+                        fmt::format("PyTorch version, for the NCCL it ships; absent: {}",
+                                    to_string(kAssumedTorch)));
+  }
+  add_output_options(*command, arguments->output, false);
+  add_plot_option(*command, arguments->output);
+  add_report_option(*command, arguments->output.report);
+  command->add_option(
+      "--measured", arguments->measured,
+      "an all_reduce_perf log, LOG[@NxG], whose points --plot and --report draw beside");
+  add_example(*command, "ddpsim allreduce dgxa100@4 -b 1M -e 64M -f 4");
+  command->callback([&action, arguments, command] {
+    action = [arguments, command] { return run(*arguments, TypedLine(*command)); };
+  });
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,165 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "commands.hpp"
+#include "ddp_arguments.hpp"
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/number.hpp"
+#include "ddpsim/models/catalogue.hpp"
+#include "ddpsim/sim/step/bucket_assignment.hpp"
+#include "ddpsim/sim/values/possible_versions.hpp"
+#include "ddpsim/topologies/cluster_source.hpp"
+#include "evidence_warnings.hpp"
+#include "exit_code.hpp"
+#include "help_format.hpp"
+#include "job_arguments.hpp"
+#include "logged_buckets.hpp"
+#include "printing.hpp"
+#include "terminal.hpp"
+#include "usage_error.hpp"
+#include "word_option.hpp"
+#include "workload_source.hpp"
+
+namespace ddpsim {
+namespace {
+
+struct BucketsArguments {
+  std::string workload;
+  std::optional<std::string> model;
+  DdpArguments ddp;
+  bool in_ready_order = true;
+  std::optional<std::string> limits;
+  OutputArguments output;
+};
+
+/// A model's name stands for its parameters and their ready order, without any times.
+std::optional<Workload> workload_of_model(const std::string& name) {
+  std::optional<Model> model = find_model(name);
+  if (!model) return std::nullopt;
+  Workload workload;
+  workload.name = model->name;
+  workload.parameters = std::move(model->parameters);
+  workload.backward.emplace();
+  for (const std::size_t parameter : model->ready_order)
+    workload.backward->ready.push_back({.parameter = parameter, .at = {}, .copied_at = {}});
+  return workload;
+}
+
+std::vector<Bytes> parse_limits(const std::string& text) {
+  std::vector<Bytes> limits;
+  for (const std::string_view item : comma_list(text)) {
+    const auto value = parse_number<std::int64_t>(item);
+    if (!value || *value < 0)
+      throw UsageError(fmt::format(
+          "--bucket-limits: \"{}\" is not a whole number of bytes from 0 to 2^63 - 1", item));
+    limits.emplace_back(*value);
+  }
+  return limits;
+}
+
+/// As for a job on the GPU recorded on: there is no cluster here.
+TorchVersion assumed_for(const Workload& workload) {
+  const std::optional<GpuModel> gpu = recorded_on(workload);
+  return assumed_among(
+      possible_versions(workload, Cluster{}, gpu ? &*gpu : nullptr, DdpOptions{}, std::nullopt));
+}
+
+/// Where ready order was asked for: that there is none, or that these buckets are never `rebuilt` in it.
+void warn_of_order(const Workload& workload, bool rebuilt, std::vector<std::string>& warnings) {
+  if (!rebuilt)
+    warnings.emplace_back(
+        "with this version and these flags buckets are never rebuilt: construction buckets shown");
+  else if (!workload.backward || workload.backward->ready.empty())
+    warnings.emplace_back(
+        "no gradient-ready order is recorded: reverse definition order stands in, which real "
+        "models do not follow");
+}
+
+int run(const BucketsArguments& arguments) {
+  const bool in_ready_order = arguments.in_ready_order;
+  const std::optional<TorchVersion> stated = stated_torch(arguments.ddp.torch);
+  if (stated) require_supported(ddp_options(arguments.ddp, *stated));
+  std::optional<std::vector<Bytes>> limits;
+  if (arguments.limits) limits = parse_limits(*arguments.limits);
+
+  std::vector<std::string> warnings;
+  std::optional<DdpLog> log;
+  Workload workload;
+  if (std::optional<Workload> model = workload_of_model(arguments.workload)) {
+    workload = std::move(*model);
+  } else {
+    LoadedWorkload loaded = load_workload(arguments.workload, arguments.model);
+    workload = std::move(loaded.workload);
+    log = std::move(loaded.ddp_log);
+    warnings.insert(warnings.end(), loaded.warnings.begin(), loaded.warnings.end());
+    if (log)
+      for (std::string& warning : warnings_in_workload(arguments.workload))
+        warnings.push_back(std::move(warning));
+  }
+  TorchInForce torch = torch_in_force(stated, workload.torch);
+  if (!torch.known) torch.version = assumed_for(workload);
+  DdpOptions options = ddp_options(arguments.ddp, torch.version);
+  require_supported(options);
+  for (std::string& warning : ddp_warnings(options)) warnings.push_back(std::move(warning));
+  if (const std::optional<std::string> problem = cannot_assign(workload))
+    throw InputError({.file = arguments.workload, .where = "", .message = *problem, .hint = ""});
+
+  std::optional<LoggedBuckets> logged;
+  if (log && !limits) {
+    DdpArguments as_logged = arguments.ddp;
+    adopt_logged_options(*log, as_logged);
+    options = ddp_options(as_logged, torch.version);
+    require_supported(options);
+    logged = logged_buckets(*log, workload, options, in_ready_order);
+  }
+  const BucketLimits derived = bucket_limits(options);
+  std::vector<Bucket> buckets;
+  if (limits) {
+    buckets = in_ready_order ? rebuilt_buckets(workload, *limits)
+                             : construction_buckets(workload, *limits);
+  } else {
+    buckets = in_ready_order ? steady_buckets(workload, options)
+                             : construction_buckets(workload, derived.construction);
+  }
+  if (in_ready_order)
+    warn_of_order(workload, limits.has_value() || derived.rebuilt_from.has_value(), warnings);
+
+  deliver({.json = [&] { return buckets_json(buckets, warnings, torch, logged); },
+           .text =
+               [&](const TerminalStyle& style) {
+                 return buckets_text(buckets, workload, style, logged);
+               },
+           .csv = [&] { return buckets_csv(buckets); }},
+          arguments.output);
+  if (!arguments.output.json)
+    for (const std::string& warning : warnings) print_error("warning: " + warning);
+  return kOk;
+}
+
+}  // namespace
+
+void add_buckets(CLI::App& app, std::function<int()>& action) {
+  CLI::App* command =
+      app.add_subcommand("buckets", "bucket assignment only, and why each bucket closed");
+  const auto arguments = std::make_shared<BucketsArguments>();
+  command
+      ->add_option("WORKLOAD", arguments->workload,
+                   "workload file, trace, DDP logging data, bundled name, estimate, or a model's "
+                   "name")
+      ->required();
+  add_bucket_options(*command, arguments->ddp);
+  add_model_option(*command, arguments->model);
+  add_word_option<bool>(*command, "--order", arguments->in_ready_order,
+                        {{"ready", true}, {"definition", false}},
+                        "ready: after the rebuild (default); definition: buckets at construction");
+  command->add_option("--bucket-limits", arguments->limits,
+                      "exact limits in bytes, B,B,…; the last repeats");
+  add_output_options(*command, arguments->output, false);
+  add_example(*command, "ddpsim buckets resnet50 --bucket-cap-mb 50");
+  command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace ddpsim

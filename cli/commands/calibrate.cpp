@@ -1,0 +1,426 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "archive_calibration.hpp"
+#include "cluster_arguments.hpp"
+#include "commands.hpp"
+#include "ddp_arguments.hpp"
+#include "ddpsim/calibrate/fit/fit.hpp"
+#include "ddpsim/calibrate/fit/gloo_fit.hpp"
+#include "ddpsim/calibrate/logs/gloo_trace_log.hpp"
+#include "ddpsim/calibrate/logs/recorded_log.hpp"
+#include "ddpsim/formats/archive.hpp"
+#include "ddpsim/formats/files.hpp"
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/reports/calibration_report.hpp"
+#include "ddpsim/reports/gloo_calibration_report.hpp"
+#include "ddpsim/sim/nccl/correction.hpp"
+#include "ddpsim/topologies/cluster_source.hpp"
+#include "ddpsim/topologies/kind_words.hpp"
+#include "ddpsim/traces/import.hpp"
+#include "exit_code.hpp"
+#include "help_format.hpp"
+#include "help_group.hpp"
+#include "own_outputs.hpp"
+#include "printing.hpp"
+#include "terminal.hpp"
+#include "terminal_progress.hpp"
+#include "typed_line.hpp"
+#include "usage_error.hpp"
+#include "word_option.hpp"
+
+namespace ddpsim {
+namespace {
+
+struct CalibrateArguments {
+  std::vector<std::string> logs;
+  std::string cluster;
+  std::string output;
+  Backend backend = Backend::nccl;
+  std::optional<std::string> nccl;
+  bool keep_unhealthy = false;
+  bool published = false;
+  bool json = false;
+  std::optional<std::string> report;
+};
+
+NcclVersion version_of(const CalibrateArguments& arguments) {
+  return stated_nccl(arguments.nccl).value_or(bundled_nccl(kAssumedTorch));
+}
+
+/// A log of machines as NCCL counts nodes: where they share an NVLink domain, it is the node.
+void count_domains(MeasuredLog& log, const Cluster& cluster) {
+  const auto shape = log.shape();
+  if (cluster.hosts_per_node == 1 || !shape) return;
+  const int domains = (shape->nodes + cluster.hosts_per_node - 1) / cluster.hosts_per_node;
+  if (shape->nodes % domains != 0) return;
+  log.gpus_per_node = shape->gpus_per_node * shape->nodes / domains;
+  log.nodes = domains;
+}
+
+/// A node can be used in part, never beyond its GPUs: such a log was taken elsewhere.
+void require_nodes_as_large(const MeasuredLog& log, const Cluster& cluster) {
+  if (!log.gpus_per_node || *log.gpus_per_node <= cluster.gpus_per_node) return;
+  throw InputError({.file = log.source,
+                    .where = "",
+                    .message = fmt::format("is of {} GPUs per node, where {} has {}",
+                                           *log.gpus_per_node, cluster.name, cluster.gpus_per_node),
+                    .hint = "Name the cluster the log was taken on (--cluster)"});
+}
+
+std::vector<std::string> each_once(const std::vector<std::string>& names) {
+  std::vector<std::string> once;
+  for (const std::string& name : names)
+    if (std::ranges::find(once, name) == once.end()) once.push_back(name);
+  return once;
+}
+
+/// Whose logs are fitted beside those given, and whose are not.
+void note_published(const std::string& cluster, Fit& fit) {
+  std::vector<std::string> sources;
+  for (const CalibratedShape& log : fit.calibration.shapes)
+    if (log.published) sources.push_back(log.source);
+  if (!sources.empty())
+    fit.notes.push_back(fmt::format(
+        "{} comes with published logs ({}): job shapes not measured here keep what they say, as of "
+        "another machine of its kind; --cluster {}:spec leaves them out",
+        cluster, fmt::join(each_once(sources), ", "), cluster));
+  if (!fit.repeated.empty())
+    fit.notes.push_back(fmt::format(
+        "{} comes with published logs that are the same measurements as logs given here, and are "
+        "left out: {}",
+        cluster, fmt::join(each_once(fit.repeated), ", ")));
+  if (!fit.other_release.empty())
+    fit.notes.push_back(
+        fmt::format("{} comes with published logs of another NCCL release than the logs given "
+                    "here; they are left out: {}",
+                    cluster, fmt::join(each_once(fit.other_release), ", ")));
+}
+
+/// A calibration is fitted from all its logs at once, never added to.
+std::string replaced_logs(const std::vector<CalibratedShape>& before, const std::string& cluster) {
+  std::string logs;
+  for (const CalibratedShape& log : before)
+    if (!log.published) logs += (logs.empty() ? "" : ", ") + log.source;
+  return fmt::format(
+      "{} is calibrated already: the logs given now replace those it rests on ({}); give them "
+      "again to keep them",
+      cluster, logs);
+}
+
+/// Of logs that were fitted without saying which NCCL they were taken with.
+std::optional<std::string> assumed_nccl(const Fit& fit, const std::vector<MeasuredLog>& logs,
+                                        NcclVersion assumed) {
+  std::vector<std::string> silent;
+  for (const MeasuredLog& log : logs)
+    if (!log.nccl && std::find(fit.used.begin(), fit.used.end(), log.source) != fit.used.end())
+      silent.push_back(log.source);
+  if (silent.empty()) return std::nullopt;
+  return fmt::format("{} {} NCCL version: {} is assumed (--nccl)",
+                     silent.size() == 1 ? silent.front()
+                                        : fmt::format("{} of {} logs", silent.size(), logs.size()),
+                     silent.size() == 1 ? "does not print its" : "do not print their",
+                     to_string(assumed));
+}
+
+/// How a job of so many ranks lies on the cluster: within a node, else on whole nodes.
+JobShape shape_on(const Cluster& cluster, int ranks, const LogArgument& argument) {
+  if (argument.stated) return *argument.stated;
+  if (ranks == 0) {
+    const std::string file = argument.path.filename().string();
+    throw InputError(
+        {.file = file,
+         .where = "",
+         .message = "of how many ranks it was recorded is not known",
+         .hint = fmt::format("Say how many nodes and GPUs on each: {}@NODESxGPUS", file)});
+  }
+  if (ranks <= cluster.gpus_per_node) return {1, ranks};
+  if (ranks % cluster.gpus_per_node == 0)
+    return {ranks / cluster.gpus_per_node, cluster.gpus_per_node};
+  const std::string file = argument.path.filename().string();
+  throw InputError(
+      {.file = file,
+       .where = "",
+       .message = fmt::format("was recorded on {} ranks, which nodes of {} do not make up", ranks,
+                              cluster.gpus_per_node),
+       .hint = fmt::format("Say how many nodes and GPUs on each: {}@NODESxGPUS", file)});
+}
+
+/// What a job noted of itself seldom says on how many nodes it ran.
+void say_shape(const LogArgument& argument, JobShape shape, MeasuredLog& log) {
+  if (argument.stated) return;
+  log.recognised.push_back(
+      fmt::format("taken to have run on {} {} of {} GPUs: @NODESxGPUS behind "
+                  "its name says otherwise",
+                  shape.nodes, shape.nodes == 1 ? "node" : "nodes", shape.gpus_per_node));
+}
+
+/// Of nccl-tests and the like, or what a job noted of its all-reduces.
+std::vector<MeasuredLog> noted_logs(const LogArgument& argument, const Cluster& cluster) {
+  std::vector<MeasuredLog> logs = read_measured_logs(argument.path, argument.stated);
+  const MeasuredLog& first = logs.front();
+  if (first.timed_by == TimedBy::all_reduce_perf || first.shape() || first.ranks < 2) return logs;
+  const JobShape shape = shape_on(cluster, first.ranks, argument);
+  logs = read_measured_logs(argument.path, shape);
+  for (MeasuredLog& log : logs) say_shape(argument, shape, log);
+  return logs;
+}
+
+/// Of nccl-tests and the like, or the all-reduces of a recorded training.
+std::vector<MeasuredLog> logs_of(const LogArgument& argument, const Cluster& cluster) {
+  if (is_archive(argument.path)) {
+    const Archive archive = read_archive(argument.path);
+    if (std::vector<MeasuredLog> logs = logs_in(archive); !logs.empty()) return logs;
+  }
+  std::error_code none;
+  const bool folder = std::filesystem::is_directory(argument.path, none);
+  if (folder || is_recording(argument.path))
+    if (auto log = gloo_trace_log(argument.path)) {
+      const JobShape shape = shape_on(cluster, log->ranks, argument);
+      log->nodes = shape.nodes;
+      log->gpus_per_node = shape.gpus_per_node;
+      say_shape(argument, shape, *log);
+      return {std::move(*log)};
+    }
+  if (!folder && !is_recording(argument.path)) return noted_logs(argument, cluster);
+  const Workload workload = import_file(argument.path, {}).workload;
+  const int ranks = workload.recorded_with.world_size;
+  const JobShape shape = shape_on(cluster, ranks, argument);
+  if (auto log = recorded_log(workload, shape)) {
+    log->source = argument.path.string();
+    say_shape(argument, shape, *log);
+    return {std::move(*log)};
+  }
+  throw InputError(
+      {.file = argument.path.filename().string(),
+       .where = "",
+       .message = ranks != 1 ? "no all-reduce with its size is recorded in it"
+                             : "one GPU was recorded, which sends nothing to anybody",
+       .hint = "Give logs of all_reduce_perf, or traces of a DDP job, of all ranks if you can"});
+}
+
+/// Of a log that does not say whose it is, --backend does.
+void take_for_gloo(MeasuredLog& log) {
+  if (is_of_gloo(log)) return;
+  const bool on_gpus = !log.gpu.empty() && !log.gpu.starts_with("CPU");
+  const std::string sign = log.nccl                 ? "prints NCCL " + to_string(*log.nccl)
+                           : !log.settings.empty()  ? "prints " + log.settings.front().first
+                           : !log.transport.empty() ? "prints NCCL's " + log.transport
+                           : on_gpus                ? "was taken on " + log.gpu
+                                                    : "";
+  if (!log.backend.empty() || !sign.empty())
+    throw InputError({.file = log.source,
+                      .where = "",
+                      .message = log.backend.empty() ? sign + ": it is no log of gloo"
+                                                     : "is of " + log.backend + ", not of gloo",
+                      .hint = "Leave --backend gloo out: it is of logs that do not say theirs"});
+  log.backend = name_of(Backend::gloo);
+  log.recognised.emplace_back("taken to be of gloo, as --backend says: nothing in it tells");
+}
+
+/// All logs given, and what reading them said.
+struct ReadLogs {
+  std::vector<MeasuredLog> logs;
+  std::vector<std::string> read;
+  std::vector<std::string> warnings;
+};
+ReadLogs read_logs(const CalibrateArguments& arguments, const Cluster& cluster) {
+  ReadLogs all;
+  for (const std::string& text : arguments.logs) {
+    const LogArgument argument = parse_log_argument(text);
+    for (MeasuredLog& log : logs_of(argument, cluster)) {
+      // A file is known by its name: where it lay is nobody's business.
+      log.source = std::filesystem::path(log.source).filename().string();
+      state_settings(argument, log);
+      if (arguments.backend == Backend::gloo) take_for_gloo(log);
+      for (const std::string& line : log.recognised)
+        if (std::string said = log.source + ": " + line;
+            std::ranges::find(all.read, said) == all.read.end())
+          all.read.push_back(std::move(said));
+      for (const std::string& line : log.warnings)
+        if (!is_of_gloo(log) || !line.ends_with(kNothingOfNccl))
+          all.warnings.push_back(log.source + ": " + line);
+      all.logs.push_back(std::move(log));
+    }
+  }
+  for (MeasuredLog& log : all.logs) {
+    count_domains(log, cluster);
+    require_nodes_as_large(log, cluster);
+  }
+  return all;
+}
+
+/// Each library has times of its own.
+bool all_of_gloo(const std::vector<MeasuredLog>& logs) {
+  const auto gloo = std::ranges::find_if(logs, is_of_gloo);
+  if (gloo == logs.end()) return false;
+  const auto other = std::ranges::find_if_not(logs, is_of_gloo);
+  if (other == logs.end()) return true;
+  throw InputError({.file = other->source,
+                    .where = "",
+                    .message = fmt::format("is not of gloo, as {} is", gloo->source),
+                    .hint = "Calibrate one library, then the other with the file that comes out as "
+                            "--cluster: it keeps both"});
+}
+
+/// The cluster as it is with so many nodes and GPUs of each.
+ClusterAt cluster_at(const CalibrateArguments& arguments) {
+  return [&arguments](JobShape shape) {
+    return load_cluster_at(arguments.cluster, shape.nodes, shape.gpus_per_node);
+  };
+}
+
+/// Written only if it can be read.
+void write_cluster(const std::string& file, const CalibrateArguments& arguments) {
+  parse_cluster(file, arguments.output);
+  std::vector<NamedOutput> outputs = {{"--output", arguments.output}};
+  if (arguments.report) outputs.push_back({"--report", *arguments.report});
+  require_own_outputs(outputs);
+  write_file(arguments.output, file);
+}
+
+/// The report, where one is asked for, then the answer.
+void deliver_calibration(const CalibrateArguments& arguments, TypedLine typed, Answer answer) {
+  typed.set("--output", arguments.output);
+  answer.command = typed.for_command("calibrate");
+  std::string written;
+  if (arguments.report) written = write_report(answer, *arguments.report);
+  print(arguments.json ? answer.json() : answer.text(terminal_style()) + written);
+}
+
+int run_gloo(const CalibrateArguments& arguments, const Cluster& cluster, ReadLogs logs,
+             const TypedLine& typed) {
+  if (arguments.nccl || arguments.keep_unhealthy || arguments.published)
+    throw UsageError(fmt::format("{}: it is of NCCL's logs; these are of gloo",
+                                 arguments.nccl             ? "--nccl"
+                                 : arguments.keep_unhealthy ? "--keep-unhealthy"
+                                                            : "--published"));
+  GlooCalibrationReport report{.cluster = cluster.name,
+                               .output = arguments.output,
+                               .read = std::move(logs.read),
+                               .warnings = std::move(logs.warnings),
+                               .fit = {}};
+  if (cluster.gloo) report.warnings.push_back(replaced_logs(cluster.gloo->logs, cluster.name));
+  report.fit = fit_gloo(logs.logs, cluster_at(arguments));
+  write_cluster(gloo_calibrated_cluster_file(arguments.cluster, report.fit.calibration), arguments);
+  const auto json = [&] { return gloo_calibration_json(report); };
+  deliver_calibration(
+      arguments, typed,
+      {.json = json,
+       .text = [&](const TerminalStyle& style) { return gloo_calibration_text(report, style); },
+       .csv = {},
+       .documents =
+           [&] {
+             return std::vector<ReportDocument>{{"calibration", json()}};
+           }});
+  return kOk;
+}
+
+int run(const CalibrateArguments& arguments, const TypedLine& typed) {
+  const Cluster cluster =
+      load_cluster({.text = arguments.cluster, .nodes = {}, .gpus_per_node = {}});
+  ReadLogs read = read_logs(arguments, cluster);
+  if (all_of_gloo(read.logs)) return run_gloo(arguments, cluster, std::move(read), typed);
+  const std::vector<MeasuredLog>& logs = read.logs;
+  CalibrationReport report{.cluster = cluster.name,
+                           .output = arguments.output,
+                           .read = std::move(read.read),
+                           .warnings = std::move(read.warnings),
+                           .fit = {},
+                           .shapes_left_out = {}};
+  if (cluster.hosts_per_node > 1) report.gpus_per_host = cluster.gpus_per_host();
+  const NcclVersion fallback = version_of(arguments);
+  if (cluster.calibration && !is_published(*cluster.calibration))
+    report.warnings.push_back(replaced_logs(cluster.calibration->shapes, report.cluster));
+  TerminalProgress progress("job shapes left out", TerminalProgress::Interrupt::ends);
+  const FitOptions options{
+      .nccl = fallback,
+      .nccl_stated = arguments.nccl.has_value(),
+      .keep_unhealthy = arguments.keep_unhealthy,
+      .published = arguments.published ? nullptr : published_calibration(arguments.cluster),
+      .progress = &progress};
+  if (const std::string assumed = assumed_of_amd(cluster); !assumed.empty())
+    report.warnings.push_back(assumed);
+  report.fit = fit_calibration(logs, cluster_at(arguments), options);
+  report.shapes_left_out = leave_shapes_out(logs, cluster_at(arguments), options, report.fit);
+  Calibration& calibration = report.fit.calibration;
+  if (options.published) note_published(report.cluster, report.fit);
+  state_left_out_errors(report.shapes_left_out, calibration);
+  for (CalibratedShape& log : calibration.shapes) log.published |= arguments.published;
+  if (!arguments.nccl)
+    if (const auto warning = assumed_nccl(report.fit, logs, fallback))
+      report.warnings.push_back(*warning);
+  if (arguments.published)
+    report.fit.notes.push_back(
+        fmt::format("{} is marked as calibrated with published logs: grade B at best, and "
+                    "intervals hold what machines of a kind differ by",
+                    arguments.output));
+  write_cluster(calibrated_cluster_file(arguments.cluster, calibration), arguments);
+  const auto json = [&] { return calibration_report_json(report); };
+  deliver_calibration(
+      arguments, typed,
+      {.json = json,
+       .text = [&](const TerminalStyle& style) { return calibration_report_text(report, style); },
+       .csv = {},
+       .documents =
+           [&] {
+             return std::vector<ReportDocument>{{"calibration", json()}};
+           }});
+  return kOk;
+}
+
+}  // namespace
+
+void add_calibrate(CLI::App& app, std::function<int()>& action) {
+  CLI::App* command =
+      app.add_subcommand("calibrate", "fit a cluster to all_reduce_perf logs taken on it");
+  const auto arguments = std::make_shared<CalibrateArguments>();
+  command
+      ->add_option(
+          "LOG", arguments->logs,
+          "nccl-tests logs, of any numbers of nodes and GPUs, and traces of a DDP job; "
+          "LOG@NODESxGPUS,NCCL_ALGO=Ring,NCCL_VERSION=2.21.5 states what the log does not say")
+      ->required();
+  command
+      ->add_option("--cluster", arguments->cluster,
+                   "the cluster they were taken on: bundled name, file, or one line")
+      ->required()
+      ->group(kClusterGroup);
+  {
+    const HelpGroup group(*command, kClusterGroup);
+    add_word_option<Backend>(*command, "--backend", arguments->backend,
+                             {{"nccl", Backend::nccl}, {"gloo", Backend::gloo}},
+                             "library of logs that do not say theirs: nccl (default) or gloo");
+  }
+  command
+      ->add_option("--nccl", arguments->nccl,
+                   "NCCL version of logs that do not print theirs (default: the one PyTorch ships)")
+      ->group(kNcclGroup);
+  command->add_flag("--keep-unhealthy", arguments->keep_unhealthy,
+                    "fit logs as well that do not look like this cluster in a sound state");
+  command->add_flag("--published", arguments->published,
+                    "the logs are of other machines of the same kind: intervals hold what such "
+                    "machines differ by");
+  add_json_option(*command, arguments->json);
+  add_report_option(*command, arguments->report);
+  const HelpGroup output(*command, kOutputGroup);
+  command->add_option("-o,--output", arguments->output, "the calibrated cluster file")
+      ->required()
+      ->type_name("FILE")
+      ->check(names_a_file);
+  add_example(*command, "ddpsim calibrate n1.txt@1x4 n2.txt@2x4 --cluster abci-v100 -o lab.json");
+  command->callback([&action, arguments, command] {
+    action = [arguments, command] { return run(*arguments, TypedLine(*command)); };
+  });
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,266 @@
+#include "ddpsim/sim/compare/compare.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "commands.hpp"
+#include "compare_outcome.hpp"
+#include "ddpsim/formats/quote.hpp"
+#include "exit_code.hpp"
+#include "help_format.hpp"
+#include "help_group.hpp"
+#include "scheme_arguments.hpp"
+#include "study.hpp"
+#include "terminal.hpp"
+#include "terminal_progress.hpp"
+#include "until_search.hpp"
+#include "usage_error.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// What `tune` says of the fastest.
+std::string next_command(TypedLine typed, const CompareArguments& arguments,
+                         const std::string& workload, const LoadedCandidate& fastest) {
+  std::optional<std::string> step = fastest.candidate.measured_step;
+  for (const std::string& text : arguments.measured_steps)
+    if (const auto own = MeasuredTexts::step_of(text, "", fastest.candidate)) step = own;
+  typed.set("WORKLOAD", workload);
+  typed.set("CLUSTER", fastest.settings.cluster.text);
+  typed.set("--gpu", fastest.settings.gpu);
+  typed.set("--compute-scale", fastest.settings.compute_scale);
+  typed.set("--measured-step", step);
+  if (arguments.global_batch) typed.set("--batch", std::to_string(*fastest.settings.batch));
+  typed.drop("--bucket-cap-mb-list");  // tune searches over single caps
+  typed.set("--scheme", fastest.settings.scheme);
+  const bool buckets = uses_reducer(fastest.loaded.job.options().scheme);
+  return typed.for_command(buckets ? "tune" : "simulate");
+}
+
+/// A measured step of nobody who was asked for.
+void require_taken(const MeasuredTexts& measured, const std::vector<ReadWorkload>& workloads,
+                   const std::vector<Candidate>& candidates) {
+  const bool several = workloads.size() > 1;
+  for (std::size_t k = 0; k < measured.texts.size(); ++k) {
+    if (measured.taken[k]) continue;
+    std::vector<std::string> names;
+    bool failed = false;  // one that could not be compared says why itself
+    for (const ReadWorkload& workload : workloads)
+      for (const Candidate& candidate : candidates) {
+        const std::string of = several ? workload.weighed.text : "";
+        failed = failed || MeasuredTexts::step_of(measured.texts[k], of, candidate);
+        names.push_back(several ? of + ':' + candidate.label : candidate.label);
+      }
+    if (failed) continue;
+    throw UsageError(
+        fmt::format("--measured-step {}: say whose step it is, as in --measured-step \"{}=104ms\"; "
+                    "compared are {}",
+                    measured.texts[k], names.front(), fmt::join(names, ", ")));
+  }
+}
+
+void require_one_workload(const CompareArguments& arguments,
+                          const std::vector<CandidateRequest>& clusters) {
+  for (const CandidateRequest& request : clusters)
+    if (request.measured_step)
+      throw UsageError(fmt::format(
+          "measured_step of {}: of several workloads, say whose step it is, as in --measured-step "
+          "\"WORKLOAD:LABEL=104ms\"",
+          in_quotes(request.label.value_or(request.cluster))));
+  if (arguments.samples || arguments.steps)
+    throw UsageError(
+        "--samples, --steps: of one workload; of several the shares say how much of each, and "
+        "costs "
+        "are told of what the first candidate does in an hour");
+  if (arguments.output.plot)
+    throw UsageError("--plot: draws the speed of one workload; --plot-cost draws what a mix costs");
+  if (arguments.elastic.nnodes)
+    throw UsageError("--nnodes: simulates runs of one workload; compare the workloads one by one");
+  if (arguments.output.report)
+    throw UsageError("--report: draws one workload; give each of them a page of its own");
+}
+
+/// Options by themselves, before anything is read.
+std::vector<Condition> checked_conditions(const CompareArguments& arguments,
+                                          const std::optional<SearchedRange>& range) {
+  for (const std::string& scheme : arguments.schemes) parse_scheme(scheme);
+  std::vector<Condition> conditions;
+  for (const std::string& text : arguments.until) conditions.push_back(parse_condition(text));
+  if (range && conditions.empty())
+    throw UsageError(fmt::format(
+        "{}: searched for what? Add --until, such as --until \"efficiency<90%\" or --until \"A "
+        "faster than B\"; {{…}} writes a range out",
+        range->text));
+  return conditions;
+}
+
+std::optional<SearchedRange> range_of(const CompareArguments& arguments,
+                                      const std::vector<CandidateRequest>& clusters) {
+  std::vector<std::string> words;
+  for (const CandidateRequest& request : clusters) {
+    words.push_back(request.cluster);
+    if (request.price) words.push_back(*request.price);
+  }
+  for (const auto* more : {&arguments.compute_scales, &arguments.money.prices})
+    words.insert(words.end(), more->begin(), more->end());
+  return searched_range(words);
+}
+
+/// What is said of costs and failures, held against the candidates before a workload is read.
+void require_sound(const CompareArguments& arguments, const std::vector<Candidate>& all) {
+  const MoneyArguments& money = arguments.money;
+  const bool counted = arguments.samples || arguments.steps || !money.mtbf.empty();
+  if (counted && money.prices.empty() && !arguments.elastic.nnodes)
+    throw UsageError(
+        "--samples, --steps, --mtbf: what they take is counted where there is a price; add --price "
+        "list, or --price LABEL=USD/node_hour");
+  require_sound_money(arguments.money, all);
+  for (const Candidate& candidate : all)
+    elastic_question(arguments.elastic, arguments.money, &candidate);
+}
+
+/// What stands in the table: of a searched range both ends in a cluster, the low one in an option.
+CompareArguments shown(CompareArguments arguments, const std::optional<SearchedRange>& range,
+                       std::vector<CandidateRequest>& clusters) {
+  if (!range) return arguments;
+  const std::string low = range->value(0);
+  clusters = range->put_into(clusters,
+                             fmt::format("{{{},{}}}", low, range->value(range->places() - 1)), low);
+  arguments.compute_scales = range->put_into(arguments.compute_scales, low);
+  arguments.money.prices = range->put_into(arguments.money.prices, low);
+  return arguments;
+}
+
+int run(CompareArguments typed_arguments, const TypedLine& typed) {
+  std::vector<CandidateRequest> clusters;
+  std::vector<ReadWorkload> workloads;
+  const std::vector<WeighedWorkload> weighed = weighed_workloads(typed_arguments, clusters);
+  const std::vector<CandidateRequest> typed_clusters = clusters;
+  if (std::ranges::any_of(clusters, [](const auto& one) { return one.price.has_value(); }))
+    list_other_prices(typed_arguments.money);
+  const std::optional<SearchedRange> range = range_of(typed_arguments, clusters);
+  const std::vector<Condition> conditions = checked_conditions(typed_arguments, range);
+  const CompareArguments arguments = shown(typed_arguments, range, clusters);
+  if (weighed.size() > 1) require_one_workload(arguments, clusters);
+  const std::vector<Candidate> all = candidates(clusters, arguments.schemes);
+  require_sound(arguments, all);
+  for (const WeighedWorkload& workload : weighed)
+    workloads.push_back(
+        {workload, load_workload(workload.text, arguments.job.model, arguments.job.timing)});
+
+  GpuSettings gpus(arguments.compute_scales, arguments.gpus, workloads.size() > 1);
+  MeasuredTexts measured{arguments.measured_steps,
+                         std::vector<bool>(arguments.measured_steps.size())};
+  TerminalProgress progress("candidates", TerminalProgress::Interrupt::ends);
+  CompareOutcome outcome(arguments, typed, workloads, all, gpus, measured, {}, &progress);
+  require_taken(measured, workloads, outcome.candidates());
+  if (outcome.all_compared()) gpus.require_all_used();
+  const std::optional<Costs>& costs = outcome.costs();
+  if (arguments.output.plot_cost && !costs)
+    throw UsageError("--plot-cost: nothing has a price; add --price LABEL=USD/node_hour");
+  std::vector<Until> until =
+      range ? until_searched(conditions, *range, typed_arguments, typed, workloads, typed_clusters)
+            : until_written_out(conditions, outcome, workloads);
+  if (!arguments.no_tune) outcome.search_caps(arguments.threads, &progress);
+
+  Answer answer;
+  CompareReport report;
+  MixReport mix;
+  if (outcome.several()) {
+    mix = outcome.mix_report(workloads);
+    mix.until = std::move(until);
+    answer = {.json = [&] { return mix_json(mix); },
+              .text = [&](const TerminalStyle& style) { return mix_text(mix, style); },
+              .csv = [&] { return mix_csv(mix); },
+              .plot_cost = [&] { return cost_svg(mix); }};
+  } else {
+    const WorkloadComparison& only = outcome.workloads().front();
+    report = only.report;
+    report.until = std::move(until);
+    report.contexts.front().next_command = next_command(
+        typed, arguments, weighed.front().text, only.jobs[report.comparison.by_speed.front()]);
+    answer = {.json = [&] { return compare_json(report); },
+              .text = [&](const TerminalStyle& style) { return compare_text(report, style); },
+              .csv = [&] { return compare_csv(report); },
+              .plot = [&] { return compare_svg(report); },
+              .plot_cost = [&] { return cost_svg(report); },
+              .command = (arguments.study ? arguments.study->typed : typed).for_command("compare"),
+              .documents =
+                  [&] {
+                    return std::vector<ReportDocument>{{"compare", compare_json(report)}};
+                  }};
+  }
+  deliver(answer, arguments.output);
+  return kOk;
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, std::function<int()>& action) {
+  CLI::App* command = app.add_subcommand(
+      "compare", "workloads on several clusters: which trains faster, how surely");
+  const auto arguments = std::make_shared<CompareArguments>();
+  add_candidate_options(*command, *arguments);
+  command
+      ->add_option("CLUSTER", arguments->clusters,
+                   "clusters as elsewhere, also as ranges: dgxa100@1..16*2, \"node:{4,8} …\"; "
+                   "LABEL=CLUSTER gives a name")
+      ->take_all();
+  command->get_option("WORKLOAD")->required(false);  // or --workload, and then it is a CLUSTER
+  command
+      ->add_option("--workload", arguments->workloads,
+                   "instead of WORKLOAD one of several, W or W=SHARE of the time on the first "
+                   "candidate: bert=70%; repeatable")
+      ->expected(1)
+      ->take_all();
+  command
+      ->add_option("--until", arguments->until,
+                   "where along a range, how surely: efficiency<90%, speed>20000 (samples/s), "
+                   "step>120ms, usd>1.5, \"A faster than B\", \"A cheaper than B\"; repeatable. A "
+                   "range {1,2,4} is written out, [1..64] in a cluster, --price or --compute-scale "
+                   "searched")
+      ->expected(1)
+      ->take_all();
+  command->add_flag("--no-tune", arguments->no_tune,
+                    "do not search the best cap of those that may be the fastest");
+  add_study_option(*command, arguments->study);
+  add_money_options(*command, arguments->money);
+  add_elastic_options(*command, arguments->elastic);
+  {
+    const HelpGroup money(*command, kMoneyGroup);
+    const auto amount = CLI::Range(1e-3, 1e18);
+    CLI::Option* samples = command->add_option("--samples", arguments->samples,
+                                               "to be trained: what they take and cost");
+    samples->check(amount);
+    command->add_option("--steps", arguments->steps, "the same in steps of --global-batch")
+        ->check(amount)
+        ->excludes(samples);
+  }
+  add_threads_option(*command, arguments->threads);
+  add_output_options(*command, arguments->output, false);
+  add_plot_option(*command, arguments->output);
+  add_plot_cost_option(*command, arguments->output);
+  add_report_option(*command, arguments->output.report);
+  add_length_options(*command, arguments->output);
+  add_example(*command, "ddpsim compare resnet50-v100-b32 p3dn@1..8*2 dgxa100@1..8*2 --gpu A100");
+  // Where WORKLOAD and CLUSTER may be missing CLI11 would take them for more values of the option in front.
+  for (CLI::Option* option : command->get_options({}))
+    if (!option->get_positional()) option->allow_extra_args(false);
+  command->callback([&action, arguments, command] {
+    arguments->job.cluster.near = !arguments->no_tune;  // the best cap is that of `tune`
+    action = [arguments, command] {
+      try {
+        return run(*arguments, TypedLine(*command));
+      } catch (const UsageError& error) {
+        if (arguments->study) require_right_study(*arguments->study, error.what());
+        throw;
+      }
+    };
+  });
+}
+
+}  // namespace ddpsim

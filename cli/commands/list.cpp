@@ -1,0 +1,154 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "command_list.hpp"
+#include "commands.hpp"
+#include "ddpsim/formats/json_writer.hpp"
+#include "ddpsim/models/catalogue.hpp"
+#include "ddpsim/sim/values/possible_versions.hpp"
+#include "ddpsim/topologies/cluster_source.hpp"
+#include "ddpsim/traces/import.hpp"
+#include "exit_code.hpp"
+#include "help_format.hpp"
+#include "printing.hpp"
+#include "terminal.hpp"
+
+namespace ddpsim {
+namespace {
+
+struct ListArguments {
+  bool commands = false;
+  bool json = false;
+};
+
+struct Row {
+  std::string name;
+  std::string summary;
+  std::string model = {};  ///< of a GPU
+};
+
+struct Section {
+  std::string name;
+  std::vector<Row> rows;
+};
+
+std::string summary_of(const Model& model) {
+  std::int64_t bytes = 0;
+  for (const Parameter& parameter : model.parameters)
+    bytes += gradient_bytes(parameter).value_or(Bytes()).count();
+  return fmt::format("{} parameters, {} bytes of fp32 gradients; estimates: batch {} of {} {}",
+                     model.parameters.size(), bytes, model.default_batch, model.sample_size,
+                     model.sample == SampleKind::image ? "pixels a side" : "tokens");
+}
+
+std::string summary_of(const GpuModel& gpu, const GpuFamily& family,
+                       const std::set<std::string>& logged) {
+  return fmt::format("{}: {:g} TFLOPS in half precision, {:g} GB/s of memory, {} GiB, {} {}{}{}",
+                     family.name, gpu.half_tflops, gpu.memory_bandwidth.gigabytes_per_second(),
+                     gpu.memory.count() >> 30, gpu.sms,
+                     gpu.vendor == GpuVendor::amd ? "CUs" : "SMs",
+                     gpu.name == "MI250X" ? "; one of the two dies of a card (GCD)"
+                     : gpu.name == "A16"  ? "; one of the four GPUs of a card"
+                                          : "",
+                     logged.count(gpu.product()) != 0 || logged.count(gpu.name) != 0
+                         ? ""
+                         : "; data sheet values, no bundled log was taken on it");
+}
+
+std::string summary_of(const BundledCluster& cluster) {
+  if (cluster.calibrated_nodes.empty()) return cluster.summary;
+  const bool one = cluster.calibrated_nodes == std::vector{1};
+  return fmt::format("{}; calibrated by published logs of {} node{}", cluster.summary,
+                     fmt::join(cluster.calibrated_nodes, ", "), one ? "" : "s");
+}
+
+std::vector<Section> bundled() {
+  Section workloads{"workloads", {}};
+  for (const BundledWorkload& workload : bundled_workloads())
+    workloads.rows.push_back({workload.name, workload.summary});
+  Section models{"models", {}};
+  for (const Model& model : bundled_models())
+    models.rows.push_back({model.name, summary_of(model)});
+  Section clusters{"clusters", {}};
+  for (const BundledCluster& cluster : bundled_clusters())
+    clusters.rows.push_back({cluster.name, summary_of(cluster)});
+  Section gpus{"gpus", {}};
+  std::set<std::string> logged;  // some cluster's published logs were taken on it
+  for (const BundledCluster& cluster : bundled_clusters())
+    if (!cluster.calibrated_nodes.empty()) logged.insert(cluster.gpu);
+  for (const GpuFamily& family : gpu_families())
+    for (const GpuModel& gpu : family.gpus)
+      gpus.rows.push_back({gpu.product(), summary_of(gpu, family, logged), gpu.name});
+  Section torch{"torch", {}};
+  for (const TorchVersion release : torch_releases())
+    torch.rows.push_back({to_string(release), "NCCL " + to_string(bundled_nccl(release))});
+  return {workloads, models, clusters, gpus, torch};
+}
+
+std::string json_of(const std::vector<Section>& sections) {
+  JsonWriter json;
+  json.begin_object();
+  json.key("schema").string("ddpsim.list/1");
+  for (const Section& section : sections) {
+    json.key(section.name).begin_array();
+    for (const Row& row : section.rows) {
+      json.begin_object();
+      json.key("name").string(row.name);
+      json.key("summary").string(row.summary);
+      if (!row.model.empty()) json.key("model").string(row.model);
+      json.end_object();
+    }
+    json.end_array();
+  }
+  json.end_object();
+  return std::move(json).finish();
+}
+
+int run(bool json) {
+  const std::vector<Section> sections = bundled();
+  if (json) {
+    print(json_of(sections));
+    return kOk;
+  }
+  std::size_t width = 0;
+  for (const Section& section : sections)
+    for (const Row& row : section.rows) width = std::max(width, row.name.size());
+  std::string text;
+  for (const Section& section : sections) {
+    text += section.name + "\n";
+    for (const Row& row : section.rows)
+      text += fmt::format("  {:<{}}  {}\n", row.name, width, row.summary);
+  }
+  print(text);
+  return kOk;
+}
+
+int run_commands(const CLI::App& program, bool json) {
+  print(json ? commands_json(program) : commands_text(program));
+  return kOk;
+}
+
+}  // namespace
+
+void add_list(CLI::App& app, std::function<int()>& action) {
+  CLI::App* command =
+      app.add_subcommand("list", "bundled workloads, models, clusters; GPUs, PyTorch versions");
+  const auto arguments = std::make_shared<ListArguments>();
+  command->add_flag("--commands", arguments->commands,
+                    "instead, every command with its arguments and options");
+  add_json_option(*command, arguments->json);
+  add_example(*command, "ddpsim list");
+  command->callback([&action, &app, arguments] {
+    action = [&app, arguments] {
+      return arguments->commands ? run_commands(app, arguments->json) : run(arguments->json);
+    };
+  });
+}
+
+}  // namespace ddpsim

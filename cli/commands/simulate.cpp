@@ -1,0 +1,194 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "commands.hpp"
+#include "ddpsim/sim/simulate/simulate.hpp"
+#include "ddpsim/sim/tune/tune.hpp"
+#include "elastic_arguments.hpp"
+#include "exit_code.hpp"
+#include "help_format.hpp"
+#include "interactive_page.hpp"
+#include "load_job.hpp"
+#include "measured_timeline.hpp"
+#include "money_arguments.hpp"
+#include "report_documents.hpp"
+#include "terminal.hpp"
+#include "terminal_progress.hpp"
+#include "usage_error.hpp"
+
+namespace ddpsim {
+namespace {
+
+struct SimulateArguments {
+  JobArguments job;
+  OutputArguments output;
+  std::optional<std::string> measured;
+  MoneyArguments failures;  ///< --mtbf, --restart and --checkpoint
+  ElasticArguments elastic;
+};
+
+/// The step that a training run settles into.
+Job steady_of(const Job& job) {
+  SimulationOptions options = job.options();
+  options.iterations = 0;
+  options.variation.jitter = 0;
+  options.variation.stagger = Duration();
+  return job.with(std::move(options));
+}
+
+/// The same job over the iterations, and as varied, as was asked for.
+Job as_asked(const Job& steady, const SimulationOptions& asked) {
+  SimulationOptions options = steady.options();
+  options.iterations = asked.iterations;
+  options.variation = asked.variation;
+  return steady.with(std::move(options));
+}
+
+/// The measured step, should communication explain what the replay misses.
+std::optional<StepTimes> otherwise(const ReportContext& context) {
+  if (!context.correction) return std::nullopt;
+  return context.correction->all_communication.times;
+}
+
+/// What a report draws: the step, and above it the measured one, else the recorded one.
+std::vector<ReportDocument> documents(const SimulationResult& result, const LoadedJob& loaded,
+                                      const std::optional<Timeline>& measured) {
+  std::vector<ReportDocument> all = step_documents(result, loaded);
+  if (measured) {
+    all.push_back({"measured_timeline", timeline_json(*measured)});
+    return all;
+  }
+  for (ReportDocument& recorded : recorded_documents(loaded)) all.push_back(std::move(recorded));
+  return all;
+}
+
+/// The step, beside it the measured one, else the recorded one.
+std::string perfetto_trace(const SimulationResult& result, const Job& job, const LoadedJob& loaded,
+                           const std::optional<Timeline>& measured) {
+  PerfettoBeside beside{.job = &job};
+  std::optional<Timeline> recorded;
+  if (measured) {
+    beside.other = &*measured;
+  } else if (recorded = recorded_step(loaded); recorded) {
+    beside.other = &*recorded;
+    beside.other_is = "recorded";
+  }
+  return perfetto(result.timeline, result.step.buckets, beside);
+}
+
+/// Of several iterations an interrupt keeps those that are done; anything else it ends, as everywhere.
+SimulationResult simulated(const Job& job, WithTimeline with_timeline) {
+  if (job.options().iterations == 0) return simulate(job, nullptr, with_timeline);
+  TerminalProgress progress("iterations");
+  return simulate(job, &progress, with_timeline);
+}
+
+/// Absent without --nnodes, which the others are of.
+std::optional<ElasticQuestion> run_question(const SimulateArguments& arguments) {
+  if (!arguments.elastic.nnodes && failures(arguments.failures, nullptr))
+    throw UsageError("--mtbf: of a long run; say on how many nodes with --nnodes MIN:MAX");
+  return elastic_question(arguments.elastic, arguments.failures, nullptr);
+}
+
+int run(const SimulateArguments& arguments, TypedLine typed) {
+  std::optional<InteractivePage> page = interactive_page(arguments.output, arguments.job, typed);
+  const std::optional<ElasticQuestion> run_asked = run_question(arguments);
+  std::optional<LoadedWorkload> read;  // once for all sizes
+  if (run_asked) {
+    require_options(arguments.job, typed);
+    read = load_workload(arguments.job.workload, arguments.job.model, arguments.job.timing);
+  }
+  LoadedJob loaded = load_job(arguments.job, typed, read);
+  const Job& job = loaded.job;
+  std::optional<Timeline> measured;
+  if (arguments.measured) measured = read_timeline(*arguments.measured);
+  require_supported(job.options().ddp);
+  require_simulatable(loaded);
+  require_memory(loaded);
+  ReportContext& context = loaded.context;
+  const Job steady = replay_today(loaded, steady_of(job));
+  const Job asked = as_asked(steady, job.options());
+  const bool drawn = arguments.output.timeline || arguments.output.report || measured;
+  const SimulationResult result = simulated(asked, drawn ? WithTimeline::yes : WithTimeline::no);
+  const StepTimes predicted =
+      arguments.job.iterations == 0 ? result.step.times : simulate_times(steady);
+  // A first step, whose buckets are not rebuilt yet, differs for other reasons as well.
+  const bool settled = result.statistics || result.iterations.empty();
+  if (!job.options().variation.empty() && settled) {
+    SimulationOptions alike = steady.options();
+    alike.variation = {};
+    context.iteration_if_alike = simulate_times(steady.with(std::move(alike))).iteration;
+  }
+  const auto done = static_cast<int>(result.iterations.size());
+  const bool interrupted = done < job.options().iterations;
+  if (interrupted)
+    context.overturn(fmt::format("interrupted: {} of {} iterations were simulated", done,
+                                 job.options().iterations));
+  describe_today(context, steady, predicted, 0, otherwise(context));
+  if (arguments.job.iterations > 0) describe_speed(context, result.times());
+  if (run_asked)
+    context.elastic =
+        elastic_answer(*run_asked, loaded, predicted.iteration, arguments.job, typed, *read);
+  if (measured) {
+    context.measured = laid_beside(result.timeline, *measured, *arguments.measured);
+    require_same_job(*measured, *arguments.measured, loaded, result.step.buckets);
+    if (auto warning = another_workload(*measured, loaded))
+      context.warnings.push_back(std::move(*warning));
+  }
+  typed.drop("--bucket-cap-mb-list");  // tune searches over single caps
+  const bool buckets = uses_reducer(job.options().scheme);
+  context.next_command =
+      buckets ? typed.for_command("tune") : typed.for_command("compare") + " --scheme ddp";
+  prefer_measuring(context, typed, "simulate");
+
+  deliver({.json = [&] { return result_json(result, context); },
+           .text =
+               [&](const TerminalStyle& style) {
+                 return result_text(result, context, job.workload(), style);
+               },
+           .csv = [&] { return buckets ? result_csv(result) : collectives_csv(result); },
+           .timeline =
+               [&](const std::string& file) {
+                 return file.ends_with(".json") ? timeline_json(described(result, loaded))
+                                                : perfetto_trace(result, asked, loaded, measured);
+               },
+           .command = typed.for_command("simulate"),
+           .documents = [&] { return documents(result, loaded, measured); },
+           .page = std::move(page)},
+          arguments.output);
+  return interrupted ? kInterrupted : kOk;
+}
+
+}  // namespace
+
+void add_simulate(CLI::App& app, std::function<int()>& action) {
+  CLI::App* command =
+      app.add_subcommand("simulate", "one configuration: verdict, breakdown, bucket table");
+  const auto arguments = std::make_shared<SimulateArguments>();
+  add_job_options(*command, arguments->job);
+  add_epoch_options(*command, arguments->job.epoch);
+  command
+      ->add_option("--iterations", arguments->job.iterations,
+                   "simulate this many steps from the first of a training run (default: the "
+                   "steady step)")
+      ->check(CLI::Range(1, 10000));
+  command
+      ->add_option("--measured", arguments->measured,
+                   "a measured step to lay beside: a ddpsim.timeline/1 file, as ddpsim-real "
+                   "writes it, or a trace; also drawn into --timeline")
+      ->type_name("FILE");
+  add_elastic_options(*command, arguments->elastic);
+  add_failure_options(*command, arguments->failures);
+  add_output_options(*command, arguments->output, true);
+  add_report_option(*command, arguments->output.report);
+  add_interactive_option(*command, arguments->output);
+  add_length_options(*command, arguments->output);
+  add_example(*command, "ddpsim simulate resnet50-v100-b32 dgx1v --timeline step.pftrace");
+  command->callback([&action, arguments, command] {
+    action = [arguments, command] { return run(*arguments, TypedLine(*command)); };
+  });
+}
+
+}  // namespace ddpsim

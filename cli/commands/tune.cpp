@@ -1,0 +1,128 @@
+#include "ddpsim/sim/tune/tune.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "commands.hpp"
+#include "ddpsim/sim/simulate/simulate.hpp"
+#include "ddpsim/sim/tune/advise.hpp"
+#include "exit_code.hpp"
+#include "help_format.hpp"
+#include "interactive_page.hpp"
+#include "job_warnings.hpp"
+#include "load_job.hpp"
+#include "report_documents.hpp"
+#include "scheme_advice.hpp"
+#include "terminal.hpp"
+#include "terminal_progress.hpp"
+#include "usage_error.hpp"
+
+namespace ddpsim {
+namespace {
+
+struct TuneArguments {
+  JobArguments job;
+  OutputArguments output;
+  std::optional<std::string> caps;
+  int threads = 0;
+};
+
+int run(const TuneArguments& arguments, TypedLine typed) {
+  TuneOptions tuning;
+  if (arguments.caps) tuning.caps = mib_list(*arguments.caps, "--caps");
+  tuning.threads = arguments.threads;
+  std::optional<InteractivePage> page = interactive_page(arguments.output, arguments.job, typed);
+  LoadedJob loaded = load_job(arguments.job, typed);
+  if (!uses_reducer(loaded.job.options().scheme)) {
+    if (arguments.caps)
+      throw UsageError(fmt::format("--caps: --scheme {} has no buckets of DistributedDataParallel",
+                                   name_of(loaded.job.options().scheme)));
+    return advise_scheme(loaded, typed, arguments.output, arguments.threads, "tune");
+  }
+  const Job& job = loaded.job;
+  // A first bucket beside a cap may be unreachable; the curve says so point by point.
+  DdpOptions without_caps = job.options().ddp;
+  if (!tuning.caps.empty()) without_caps.bucket_cap_mb.reset();
+  require_supported(without_caps);
+  if (!job.options().ddp.bucket_cap_mb_list.empty())
+    throw UsageError("--bucket-cap-mb-list: tune searches over single caps; simulate takes a list");
+  require_simulatable(loaded);
+  require_searchable(loaded, "`ddpsim simulate --bucket-cap-mb` asks for one cap");
+  require_memory(loaded);
+
+  ReportContext& context = loaded.context;
+  const Job measured = replay_today(loaded, job);
+  tuning.replay = context.replay;
+  TerminalProgress progress("settings", TerminalProgress::Interrupt::ends);
+  tuning.progress = &progress;
+  TuneResult result = tune(job, tuning);
+  context.no_cap_because = why_no_cap(job);
+  if (!context.no_cap_because.empty()) {
+    result.recommended = {};  // no point of the curve is marked, no command hinted at
+  }
+  if (!result.left_out.empty()) context.warnings.push_back(result.left_out);
+  const std::optional<AdviceRow> lever =
+      best_lever(job, {.tuning = tuning, .memory = loaded.memory});
+  const Recommendation& cap = result.recommended;
+  // A cap that must be measured first may save as much for all that is known.
+  const Gain named = cap.measure_first ? cap.measure_first->gain : cap.gain;
+  if (lever && lever->expected > cap.expected + cap.measurable && lever->gain.value > named.value)
+    context.better_lever = lever;
+  describe_today(context, measured, simulate_times(measured), arguments.threads);
+  const std::string again = typed.for_command("tune");
+  const auto text = [](std::optional<double> mb) {
+    return mb ? std::optional(fmt::format("{}", *mb)) : std::nullopt;
+  };
+  const bool cap_is_best = result.recommended.set && !context.better_lever;
+  if (cap_is_best) {
+    typed.set("--bucket-cap-mb", text(result.recommended.bucket_cap_mb));
+    typed.set("--first-bucket-mb", text(result.recommended.first_bucket_mb));
+    typed.drop("--measured-step");  // of today's setting, not of that one
+    typed.set("--timeline", "step.pftrace");
+  }
+  context.next_command = typed.for_command(cap_is_best ? "simulate" : "advise");
+  if (!cap_is_best) prefer_measuring(context, typed, "tune");
+
+  deliver({.json = [&] { return tune_json(result, context); },
+           .text = [&](const TerminalStyle& style) { return tune_text(result, context, style); },
+           .csv = [&] { return tune_csv(result); },
+           .plot = [&] { return tune_svg(result, context); },
+           .command = again,
+           .documents =
+               [&] {
+                 std::vector<ReportDocument> all =
+                     tuned_steps(measured, result.recommended, loaded);
+                 all.push_back({"tune", tune_json(result, context)});
+                 return all;
+               },
+           .page = std::move(page)},
+          arguments.output);
+  return kOk;
+}
+
+}  // namespace
+
+void add_tune(CLI::App& app, std::function<int()>& action) {
+  CLI::App* command =
+      app.add_subcommand("tune", "is another bucket cap worth it; the best any bucketing could do");
+  const auto arguments = std::make_shared<TuneArguments>();
+  arguments->job.cluster.near = true;
+  add_job_options(*command, arguments->job);
+  hide_run_options(*command);
+  command->add_option("--caps", arguments->caps,
+                      "only these caps (MiB), X,X,…; default: every bucket assignment once");
+  add_threads_option(*command, arguments->threads);
+  add_output_options(*command, arguments->output, false);
+  add_plot_option(*command, arguments->output);
+  add_report_option(*command, arguments->output.report);
+  add_interactive_option(*command, arguments->output);
+  add_length_options(*command, arguments->output);
+  add_example(*command, "ddpsim tune resnet50-v100-b32 p3dn@2");
+  command->callback([&action, arguments, command] {
+    action = [arguments, command] { return run(*arguments, TypedLine(*command)); };
+  });
+}
+
+}  // namespace ddpsim

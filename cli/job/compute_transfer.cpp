@@ -1,0 +1,250 @@
+#include "compute_transfer.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <tuple>
+
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/number.hpp"
+#include "ddpsim/models/estimate.hpp"
+#include "ddpsim/models/transfer.hpp"
+#include "ddpsim/sim/values/elementary.hpp"
+#include "ddpsim/topologies/cluster_source.hpp"
+#include "usage_error.hpp"
+#include "workload_source.hpp"
+
+namespace ddpsim {
+namespace {
+
+using Range = std::pair<double, double>;
+
+[[noreturn]] void refuse(const ComputeRequest& request, const char* where, std::string message,
+                         std::string hint) {
+  throw InputError({.file = request.workload,
+                    .where = where,
+                    .message = std::move(message),
+                    .hint = std::move(hint)});
+}
+
+/// Two independent factors, each within its range: deviations combine as roots of squares.
+Range combined(const Range& a, const Range& b) {
+  const auto both = [](double x, double y) {
+    const double log_x = elementary::log(x);
+    const double log_y = elementary::log(y);
+    return std::sqrt(log_x * log_x + log_y * log_y);
+  };
+  return {elementary::exp(-both(a.first, b.first)), elementary::exp(both(a.second, b.second))};
+}
+
+/// --gpu accepts what the cluster has: another GPU would be ignored, and its user misled.
+void require_gpu_of_cluster(const ComputeRequest& request, const Cluster& cluster) {
+  if (!request.gpu) return;
+  require_gpu_name("--gpu", *request.gpu);
+  const std::optional<GpuModel> named = find_gpu(*request.gpu);
+  if (!named || named->is_another(cluster.gpu))
+    throw UsageError(
+        fmt::format("--gpu {}: the cluster has {}; --gpu names the cluster's GPU, to accept that "
+                    "it is not the recording's",
+                    *request.gpu, cluster.gpu.stated()));
+}
+
+/// Of "bert-large@A100:b32:s512:bf16" what follows the GPU.
+std::string asked_of_estimate(const std::string& name) {
+  const std::size_t at = name.find('@');
+  const std::size_t options = at == std::string::npos ? at : name.find(':', at);
+  return options == std::string::npos ? "" : name.substr(options);
+}
+
+/// The cluster's GPU is not the recording's, and nobody may take that for granted.
+void check_gpu_is_meant(const ComputeRequest& request, const Workload& workload,
+                        const std::string& recorded, const Cluster& cluster) {
+  if (request.gpu) return;
+  if (is_estimate(workload)) {
+    const std::optional<Model> model = recognised_model(workload);
+    refuse(request, "/gpu",
+           fmt::format("estimated for {}, but the cluster has {}", recorded, cluster.gpu.stated()),
+           fmt::format("Estimate it for that: {}@{}{}", model ? model->name : "MODEL",
+                       cluster.gpu.stated(), asked_of_estimate(workload.name)));
+  }
+  refuse(
+      request, "/gpu",
+      fmt::format("recorded on {}, but the cluster has {}", recorded, cluster.gpu.name),
+      fmt::format("Say how much faster {} runs it: --compute-scale 2.3±0.2, or have it estimated "
+                  "layer by layer: --gpu {}",
+                  cluster.gpu.name, cluster.gpu.name));
+}
+
+Model model_of(const ComputeRequest& request, const Workload& workload, const char* option) {
+  std::optional<Model> model = recognised_model(workload);
+  if (!model)
+    refuse(request, "/parameters",
+           fmt::format("no model of the catalogue has these parameters, and {} needs to know what "
+                       "each layer computes",
+                       option),
+           "Give the ratio yourself: --compute-scale 2.3±0.2");
+  return std::move(*model);
+}
+
+GpuModel recorded_gpu(const ComputeRequest& request, const Workload& workload,
+                      const Cluster& cluster) {
+  if (workload.gpu.empty()) return cluster.gpu;
+  const std::optional<GpuModel> gpu = recorded_on(workload);
+  if (!gpu)
+    refuse(request, "/gpu", fmt::format("\"{}\" is not in the GPU catalogue", workload.gpu),
+           "Give the ratio yourself: --compute-scale 2.3±0.2");
+  return *gpu;
+}
+
+/// Everything the ratio of layer costs rests on; says aloud what had to be assumed.
+Transfer transfer_for(const ComputeRequest& request, const Workload& workload, const Model& model,
+                      const GpuModel& to, const Cluster& cluster,
+                      std::vector<std::string>& warnings) {
+  Transfer transfer;
+  transfer.from.gpu = recorded_gpu(request, workload, cluster);
+  transfer.to.gpu = to;
+  if (const auto precision = precision_from_name(workload.precision)) {
+    transfer.from.precision = *precision;
+  } else {
+    warnings.emplace_back("the recording does not say its precision: fp32 is assumed");
+  }
+  transfer.to.precision = transfer.from.precision;
+  if (!workload.batch_per_gpu) {
+    if (request.batch)
+      refuse(request, "/batch_per_gpu", "the recording does not say its batch",
+             "Write it into the workload file: \"batch_per_gpu\": 32");
+    warnings.push_back(
+        fmt::format("the recording does not say its batch: {} is assumed", model.default_batch));
+  }
+  transfer.from.batch = workload.batch_per_gpu.value_or(model.default_batch);
+  transfer.to.batch = request.batch.value_or(transfer.from.batch);
+  return transfer;
+}
+
+std::string sentence(const Model& model, const Transfer& transfer, const Range& range) {
+  const bool gpu = transfer.from.gpu.name != transfer.to.gpu.name;
+  const bool batch = transfer.from.batch != transfer.to.batch;
+  const double faster = speedup(model, transfer);
+  std::string what;
+  if (gpu)
+    what = fmt::format("from {} to {}", transfer.from.gpu.stated(), transfer.to.gpu.stated());
+  if (batch)
+    what += fmt::format("{}from batch {} to {}", gpu ? " and " : "", transfer.from.batch,
+                        transfer.to.batch);
+  const double ratio = faster >= 1 ? faster : 1 / faster;
+  return fmt::format(
+      "compute is carried over {}, layer by layer ({}): {:.3g} times {} by estimate, and {:.2f} to "
+      "{:.2f} of that speed by past errors; no measurement of this workload confirms it",
+      what, model.name, ratio, faster >= 1 ? "faster" : "longer", range.first, range.second);
+}
+
+bool equally_fast(const GpuModel& one, const GpuModel& other) {
+  const auto rates = [](const GpuModel& gpu) {
+    return std::tie(gpu.sms, gpu.memory_bandwidth, gpu.fp32_tflops, gpu.tf32_tflops,
+                    gpu.half_tflops);
+  };
+  return rates(one) == rates(other);
+}
+
+/// Another variant of the cluster's GPU is no mismatch, but it is said. Empty where nothing is known to differ.
+std::string variant_sentence(const Workload& workload, const Cluster& cluster) {
+  const std::optional<GpuModel> recorded = recorded_on(workload);
+  if (!recorded || recorded->name != cluster.gpu.name ||
+      recorded->product() == cluster.gpu.product())
+    return "";
+  const bool estimate = is_estimate(workload);
+  const bool alike = equally_fast(*recorded, cluster.gpu);
+  if (alike && (recorded->variant_open || cluster.gpu.variant_open)) return "";
+  if (!estimate && recorded->variant_open) return "";  // the recording does not say which
+  const std::optional<Model> model = estimate && !alike ? recognised_model(workload) : std::nullopt;
+  return fmt::format(
+      "{} {}, and the cluster has {}: compute times are taken as they are, memory and its rate are "
+      "the cluster's{}",
+      estimate ? "estimated for" : "recorded on", recorded->product(), cluster.gpu.product(),
+      model ? fmt::format(" (estimate it for that: {}@{})", model->name, cluster.gpu.product())
+            : "");
+}
+
+}  // namespace
+
+void require_gpu_name(const char* option, const std::string& name) {
+  if (const std::string problem = gpu_name_problem(name); !problem.empty() && find_gpu(name))
+    throw UsageError(fmt::format("{} {}: {}. {}", option, name, problem, gpus_instead_of(name)));
+}
+
+ComputeScale parse_compute_scale(const std::string& text) {
+  const auto fail = [&] {
+    return UsageError(
+        fmt::format("--compute-scale: \"{}\" is not a ratio such as 2.3 or 2.3±0.2 (2 means twice "
+                    "as fast as the recording's GPU)",
+                    text));
+  };
+  std::string_view rest = text;
+  const auto number = [&]() {
+    const auto value = take_number<double>(rest);
+    if (!value || !std::isfinite(*value)) throw fail();
+    return *value;
+  };
+  ComputeScale scale;
+  double error = 0;
+  scale.factor = number();
+  for (const std::string_view sign : {"±", "+-", "+/-"}) {
+    if (!rest.starts_with(sign)) continue;
+    rest.remove_prefix(sign.size());
+    error = number();
+    break;
+  }
+  constexpr double kLeast = 1e-3;
+  constexpr double kMost = 1e3;
+  if (!rest.empty() || error < 0 || scale.factor - error < kLeast || scale.factor + error > kMost)
+    throw fail();
+  if (error > 0) scale.range = {scale.factor - error, scale.factor + error};
+  return scale;
+}
+
+ComputeTransfer transfer_compute(Workload& workload, const ComputeRequest& request,
+                                 const Cluster& cluster) {
+  ComputeTransfer result;
+  require_gpu_of_cluster(request, cluster);
+  if (request.compute_scale) {
+    result.scale = parse_compute_scale(*request.compute_scale);
+    if (result.scale.range)
+      result.warnings.push_back(fmt::format(
+          "compute is scaled by {:.3g} ({:.3g} to {:.3g}), which no measurement of this workload "
+          "confirms",
+          result.scale.factor, result.scale.range->first, result.scale.range->second));
+  }
+  const std::string recorded = gpu_model_name(workload.gpu);
+  const bool other_gpu =
+      !request.compute_scale && !workload.gpu.empty() && recorded != cluster.gpu.name;
+  if (other_gpu) check_gpu_is_meant(request, workload, recorded, cluster);
+  if (!request.compute_scale && !workload.carried_over)
+    if (std::string sentence = variant_sentence(workload, cluster); !sentence.empty())
+      result.warnings.push_back(std::move(sentence));
+  const bool other_batch = request.batch && request.batch != workload.batch_per_gpu;
+  const double factor = result.scale.factor;
+  Range range = result.scale.range
+                    ? Range{result.scale.range->first / factor, result.scale.range->second / factor}
+                    : Range{1, 1};
+  // Whoever states how sure the ratio is knows the step's time: what estimates miss is in there.
+  const bool stated = result.scale.range.has_value();
+  if (is_estimate(workload) && !stated)
+    range = kEstimateSpeedRange;
+  else if (!request.compute_scale && !other_gpu)
+    range = kSameModelSpeedRange;
+  if (other_gpu || other_batch) {
+    const Model model = model_of(request, workload, other_gpu ? "--gpu" : "--batch");
+    const GpuModel to = other_gpu ? cluster.gpu : recorded_gpu(request, workload, cluster);
+    const Transfer transfer = transfer_for(request, workload, model, to, cluster, result.warnings);
+    Range transfer_range = {1, 1};
+    if (other_gpu) transfer_range = combined(transfer_range, kOtherGpuSpeedRange);
+    if (other_batch) transfer_range = combined(transfer_range, kOtherBatchSpeedRange);
+    result.warnings.push_back(sentence(model, transfer, transfer_range));
+    range = combined(range, transfer_range);
+    workload = transferred(std::move(workload), model, transfer);
+  }
+  if (range != Range{1, 1}) result.scale.range = {factor * range.first, factor * range.second};
+  return result;
+}
+
+}  // namespace ddpsim

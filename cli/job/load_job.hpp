@@ -1,0 +1,75 @@
+// WORKLOAD and CLUSTER and what relates them: read, checked against each other, ready to simulate.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "archive_calibration.hpp"
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/reports/reports.hpp"
+#include "ddpsim/sim/collectives/job.hpp"
+#include "ddpsim/sim/values/fabric.hpp"
+#include "ddpsim/topologies/cluster_source.hpp"
+#include "ddpsim/topologies/topology.hpp"
+#include "job_arguments.hpp"
+#include "typed_line.hpp"
+#include "workload_source.hpp"
+
+namespace ddpsim {
+
+struct LoadedJob {
+  Job job;
+  std::string workload_source;  ///< as given on the command line, for messages
+  std::optional<MeasuredStep> measured_step;
+  std::optional<Bytes> memory;  ///< of each GPU, as stated
+  ReportContext context;        ///< confidence, replay and correction not filled in
+};
+
+/// How a cluster is read; of many jobs on the same cluster once.
+struct ClusterReaders {
+  std::function<Cluster(const ClusterRequest&)> cluster = load_calibrated_cluster;
+  std::function<Fabric(const ClusterRequest&)> fabric = [](const ClusterRequest& request) {
+    return build_fabric(request);
+  };
+};
+
+/// Options by themselves and beside each other, before anything is read. Throws UsageError or InputError.
+void require_options(const JobArguments& arguments, const TypedLine& typed);
+
+/// `typed`: what `arguments` were made of. `read`: the workload where it was read already. Throws
+/// UsageError or InputError.
+LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
+                   std::optional<LoadedWorkload> read = std::nullopt,
+                   const ClusterReaders& readers = {});
+
+/// Replays today's step, where it was measured: the job that is steady and takes what was measured, compute
+/// being what the replay misses. Warns where the measurement cannot be this job's. Throws InputError where it
+/// can be no step of this recording's.
+Job replay_today(LoadedJob& loaded, const Job& steady);
+
+/// Where a profiler may have made the waits that lead, the next command is to measure a step without it.
+void prefer_measuring(ReportContext& context, TypedLine typed, const char* command);
+
+/// What the GPU does with a step, and how fast the job trains by it.
+void describe_speed(ReportContext& context, const StepTimes& times);
+
+/// The same of today's step, and how sure the report is of it; `otherwise` as in assess().
+void describe_today(ReportContext& context, const Job& measured, const StepTimes& times,
+                    int threads, const std::optional<StepTimes>& otherwise = std::nullopt);
+
+/// Takes the profiler's share of the recorded waits out of the job, where `measured_step` tells it, and says so.
+std::optional<std::string> without_recorded_waits(LoadedJob& loaded);
+
+/// Refuses workloads that cannot be simulated.
+void require_simulatable(const LoadedJob& loaded);
+/// Refuses workloads for which a search over bucket caps would take minutes; `instead`: what to do. Throws InputError.
+void require_searchable(const LoadedJob& loaded, const std::string& instead);
+
+/// Counts the memory of a job that can be simulated; warns where it may not suffice. Why there is no answer, where
+/// there is none.
+std::optional<Diagnostic> count_memory(LoadedJob& loaded);
+/// The same, thrown as InputError.
+void require_memory(LoadedJob& loaded);
+
+}  // namespace ddpsim

@@ -1,0 +1,66 @@
+#include "logged_buckets.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "ddpsim/sim/step/bucket_assignment.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// Of the rules a log may follow one version each.
+constexpr std::array kEras = {TorchVersion{1, 5}, TorchVersion{1, 13}, TorchVersion{2, 4},
+                              TorchVersion{2, 8}};
+
+std::vector<Bucket> assigned(const Workload& workload, const DdpOptions& options,
+                             bool in_ready_order) {
+  return in_ready_order ? steady_buckets(workload, options)
+                        : construction_buckets(workload, bucket_limits(options).construction);
+}
+
+std::string remedy_for(const DdpLog& log, const std::vector<Bytes>& logged,
+                       const Workload& workload, const DdpOptions& options, bool in_ready_order) {
+  if (options.bucket_cap_mb != log.options.bucket_cap_mb)
+    return log.options.bucket_cap_mb
+               ? fmt::format("DDP ran with another cap: {} MiB.", *log.options.bucket_cap_mb)
+               : "DDP ran with the default cap: leave --bucket-cap-mb out.";
+  for (const TorchVersion& torch : kEras) {
+    for (const bool explicit_default : {false, true}) {
+      DdpOptions other = options;
+      other.torch = torch;
+      if (explicit_default && other.bucket_cap_mb) continue;
+      if (explicit_default) other.bucket_cap_mb = 25;
+      if (unsupported(other)) continue;
+      if (first_difference(assigned(workload, other, in_ready_order), logged)) continue;
+      return fmt::format("With --torch {}{} they match.", to_string(torch),
+                         explicit_default ? " --bucket-cap-mb 25" : "");
+    }
+  }
+  return "No PyTorch version's rules give the logged ones with this cap: was another module "
+         "wrapped, or the cap changed per bucket?";
+}
+
+}  // namespace
+
+void adopt_logged_options(const DdpLog& log, DdpArguments& arguments) {
+  const bool cap_given =
+      arguments.bucket_cap_mb || arguments.first_bucket_mb || arguments.bucket_cap_mb_list;
+  if (!cap_given && log.options.bucket_cap_mb)
+    arguments.bucket_cap_mb = fmt::format("{}", *log.options.bucket_cap_mb);
+  arguments.find_unused_parameters |= log.options.find_unused_parameters;
+  arguments.static_graph |= log.options.static_graph;
+}
+
+std::optional<LoggedBuckets> logged_buckets(const DdpLog& log, const Workload& workload,
+                                            const DdpOptions& options, bool in_ready_order) {
+  const bool rebuilt = in_ready_order && !log.rebuilt_bytes.empty();
+  const std::vector<Bytes>& bytes = rebuilt ? log.rebuilt_bytes : log.construction_bytes;
+  if (bytes.empty()) return std::nullopt;
+  LoggedBuckets logged{.bytes = bytes, .remedy = {}};
+  if (first_difference(assigned(workload, options, in_ready_order), bytes))
+    logged.remedy = remedy_for(log, bytes, workload, options, in_ready_order);
+  return logged;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,52 @@
+#include "measured_all_reduces.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "ddpsim/calibrate/logs/measured_log.hpp"
+#include "ddpsim/formats/input_error.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// Where the log does not say how its ranks stand in nodes, their number decides.
+bool is_of(const MeasuredLog& log, const AllReduceTable& table) {
+  if (const auto shape = log.shape()) return *shape == JobShape{table.nodes, table.gpus_per_node};
+  return log.ranks == table.ranks;
+}
+
+std::string shape_text(const MeasuredLog& log) {
+  if (const auto shape = log.shape())
+    return fmt::format("{}x{}", shape->nodes, shape->gpus_per_node);
+  return log.ranks > 0 ? fmt::format("{} ranks", log.ranks) : "a shape it does not tell";
+}
+
+}  // namespace
+
+MeasuredAllReduces read_measured_all_reduces(const std::string& argument,
+                                             const AllReduceTable& table) {
+  const LogArgument log_argument = parse_log_argument(argument);
+  const std::vector<MeasuredLog> logs = read_measured_logs(log_argument.path, log_argument.stated);
+  const auto found =
+      std::ranges::find_if(logs, [&](const MeasuredLog& log) { return is_of(log, table); });
+  if (found == logs.end()) {
+    std::vector<std::string> shapes;
+    for (const MeasuredLog& log : logs) shapes.push_back(shape_text(log));
+    throw InputError(
+        {.file = log_argument.path.string(),
+         .where = "",
+         .message = fmt::format("is of {}, the table of {}x{} (nodes x GPUs)",
+                                fmt::join(shapes, ", "), table.nodes, table.gpus_per_node),
+         .hint = fmt::format("State what the log does not print as in LOG@{}x{}, or give the "
+                             "table --nodes and --gpus-per-node",
+                             table.nodes, table.gpus_per_node)});
+  }
+  MeasuredAllReduces measured{.source = found->source, .time_us = {}};
+  for (const MeasuredPoint& point : found->points)
+    measured.time_us.emplace_back(point.size, point.time_us);
+  return measured;
+}
+
+}  // namespace ddpsim

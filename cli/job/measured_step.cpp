@@ -1,0 +1,72 @@
+#include "measured_step.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <vector>
+
+#include "ddpsim/calibrate/validate/step_argument.hpp"
+#include "ddpsim/calibrate/validate/step_times.hpp"
+#include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/sim/certainty/step_spread.hpp"
+#include "ddpsim/sim/values/quantile.hpp"
+#include "usage_error.hpp"
+
+namespace ddpsim {
+namespace {
+
+MeasuredStep median_of(const MeasuredSteps& measured) {
+  MeasuredStep step{
+      .median = quantile(measured.steps, 0.5), .spread = {}, .source = measured.source};
+  if (const auto spread = step_spread(measured.steps))
+    step.spread =
+        MeasuredSpread{.steps = spread->steps, .low = spread->next_low, .high = spread->next_high};
+  return step;
+}
+
+}  // namespace
+
+MeasuredStep parse_measured_step(const std::string& text, const StepSamples& samples,
+                                 std::vector<std::string>& warnings) {
+  const StepArgument argument = parse_step_argument(text);
+  if (argument.file) {
+    StepTimesAsked asked = argument.file->asked;
+    if (samples.all) asked.samples_per_gpu = *samples.all / samples.gpus;
+    asked.gpus = samples.gpus;
+    const MeasuredSteps measured = read_step_times(argument.file->name, asked);
+    warnings.insert(warnings.end(), measured.warnings.begin(), measured.warnings.end());
+    return median_of(measured);
+  }
+  if (!argument.time)
+    throw UsageError(
+        fmt::format("--measured-step: {}; or a file of step times, FILE, FILE:KEY or FILE:KEY=UNIT",
+                    argument.problem));
+  if (*argument.time <= Duration()) throw UsageError("--measured-step: must be longer than zero");
+  if (*argument.time > kLongestStep)
+    throw UsageError("--measured-step: a step of more than a day; check the unit");
+  return {.median = *argument.time};
+}
+
+void require_possible(const MeasuredStep& measured, const Job& job, const std::string& workload) {
+  const Duration stream = longest_stream(job);
+  if (measured.median >= stream.scaled(kFastestGpu)) return;
+  throw InputError(
+      {.file = workload,
+       .where = "",
+       .message = fmt::format("--measured-step {:.6g} ms is shorter than what the GPU computes in "
+                              "the {} step: {:.6g} ms of forward, backward and optimizer, by "
+                              "a GPU of the same kind {:.6g} ms at least",
+                              measured.median.milliseconds(),
+                              is_estimate(job.workload()) ? "estimated" : "recorded",
+                              stream.milliseconds(), stream.scaled(kFastestGpu).milliseconds()),
+       .hint = "Check its unit and whether it is this job's; if the GPU waited for its host while "
+               "it was recorded, take the gaps out of the trace with --timing compacted"});
+}
+
+std::string contradiction(const Replay& replay) {
+  return fmt::format(
+      "--measured-step {:.6g} ms, but {:.6g} ms are predicted: another job, or another unit?",
+      replay.measured.milliseconds(), replay.predicted.milliseconds());
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,57 @@
+#include "report_documents.hpp"
+
+#include <utility>
+
+#include "ddpsim/sim/certainty/recorded_all_reduces.hpp"
+#include "ddpsim/sim/simulate/simulate.hpp"
+#include "ddpsim/sim/tune/recorded_today.hpp"
+#include "ddpsim/traces/recorded_timeline.hpp"
+#include "measured_timeline.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// The same job, its buckets set as recommended.
+Job as_recommended(const Job& today, const Recommendation& recommended) {
+  SimulationOptions options = today.options();
+  options.buckets.reset();
+  options.ddp.bucket_cap_mb = recommended.bucket_cap_mb;
+  options.ddp.first_bucket_mb = recommended.first_bucket_mb;
+  return today.with(std::move(options));
+}
+
+void append(std::vector<ReportDocument>& documents, std::vector<ReportDocument> more) {
+  for (ReportDocument& document : more) documents.push_back(std::move(document));
+}
+
+}  // namespace
+
+std::vector<ReportDocument> step_documents(const SimulationResult& result, const LoadedJob& loaded,
+                                           const std::string& prefix) {
+  return {{prefix + "result", result_json(result, loaded.context)},
+          {prefix + "timeline", timeline_json(described(result, loaded))}};
+}
+
+std::optional<Timeline> recorded_step(const LoadedJob& loaded) {
+  const Workload& workload = loaded.job.workload();
+  if (!is_recorded_on(workload, loaded.job.cluster())) return std::nullopt;
+  return recorded_timeline(workload);
+}
+
+std::vector<ReportDocument> recorded_documents(const LoadedJob& loaded) {
+  const std::optional<Timeline> recorded = recorded_step(loaded);
+  if (!recorded) return {};
+  return {{"recorded_timeline", timeline_json(*recorded)}};
+}
+
+std::vector<ReportDocument> tuned_steps(const Job& today, const Recommendation& recommended,
+                                        const LoadedJob& loaded) {
+  std::vector<ReportDocument> documents = step_documents(simulate(today), loaded);
+  append(documents, recorded_documents(loaded));
+  if (recommended.set)
+    append(documents,
+           step_documents(simulate(as_recommended(today, recommended)), loaded, "recommended_"));
+  return documents;
+}
+
+}  // namespace ddpsim

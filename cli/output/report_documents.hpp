@@ -1,0 +1,28 @@
+// Steps as --report draws them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ddpsim/reports/html_report.hpp"
+#include "ddpsim/sim/step/result.hpp"
+#include "load_job.hpp"
+
+namespace ddpsim {
+
+/// Its result and its timeline: "result" and "timeline", behind `prefix`.
+std::vector<ReportDocument> step_documents(const SimulationResult& result, const LoadedJob& loaded,
+                                           const std::string& prefix = "");
+
+/// Where the recorded step is of the same work as the simulated one.
+std::optional<Timeline> recorded_step(const LoadedJob& loaded);
+
+/// "recorded_timeline", of recorded_step; else nothing.
+std::vector<ReportDocument> recorded_documents(const LoadedJob& loaded);
+
+/// Of `tune`: today's step, and the one with the recommended setting where there is one.
+std::vector<ReportDocument> tuned_steps(const Job& today, const Recommendation& recommended,
+                                        const LoadedJob& loaded);
+
+}  // namespace ddpsim

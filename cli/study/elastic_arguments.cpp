@@ -1,0 +1,269 @@
+#include "elastic_arguments.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "ddpsim/formats/number.hpp"
+#include "ddpsim/formats/quote.hpp"
+#include "ddpsim/formats/suggest.hpp"
+#include "ddpsim/sim/simulate/simulate.hpp"
+#include "help_group.hpp"
+#include "load_job.hpp"
+#include "money_arguments.hpp"
+#include "option_keys.hpp"
+#include "terminal_progress.hpp"
+#include "usage_error.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr int kMostSizes = 64;
+constexpr double kYear = 365.25 * 24 * 3600;
+constexpr double kMostSeconds = 10 * kYear;  // of waits, which are added to a run
+constexpr double kMostRunSeconds = 100 * kYear;
+constexpr double kLeastSeconds = 1e-3;  // of times that must not be zero
+
+[[noreturn]] void refuse(std::string_view message) {
+  throw UsageError(fmt::format("--elastic: {}", message));
+}
+
+OptionKey time_key(const std::string& name, std::function<void(RunTime)> into, bool positive,
+                   double most) {
+  struct Unit {
+    std::string_view name;
+    double seconds;
+  };
+  static constexpr Unit kUnits[] = {
+      {"s", 1}, {"ms", 1e-3}, {"min", 60}, {"h", 3600}, {"d", 24 * 3600}};
+  return {name, [into = std::move(into), positive, most](const std::string& value) {
+            std::string_view rest = value;
+            const auto number = take_number<double>(rest);
+            for (const Unit& unit : kUnits) {
+              if (!number || rest != unit.name) continue;
+              const double seconds = *number * unit.seconds;
+              if (!(seconds <= most && seconds >= (positive ? kLeastSeconds : 0))) continue;
+              into(RunTime(std::llround(seconds * 1e9)));
+              return std::string();
+            }
+            return fmt::format(
+                "expected a time from {} to {:.0f} years and a unit (ms, s, min, h, d), such as "
+                "30s, not {}",
+                positive ? "1ms" : "0s", most / kYear, in_quotes(value));
+          }};
+}
+OptionKey time_key(const std::string& name, RunTime& into, bool positive = false) {
+  return time_key(
+      name, [&into](RunTime time) { into = time; }, positive, kMostSeconds);
+}
+OptionKey time_key(const std::string& name, std::optional<RunTime>& into) {
+  return time_key(
+      name, [&into](RunTime time) { into = time; }, true, kMostRunSeconds);
+}
+
+OptionKey int_key(const std::string& name, int& into, int least, int most) {
+  return count_key(
+      name, [&into](std::int64_t count) { into = static_cast<int>(count); }, least, most);
+}
+
+OptionKey seed_key(std::uint64_t& into) {
+  return {"seed", [&into](const std::string& value) {
+            const auto seed = parse_number<std::uint64_t>(value);
+            if (!seed)
+              return fmt::format("expected a whole number from 0 to {}, not {}",
+                                 std::numeric_limits<std::uint64_t>::max(), in_quotes(value));
+            into = *seed;
+            return std::string();
+          }};
+}
+
+OptionKey share_key(const std::string& name, double& into) {
+  return {name, [&into](const std::string& value) {
+            const bool percent = value.ends_with('%');
+            const auto number = parse_number<double>(
+                std::string_view(value).substr(0, value.size() - (percent ? 1 : 0)));
+            const double share = number.value_or(-1) / (percent ? 100 : 1);
+            if (!(share >= 0 && share <= 1))
+              return fmt::format("expected a share from 0 to 1, such as 0.2 or 20%, not {}",
+                                 in_quotes(value));
+            into = share;
+            return std::string();
+          }};
+}
+
+OptionKey store_key(bool& on_node) {
+  return {"store", [&on_node](const std::string& value) {
+            static const std::vector<std::string> kWords = {"node", "external"};
+            if (std::ranges::find(kWords, value) == kWords.end()) return not_one_of(value, kWords);
+            on_node = value == "node";
+            return std::string();
+          }};
+}
+
+std::vector<OptionKey> keys_of(ElasticQuestion& question) {
+  ElasticOptions& options = question.options;
+  constexpr int kMostRestarts = 1'000'000'000;
+  constexpr int kMostAttempts = 1'000'000;
+  constexpr int kMostSeeds = 10'000;
+  return {int_key("max_restarts", options.max_restarts, 0, kMostRestarts),
+          time_key("monitor_interval", options.monitor_interval),
+          time_key("last_call_timeout", options.last_call_timeout, true),
+          time_key("join_timeout", options.join_timeout, true),
+          time_key("keep_alive_interval", options.keep_alive_interval, true),
+          int_key("keep_alive_max_attempt", options.keep_alive_max_attempt, 1, kMostAttempts),
+          time_key("read_timeout", options.read_timeout, true),
+          time_key("timeout", options.timeout),
+          store_key(options.store_on_node),
+          time_key("stop", options.stop),
+          time_key("start", options.start),
+          time_key("load", options.load),
+          time_key("repair", options.repair),
+          time_key("resubmit", options.resubmit),
+          share_key("process_share", options.process_share),
+          time_key("checkpoint_interval", question.checkpoint_interval),
+          time_key("length", question.length),
+          int_key("seeds", question.seeds, 2, kMostSeeds),
+          seed_key(question.seed)};
+}
+
+/// "2:4", "4"
+std::pair<int, int> nodes_of(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  const auto min = parse_number<int>(std::string_view(text).substr(0, colon));
+  const auto max =
+      colon == text.npos ? min : parse_number<int>(std::string_view(text).substr(colon + 1));
+  if (!min || !max || *min < 1 || *max < *min)
+    throw UsageError(fmt::format(
+        "--nnodes {}: expected MIN:MAX, whole numbers of nodes with 1 <= MIN <= MAX, such as 2:4",
+        text));
+  if (*max - *min >= kMostSizes)
+    throw UsageError(
+        fmt::format("--nnodes {}: a step on each of {} numbers of nodes would be simulated, {} at "
+                    "most; raise MIN",
+                    text, *max - *min + 1, kMostSizes));
+  return {*min, *max};
+}
+
+bool holds(const std::vector<std::string>& words, const char* word) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+/// The step a run settles into.
+Duration steady_step(const Job& job) {
+  SimulationOptions options = job.options();
+  options.iterations = 0;
+  options.variation.jitter = 0;
+  options.variation.stagger = Duration();
+  return simulate_times(job.with(std::move(options))).iteration;
+}
+
+/// "dgxa100@4" -> "dgxa100": --nodes says how many.
+std::string without_nodes(const std::string& text) {
+  const std::size_t at = text.rfind('@');
+  if (at == text.npos || text.find(' ') != text.npos) return text;
+  return parse_number<int>(std::string_view(text).substr(at + 1)) ? text.substr(0, at) : text;
+}
+
+}  // namespace
+
+void add_elastic_options(CLI::App& command, ElasticArguments& arguments) {
+  const HelpGroup group(command, kFailuresGroup);
+  command.add_option(
+      "--nnodes", arguments.nnodes,
+      "MIN:MAX: a long run under torchrun on so many nodes, which fail (--mtbf) and come back: "
+      "goodput by simulation, and the best checkpoint interval");
+  command.add_option(
+      "--elastic", arguments.elastic,
+      "of --nnodes, KEY=VALUE,…: max_restarts, last_call_timeout, join_timeout, timeout, store, "
+      "start, load, repair, process_share, checkpoint_interval, … (docs/elastic.md)");
+}
+
+std::optional<ElasticQuestion> elastic_question(const ElasticArguments& arguments,
+                                                const MoneyArguments& money,
+                                                const Candidate* candidate) {
+  if (!arguments.nnodes) {
+    if (arguments.elastic) throw UsageError("--elastic: on how many nodes? Add --nnodes MIN:MAX");
+    return std::nullopt;
+  }
+  ElasticQuestion question;
+  std::tie(question.options.min_nodes, question.options.max_nodes) = nodes_of(*arguments.nnodes);
+  const std::optional<Failures> failing = failures(money, candidate);
+  if (!failing)
+    throw UsageError(
+        fmt::format("--nnodes: how often does a node{} fail? Add --mtbf, such as --mtbf 5000h (of "
+                    "one node)",
+                    candidate != nullptr ? " of " + candidate->label : ""));
+  question.node_mtbf_seconds = failing->node_mtbf_hours * 3600;
+  for (const double seconds : {failing->checkpoint_seconds, failing->restart_seconds})
+    if (seconds > kMostSeconds)
+      throw UsageError(fmt::format("--checkpoint, --restart: {:.0f} years at most beside --nnodes",
+                                   kMostSeconds / kYear));
+  question.options.checkpoint = RunTime(std::llround(failing->checkpoint_seconds * 1e9));
+  std::vector<std::string> given;
+  if (arguments.elastic) given = take_keys("--elastic", *arguments.elastic, keys_of(question));
+  const bool restart = failing->restart_seconds > 0;
+  if (restart) {
+    for (const char* key : {"start", "load"})
+      if (holds(given, key))
+        throw UsageError(fmt::format(
+            "--restart: it is start and load together, and --elastic {}= is given; leave one out",
+            key));
+    question.options.start = RunTime(std::llround(failing->restart_seconds * 1e9));
+    question.options.load = RunTime();
+  }
+  for (const char* key : {"stop", "start", "load", "repair", "resubmit", "process_share"}) {
+    const bool stated =
+        restart && (key == std::string_view("start") || key == std::string_view("load"));
+    if (!stated && !holds(given, key)) question.assumed.emplace_back(key);
+  }
+  question.stated_timeout = holds(given, "timeout");
+  if (const std::string why = why_not_elastic(question.options); !why.empty()) refuse(why);
+  return question;
+}
+
+ElasticAnswer elastic_answer(ElasticQuestion question, const LoadedJob& loaded, Duration predicted,
+                             const JobArguments& arguments, const TypedLine& typed,
+                             const LoadedWorkload& workload) {
+  const int own_nodes = loaded.job.cluster().hosts();
+  ElasticOptions& options = question.options;
+  if (options.max_nodes > own_nodes)
+    throw UsageError(
+        fmt::format("--nnodes {}:{}: {} has {}; give it as many as MAX (NAME@NODES or --nodes)",
+                    options.min_nodes, options.max_nodes, loaded.job.cluster().name,
+                    own_nodes == 1 ? "one node" : fmt::format("{} nodes", own_nodes)));
+  // Gloo's connections break with the process at their other end.
+  if (!question.stated_timeout && arguments.backend.backend == Backend::gloo)
+    options.timeout = RunTime();
+  JobArguments resized = arguments;
+  resized.measured_step.reset();
+  resized.cluster.text = without_nodes(arguments.cluster.text);
+  // A measured step moves all sizes alike.
+  const double scale =
+      arguments.measured_step || loaded.measured_step ? predicted / steady_step(loaded.job) : 1;
+  for (int nodes = options.min_nodes; nodes <= options.max_nodes; ++nodes) {
+    if (nodes == own_nodes) {
+      question.steps.push_back(predicted);
+      continue;
+    }
+    resized.cluster.nodes = nodes;
+    const LoadedJob job = load_job(resized, typed, workload);
+    require_simulatable(job);
+    question.steps.push_back(steady_step(job.job).scaled(scale));
+  }
+  for (const Duration step : question.steps)
+    if (step <= Duration())
+      throw UsageError("--nnodes: a step of this workload takes no time, so no run is made of it");
+  if (const std::string why = why_not_elastic(question); !why.empty())
+    throw UsageError("--nnodes: " + why);
+  TerminalProgress progress("checkpoint intervals", TerminalProgress::Interrupt::ends);
+  return simulate_elastic(question, &progress);
+}
+
+}  // namespace ddpsim

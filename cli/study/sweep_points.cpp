@@ -1,0 +1,284 @@
+#include "sweep_points.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "ddpsim/reports/sweep_report.hpp"
+#include "ddpsim/sim/simulate/simulate.hpp"
+#include "known_steps.hpp"
+#include "measured_step.hpp"
+#include "point_settings.hpp"
+#include "read_once.hpp"
+#include "sweep_anchors.hpp"
+#include "usage_error.hpp"
+
+namespace ddpsim {
+namespace {
+
+// Equal where two clusters are read alike.
+using RequestKey =
+    std::tuple<std::string, std::optional<int>, std::optional<int>, std::vector<GroupSize>>;
+
+RequestKey key_of(const ClusterRequest& request) {
+  return {request.text, request.nodes, request.gpus_per_node, request.groups};
+}
+
+/// Up to the first that can be read; throws the first reason where none can.
+template <typename Item, typename Read>
+void require_any_of(const std::vector<Item>& items, Read read) {
+  std::exception_ptr first;
+  for (const Item& item : items) {
+    try {
+      read(item);
+      return;
+    } catch (const InputError&) {
+      if (!first) first = std::current_exception();
+    }
+  }
+  std::rethrow_exception(first);
+}
+
+/// What an hour costs, where that is known.
+std::optional<RowCost> cost_of(const PointSettings& settings, std::size_t candidate,
+                               const Candidate& called, const Cluster& cluster) {
+  std::optional<Price> price = settings.stated[candidate];
+  if (!price && !settings.arguments->money.prices.empty()) {
+    MoneyArguments listed = settings.arguments->money;
+    listed.prices = {"list"};
+    price = prices(listed, {called}, {&cluster}).front();
+  }
+  if (!price) return std::nullopt;
+  RowCost cost{.usd_per_hour = usd_per_hour(*price, cluster, settings.owned[candidate])};
+  if (const auto& failing = settings.failing[candidate])
+    cost.goodput = goodput(*failing, cluster.hosts()).share;
+  return cost;
+}
+
+}  // namespace
+
+class SweepPoints::Shared {
+ public:
+  Shared(const SweepStudy& study, bool with_intervals)
+      : intervals(with_intervals), settings_(study) {
+    readers.cluster = [this](const ClusterRequest& request) {
+      return clusters_.get(key_of(request), [&] { return load_calibrated_cluster(request); });
+    };
+    readers.fabric = [this](const ClusterRequest& request) {
+      return fabrics_.get(key_of(request), [&] { return build_fabric(request); });
+    };
+  }
+
+  const LoadedWorkload& workload(const std::string& text, const JobArguments& job) {
+    const std::tuple key(text, job.model, job.timing);
+    return workloads_.get(key, [&] { return load_workload(text, job.model, job.timing); });
+  }
+
+  PointSettings settings(const SweepPoint& point) const { return settings_.of(point.combination); }
+
+  /// How the step measured on that candidate was read.
+  void add_warnings_of_steps(std::size_t candidate, std::vector<std::string>& warnings) const {
+    for (const Anchor& anchor : anchors_)
+      if (anchor.candidate == candidate)
+        warnings.insert(warnings.end(), anchor.warnings.begin(), anchor.warnings.end());
+  }
+
+  KnownStep step(const SweepPoint& point, std::size_t alike, const Job& job) {
+    return known_.get({point.workload, point.candidate}, alike, job, [&] {
+      if (!anchors_.empty()) {
+        KnownStep step =
+            anchored_step(job, point.candidate, settings_.measured()->alike == alike, anchors_);
+        if (!intervals) step.confidence.reset();
+        return step;
+      }
+      KnownStep step{.times = simulate_times(job), .confidence = {}};
+      if (intervals) step.confidence = assess(job, step.times, std::nullopt);
+      return step;
+    });
+  }
+
+  /// As every candidate before this one left them: a speed of whichever GPU differs is of one GPU.
+  GpuSettings gpus_before(const SweepStudy& study, const SweepPoint& point,
+                          const CandidateArguments& arguments, const Workload& workload) {
+    GpuSettings gpus(arguments.compute_scales, arguments.gpus);
+    if (arguments.compute_scales.empty()) return gpus;
+    for (std::size_t k = 0; k < point.candidate; ++k) {
+      JobArguments own = arguments.job;
+      own.cluster.text = study.candidates[k].cluster;
+      try {
+        gpus.apply(workload, readers.cluster(cluster_request(own.cluster)), own);
+      } catch (const InputError&) {  // that candidate's points say so
+      } catch (const UsageError&) {
+      }
+    }
+    return gpus;
+  }
+
+  /// Throws InputError where a GPU was named that no cluster has, as a comparison does where it knows all clusters.
+  void require_gpus_used(const SweepStudy& study) {
+    std::set<std::pair<std::vector<std::string>, std::vector<std::string>>> checked;
+    const bool vary = std::ranges::any_of(study.axes, [](const SweepAxis& axis) {
+      return axis.option == "gpu" || axis.option == "compute-scale";
+    });
+    for (std::size_t k = 0; k < (vary ? study.combinations() : 1); ++k) {
+      const PointSettings own = settings_.of(k);
+      if (!own.arguments) continue;
+      const CandidateArguments& arguments = *own.arguments;
+      if (!checked.emplace(arguments.compute_scales, arguments.gpus).second) continue;
+      if (arguments.compute_scales.empty() && arguments.gpus.empty()) continue;
+      const std::optional<GpuSettings> gpus = gpus_of_all(study, arguments);
+      if (!gpus) continue;
+      try {
+        gpus->require_all_used();
+      } catch (const UsageError& error) {
+        throw InputError({.file = study.file, .where = "", .message = error.what(), .hint = ""});
+      }
+    }
+  }
+
+  /// --measured-step. Throws InputError where one is nobody's, or cannot be.
+  void read_anchors(const SweepStudy& study) {
+    if (!settings_.measured()) return;
+    try {
+      for (const std::string& text : settings_.measured()->arguments->measured_steps) {
+        const std::size_t before = anchors_.size();
+        for (std::size_t k = 0; k < study.candidates.size(); ++k)
+          if (const auto step = own_step(text, study.candidates[k]))
+            anchors_.push_back(anchor(study, k, *step));
+        if (anchors_.size() == before)
+          throw UsageError(fmt::format("--measured-step {}: no candidate is called so", text));
+      }
+      for (std::size_t k = 0; k < study.candidates.size(); ++k)
+        if (const auto& step = study.candidates[k].measured_step)
+          anchors_.push_back(anchor(study, k, *step));
+    } catch (const UsageError& error) {
+      throw InputError({.file = study.file, .where = "", .message = error.what(), .hint = ""});
+    }
+  }
+
+  /// Throws the first reason where not one workload, or not one cluster, can be read.
+  void require_any(const SweepStudy& study) {
+    const PointSettings first = settings_.of(0);
+    if (!first.arguments) return;
+    JobArguments job = first.arguments->job;
+    require_any_of(study.workloads, [&](const std::string& text) { workload(text, job); });
+    require_any_of(study.candidates, [&](const Candidate& candidate) {
+      job.cluster.text = candidate.cluster;
+      readers.cluster(cluster_request(job.cluster));
+    });
+  }
+
+ private:
+  /// As all candidates leave them; absent where some cannot be read, or contradict others: points say so.
+  std::optional<GpuSettings> gpus_of_all(const SweepStudy& study,
+                                         const CandidateArguments& arguments) {
+    try {
+      GpuSettings gpus(arguments.compute_scales, arguments.gpus);
+      for (const std::string& text : study.workloads)
+        for (const Candidate& candidate : study.candidates) {
+          JobArguments job = arguments.job;
+          job.cluster.text = candidate.cluster;
+          const Cluster cluster = readers.cluster(cluster_request(job.cluster));
+          gpus.apply(workload(text, job).workload, cluster, job);
+        }
+      return gpus;
+    } catch (const InputError&) {
+    } catch (const UsageError&) {
+    }
+    return std::nullopt;
+  }
+
+  Anchor anchor(const SweepStudy& study, std::size_t k, const std::string& step) {
+    const Candidate& candidate = study.candidates[k];
+    for (const Anchor& other : anchors_)
+      if (other.candidate == k)
+        throw UsageError(fmt::format("--measured-step: {} is given twice", candidate.label));
+    CandidateArguments arguments = *settings_.measured()->arguments;
+    arguments.job.workload = study.workloads.front();
+    arguments.job.cluster.text = candidate.cluster;
+    const LoadedWorkload& read = workload(arguments.job.workload, arguments.job);
+    GpuSettings gpus = gpus_before(study, {.candidate = k}, arguments, read.workload);
+    NotCompared known{};
+    const LoadedCandidate loaded = load_candidate(
+        candidate, arguments, *settings_.measured()->typed, read, gpus, known, readers);
+    std::vector<std::string> warnings;
+    const MeasuredStep measured = parse_measured_step(
+        step, {loaded.loaded.context.work.samples, loaded.loaded.job.cluster().ranks()}, warnings);
+    require_possible(measured, loaded.loaded.job, loaded.loaded.workload_source);
+    return {.candidate = k,
+            .label = candidate.label,
+            .job = loaded.loaded.job,
+            .measured = measured,
+            .warnings = std::move(warnings)};
+  }
+
+ public:
+  const bool intervals;
+  ClusterReaders readers;
+
+ private:
+  const StudySettings settings_;
+  std::vector<Anchor> anchors_;
+  ReadOnce<std::tuple<std::string, std::optional<std::string>, Timing>, LoadedWorkload> workloads_;
+  ReadOnce<RequestKey, Cluster> clusters_;
+  ReadOnce<RequestKey, Fabric> fabrics_;
+  KnownSteps known_;
+};
+
+SweepPoints::SweepPoints(const SweepStudy& study, bool intervals)
+    : study_(study), shared_(std::make_unique<Shared>(study, intervals)) {
+  shared_->require_any(study);
+  shared_->require_gpus_used(study);
+  shared_->read_anchors(study);
+}
+SweepPoints::~SweepPoints() = default;
+
+std::string SweepPoints::line(std::size_t index) const {
+  const SweepPoint point = study_.point(index);
+  const Candidate& candidate = study_.candidates[point.candidate];
+  const PointSettings settings = shared_->settings(point);
+  SweepRow row{.point = index,
+               .workload = study_.workloads[point.workload],
+               .label = candidate.label,
+               .cluster_text = candidate.cluster};
+  const std::vector<const SweepAxis::Value*> values = study_.values_of(point.combination);
+  for (std::size_t k = 0; k < values.size(); ++k)
+    row.grid.emplace_back(study_.axes[k].option, values[k]->json);
+  NotCompared known{};
+  try {
+    if (!settings.problem.empty()) throw UsageError(settings.problem);
+    CandidateArguments arguments = *settings.arguments;
+    arguments.job.workload = row.workload;
+    arguments.job.cluster.text = candidate.cluster;
+    row.cluster = shared_->readers.cluster(cluster_request(arguments.job.cluster));
+    const LoadedWorkload& workload = shared_->workload(row.workload, arguments.job);
+    GpuSettings gpus = shared_->gpus_before(study_, point, arguments, workload.workload);
+    LoadedCandidate loaded = load_candidate(candidate, arguments, *settings.typed, workload, gpus,
+                                            known, shared_->readers);
+    const Job& job = loaded.loaded.job;
+    const ReportContext& context = loaded.loaded.context;
+    const KnownStep step = shared_->step(point, *settings.alike, job);
+    row.work = context.work;
+    row.cost = cost_of(settings, point.candidate, candidate, job.cluster());
+    row.warnings = context.warnings;
+    shared_->add_warnings_of_steps(point.candidate, row.warnings);
+    row.corrected_by = step.corrected_by;
+    if (!step.contradiction.empty()) row.warnings.insert(row.warnings.begin(), step.contradiction);
+    row.times = step.times;
+    row.confidence = step.confidence;
+  } catch (const UsageError& error) {
+    row.error = error.what();
+  } catch (const InputError& error) {
+    row.error = reason_of(error);
+  }
+  row.memory = known.memory;
+  return sweep_line(row);
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,235 @@
+#include "workload_comparison.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "ddpsim/sim/engine/parallel.hpp"
+#include "measured_step.hpp"
+#include "usage_error.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// Each warning once, those that overturn an answer in front; one that neither holds for all nor names its cluster says for
+/// which it does.
+void state_common_warnings(const std::vector<LoadedCandidate>& jobs, ReportContext& context) {
+  std::vector<std::string> texts;
+  std::map<std::string, std::vector<std::string>> labels;
+  std::map<std::string, bool> named;
+  const auto take = [&](bool overturning) {
+    for (const LoadedCandidate& job : jobs) {
+      const std::string& label = job.candidate.label;
+      const ReportContext& own = job.loaded.context;
+      for (std::size_t i = overturning ? 0 : own.overturning;
+           i < (overturning ? own.overturning : own.warnings.size()); ++i) {
+        const std::string& warning = own.warnings[i];
+        std::vector<std::string>& whose = labels[warning];
+        if (whose.empty()) texts.push_back(warning);
+        named[warning] = warning.find(job.loaded.job.cluster().name) != std::string::npos;
+        if (whose.empty() || whose.back() != label) whose.push_back(label);
+      }
+    }
+  };
+  take(true);
+  context.overturning = texts.size();
+  take(false);
+  for (std::string& text : texts) {
+    const std::vector<std::string>& whose = labels[text];
+    if (whose.size() == jobs.size() || named[text]) continue;
+    text = whose.size() == 1
+               ? fmt::format("{}: {}", whose.front(), text)
+               : fmt::format("{} and {} more: {}", whose.front(), whose.size() - 1, text);
+  }
+  context.warnings = std::move(texts);
+}
+
+/// --measured-step, by job.
+std::vector<std::optional<MeasuredStep>> measured_steps(MeasuredTexts& given,
+                                                        const std::string& workload,
+                                                        std::vector<LoadedCandidate>& jobs) {
+  std::vector<std::optional<MeasuredStep>> measured(jobs.size());
+  const auto take = [&](std::size_t i, const std::string& step) {
+    if (measured[i])
+      throw UsageError(fmt::format("--measured-step: {} is given twice", jobs[i].candidate.label));
+    LoadedJob& loaded = jobs[i].loaded;
+    measured[i] = parse_measured_step(
+        step, {loaded.context.work.samples, loaded.job.cluster().ranks()}, loaded.context.warnings);
+    require_possible(*measured[i], loaded.job, loaded.workload_source);
+  };
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    if (jobs[i].candidate.measured_step) take(i, *jobs[i].candidate.measured_step);
+  for (std::size_t k = 0; k < given.texts.size(); ++k) {
+    for (std::size_t i = 0; i < jobs.size(); ++i) {  // a cluster may be given twice
+      const auto step = MeasuredTexts::step_of(given.texts[k], workload, jobs[i].candidate);
+      if (!step) continue;
+      take(i, *step);
+      given.taken[k] = true;
+    }
+  }
+  return measured;
+}
+
+/// What a measured step leaves of the recorded waits, all candidates of that recording wait.
+void shorten_recorded_waits(const std::vector<std::optional<MeasuredStep>>& measured,
+                            std::vector<LoadedCandidate>& jobs) {
+  std::optional<Recorded> before;
+  std::optional<Workload> left;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    if (!measured[i]) continue;
+    LoadedJob& loaded = jobs[i].loaded;
+    loaded.measured_step = measured[i];
+    const Recorded recorded = loaded.job.workload();
+    const std::optional<std::string> said = without_recorded_waits(loaded);
+    if (!said) continue;
+    loaded.context.warnings.push_back(*said);
+    if (left) continue;
+    before = recorded;
+    left = loaded.job.workload();
+  }
+  for (std::size_t i = 0; left && i < jobs.size(); ++i)
+    if (Job& job = jobs[i].loaded.job; !measured[i] && job.workload() == *before)
+      job = job.with(*left);
+}
+
+/// By job; empty where a workload does not say its batch.
+std::vector<double> samples_of_steps(const std::vector<LoadedCandidate>& jobs) {
+  std::vector<double> samples;
+  for (const LoadedCandidate& job : jobs) {
+    const std::optional<double> own = job.loaded.context.work.samples;
+    if (!own) return {};
+    samples.push_back(*own);
+  }
+  return samples;
+}
+
+/// Beside a measured step that its prediction misses, other predictions of the same GPU, to which the correction does not carry
+/// over: one node and several miss different things.
+void warn_of_uncorrected(const Comparison& comparison, std::vector<LoadedCandidate>& jobs) {
+  for (std::size_t from = 0; from < jobs.size(); ++from) {
+    const std::optional<Replay>& replay = comparison.jobs[from].replay;
+    if (!comparison.jobs[from].correction || replay->reproduced()) continue;
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      const ComparedJob& other = comparison.jobs[i];
+      const Job& job = jobs[i].loaded.job;
+      if (other.replay || other.corrected_by ||
+          job.cluster().gpu.name != jobs[from].loaded.job.cluster().gpu.name)
+        continue;
+      jobs[i].loaded.context.overturn(
+          fmt::format("the measured step of {} is {:+.0f} % from its prediction, which corrects no "
+                      "other number "
+                      "of nodes: that of {} stays as predicted, so measure it, too, before the two "
+                      "are compared",
+                      jobs[from].candidate.label, 100 * (replay->measured / replay->predicted - 1),
+                      jobs[i].candidate.label));
+    }
+  }
+}
+
+/// Reads candidate by candidate. One that cannot be compared is a row with its reason, unless none can.
+class Reading {
+ public:
+  Reading(const CompareArguments& arguments, const TypedLine& typed, const LoadedWorkload& workload,
+          GpuSettings& gpus, const ClusterReaders& readers)
+      : arguments_(arguments), typed_(typed), workload_(workload), gpus_(gpus), readers_(readers) {}
+
+  void read(const Candidate& candidate, std::size_t place) {
+    NotCompared failed{.label = candidate.label,
+                       .cluster_text = candidate.cluster,
+                       .ranks = {},
+                       .memory = {},
+                       .error = {}};
+    try {
+      found.jobs.push_back(
+          load_candidate(candidate, arguments_, typed_, workload_, gpus_, failed, readers_));
+      found.places.push_back(place);
+      return;
+    } catch (const InputError& error) {
+      Diagnostic diagnostic = error.diagnostic();
+      diagnostic.file.clear();  // its label stands in front
+      failed.error = to_string(diagnostic);
+      keep_first();
+    } catch (const UsageError& error) {
+      if (!failed.ranks) throw;  // of the options, not of this candidate
+      failed.error = error.what();
+      keep_first();
+    }
+    while (failed.error.ends_with('.')) failed.error.pop_back();
+    found.report.not_compared.push_back(std::move(failed));
+    found.failed.push_back(place);
+  }
+
+  void require_any() const {
+    if (found.jobs.empty()) std::rethrow_exception(first_error_);
+  }
+
+  WorkloadComparison found{};
+
+ private:
+  void keep_first() {
+    if (!first_error_) first_error_ = std::current_exception();
+  }
+
+  const CompareArguments& arguments_;
+  const TypedLine& typed_;
+  const LoadedWorkload& workload_;
+  GpuSettings& gpus_;
+  const ClusterReaders& readers_;
+  std::exception_ptr first_error_;
+};
+
+}  // namespace
+
+std::optional<std::string> MeasuredTexts::step_of(const std::string& text,
+                                                  const std::string& workload,
+                                                  const Candidate& candidate) {
+  const std::string of = workload.empty() ? "" : workload + ':';
+  return text.starts_with(of) ? own_step(text.substr(of.size()), candidate) : std::nullopt;
+}
+
+std::optional<std::size_t> WorkloadComparison::job_of(std::size_t candidate) const {
+  const auto found = std::ranges::find(places, candidate);
+  if (found == places.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - places.begin());
+}
+
+WorkloadComparison compare_workload(const CompareArguments& arguments, const TypedLine& typed,
+                                    const LoadedWorkload& workload, bool several,
+                                    const std::vector<Candidate>& candidates, GpuSettings& gpus,
+                                    MeasuredTexts& measured, const ClusterReaders& readers,
+                                    Progress* progress) {
+  Reading reading(arguments, typed, workload, gpus, readers);
+  for (std::size_t place = 0; place < candidates.size(); ++place)
+    reading.read(candidates[place], place);
+  reading.require_any();
+  WorkloadComparison found = std::move(reading.found);
+  const CompareOptions options{
+      .threads = arguments.threads,
+      .measured = measured_steps(measured, several ? arguments.job.workload : "", found.jobs),
+      .samples = samples_of_steps(found.jobs),
+      .progress = progress};
+  shorten_recorded_waits(options.measured, found.jobs);
+  std::vector<Job> simulated;
+  for (const LoadedCandidate& job : found.jobs) simulated.push_back(job.loaded.job);
+  found.report.comparison = compare(simulated, options);
+  found.report.global_batch = arguments.global_batch;
+  found.report.several_schemes = std::ranges::any_of(
+      candidates, [](const Candidate& candidate) { return !candidate.scheme.empty(); });
+  for (std::size_t i = 0; i < found.jobs.size(); ++i) {
+    const ComparedJob& compared = found.report.comparison.jobs[i];
+    ReportContext& context = found.jobs[i].loaded.context;
+    context.replay = compared.replay;
+    context.correction = compared.correction;
+    if (compared.replay && compared.replay->contradicted())
+      context.overturn(contradiction(*compared.replay));
+    found.report.contexts.push_back(context);
+  }
+  warn_of_uncorrected(found.report.comparison, found.jobs);
+  state_common_warnings(found.jobs, found.report.contexts.front());
+  return found;
+}
+
+}  // namespace ddpsim

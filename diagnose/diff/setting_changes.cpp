@@ -1,0 +1,330 @@
+#include "ddpsim/diagnose/diff/setting_changes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "ddpsim/formats/csv.hpp"
+#include "ddpsim/formats/number.hpp"
+#include "ddpsim/sim/values/versions.hpp"
+
+namespace ddpsim {
+namespace {
+
+using enum LossCause;
+
+std::string of_provenance(const Workload& workload, std::string_view key) {
+  for (const auto& [name, text] : workload.provenance)
+    if (name == key) return text;
+  return "";
+}
+
+/// Bytes of the all-reduces, as recorded or as DDP's log has them; empty where nothing tells.
+std::string buckets_of(const Workload& workload) {
+  std::string text;
+  for (const RecordedCollective& one : workload.recorded_with.collectives)
+    text += (text.empty() ? "" : " ") + std::to_string(one.bytes.count());
+  return text.empty() ? of_provenance(workload, "bucket_bytes") : text;
+}
+
+std::size_t word_count(std::string_view text) {
+  std::size_t count = 0;
+  bool inside = false;
+  for (const char c : text) {
+    if (c != ' ' && !inside) ++count;
+    inside = c != ' ';
+  }
+  return count;
+}
+
+/// Of the bytes that `buckets_of` lists.
+double sum_of(std::string_view bytes) {
+  double sum = 0;
+  while (!bytes.empty()) {
+    bytes = trimmed(bytes);
+    sum += take_number<double>(bytes).value_or(0);
+    bytes.remove_prefix(std::min(bytes.size(), bytes.find(' ')));
+  }
+  return sum;
+}
+
+/// The options in `text`, values among them: "--bucket-cap-mb 50" is one.
+std::set<std::string> options_in(std::string_view text) {
+  std::set<std::string> options;
+  std::size_t from = text.find("--");
+  while (from != std::string_view::npos) {
+    const std::size_t next = text.find(" --", from);
+    options.insert(
+        std::string(text.substr(from, next == std::string_view::npos ? next : next - from)));
+    from = next == std::string_view::npos ? next : next + 1;
+  }
+  return options;
+}
+
+/// With a static graph unused parameters are searched for once.
+bool searches_each_step(const std::set<std::string>& options) {
+  return options.contains("--find-unused-parameters") && !options.contains("--static-graph");
+}
+
+/// Of a rank that both sides recorded with its threads.
+struct RankThreads {
+  static constexpr double kLeast = 0.01;  ///< of a step
+
+  int rank = 0;
+  Duration step;
+  HostThreads before, now;
+
+  Duration waiting() const { return now.waiting - before.waiting; }
+  Duration running() const { return now.running - before.running; }
+  bool waits_longer() const { return waiting() >= step.scaled(kLeast); }
+  bool runs_longer() const { return running() >= step.scaled(kLeast); }
+};
+
+std::vector<RankThreads> threads_of_both(const Workload& before, const Workload& now) {
+  std::vector<RankThreads> all;
+  const auto take = [&](int rank, const Recorded& was, const Recorded& is) {
+    if (was.threads && is.threads)
+      all.push_back({rank, is.iteration.value_or(Duration()), *was.threads, *is.threads});
+  };
+  if (before.ranks.empty() || now.ranks.empty()) take(0, before, now);
+  for (const RankRecording& is : now.ranks)
+    if (const auto was = std::ranges::find(before.ranks, is.rank, &RankRecording::rank);
+        was != before.ranks.end())
+      take(is.rank, *was, is);
+  return all;
+}
+
+class Changes {
+ public:
+  Changes(const Workload& before, const Workload& now) : before_(before), now_(now) {}
+
+  std::vector<SettingChange> run() {
+    versions();
+    machine();
+    buckets();
+    options();
+    accumulation();
+    threads();
+    return std::move(changes_);
+  }
+
+ private:
+  void add(std::string what, std::string says, std::vector<StepPart> lengthens,
+           bool version = false) {
+    changes_.push_back({.what = std::move(what),
+                        .says = std::move(says),
+                        .lengthens = std::move(lengthens),
+                        .version = version});
+  }
+  /// The last one's: what is there now costs, or what was there before did.
+  void costs(bool now) {
+    changes_.back().effect = now ? FindingEffect::costs : FindingEffect::relieves;
+  }
+  void text(std::string_view name, const std::string& before, const std::string& now,
+            std::string_view what, std::vector<StepPart> lengthens, bool version = false) {
+    if (before.empty() || now.empty() || before == now) return;
+    add(std::string(what), fmt::format("{} {} before, {} now", name, before, now),
+        std::move(lengthens), version);
+  }
+  void versions();
+  void machine();
+  void buckets();
+  void options();
+  void accumulation();
+  void threads();
+
+  const Workload& before_;
+  const Workload& now_;
+  std::vector<SettingChange> changes_;
+};
+
+void Changes::versions() {
+  text("PyTorch", before_.torch, now_.torch, name_of(FindingClass::version_changed), {}, true);
+  const auto nccl = [](const Workload& of) {
+    return of.recorded_with.nccl ? to_string(*of.recorded_with.nccl) : std::string();
+  };
+  text("NCCL", nccl(before_), nccl(now_), name_of(FindingClass::version_changed),
+       {StepPart::all_reduce_transfer, part_of(slowest_gpu), part_of(buffer_broadcast)}, true);
+}
+
+void Changes::machine() {
+  text("GPU", before_.gpu, now_.gpu, "gpu_changed", {});
+  text("precision", before_.precision, now_.precision, "precision_changed", {});
+  const auto number = [](const auto& value) {
+    return value ? fmt::format("{}", *value) : std::string();
+  };
+  text("batch per GPU", number(before_.batch_per_gpu), number(now_.batch_per_gpu), "batch_changed",
+       {StepPart::kernels, part_of(launch_bound), part_of(input)});
+  const RecordedWith& old = before_.recorded_with;
+  const RecordedWith& with = now_.recorded_with;
+  if (old.world_size != with.world_size && old.world_size > 0 && with.world_size > 0)
+    add("ranks_changed", fmt::format("{} ranks before, {} now", old.world_size, with.world_size),
+        {StepPart::all_reduce_transfer, part_of(slowest_gpu), part_of(copies), part_of(hooks),
+         part_of(buffer_broadcast), part_of(sync_batchnorm)});
+  if (old.ddp_hooks && with.ddp_hooks && old.reduced_by != with.reduced_by)
+    add(std::string(name_of(FindingClass::data_parallel_changed)),
+        fmt::format("gradients were all-reduced by the {} before, by the {} now",
+                    word_of(old.reduced_by), word_of(with.reduced_by)),
+        {StepPart::all_reduce_transfer, part_of(copies), part_of(hooks)});
+  if (old.wire != with.wire)
+    add(std::string(name_of(FindingClass::comm_hook)),
+        fmt::format("all-reduces carried {} before, {} now",
+                    old.wire ? name_of(*old.wire) : "the gradients' type",
+                    with.wire ? name_of(*with.wire) : "the gradients' type"),
+        {StepPart::all_reduce_transfer, part_of(copies), part_of(hooks)});
+  if (old.sync_batchnorm != with.sync_batchnorm && old.ddp_hooks && with.ddp_hooks) {
+    add(std::string(name_of(FindingClass::sync_batchnorm)),
+        with.sync_batchnorm ? "SyncBatchNorm exchanges statistics now, and did not before"
+                            : "SyncBatchNorm exchanged statistics before, and does not now",
+        lengthened_by(FindingClass::sync_batchnorm));
+    costs(with.sync_batchnorm);
+  }
+}
+
+void Changes::buckets() {
+  const std::string old = buckets_of(before_);
+  const std::string now = buckets_of(now_);
+  if (old.empty() || now.empty() || old == now) return;
+  const std::size_t count_before = word_count(old);
+  const std::size_t count_now = word_count(now);
+  // Under the same options it is the version that cuts otherwise (2.5 changed what a cap holds for).
+  const bool by_version =
+      !before_.torch.empty() && !now_.torch.empty() && before_.torch != now_.torch &&
+      of_provenance(before_, "ddp_options") == of_provenance(now_, "ddp_options") &&
+      !of_provenance(now_, "ddp_options").empty();
+  // DDP rebuilds buckets in the order of gradients, unless it searches for unused parameters in each step.
+  const auto searches = [](const Workload& of) {
+    return searches_each_step(options_in(of_provenance(of, "ddp_options")));
+  };
+  const bool by_search = searches(before_) != searches(now_);
+  const std::size_t had = before_.parameters.size(), has = now_.parameters.size();
+  // A step may leave parameters unused, but its buckets hold them all.
+  const bool by_model = had > 0 && has > 0 && had != has && sum_of(old) != sum_of(now);
+  add(std::string(name_of(by_model     ? FindingClass::data_parallel_changed
+                          : by_version ? FindingClass::version_changed
+                          : by_search  ? FindingClass::find_unused_parameters
+                                       : FindingClass::bucket_sizes)),
+      fmt::format(
+          "{} bucket{} before, {} now{}", count_before, count_before == 1 ? "" : "s", count_now,
+          by_model     ? fmt::format(": another model, of {} parameters, which had {}", has, had)
+          : by_version ? ", under the same options"
+          : by_search  ? ": under find_unused_parameters they are not rebuilt in the order "
+                         "of gradients"
+                       : ""),
+      lengthened_by(FindingClass::bucket_sizes));
+}
+
+/// Traces and DDP's logs hold no buffers: theirs are those of a model that was taken for the recorded one.
+bool buffers_recorded(const Workload& workload) {
+  const std::string kind = of_provenance(workload, "kind");
+  return of_provenance(workload, "shapes").empty() && kind != "DDP logging data" &&
+         kind != "PyTorch profiler trace";
+}
+
+/// As the recorder notes them, and buffers there were none of before.
+void Changes::options() {
+  const auto bytes = [](const Workload& of) {
+    std::int64_t sum = 0;
+    for (const BufferGroup& group : of.buffers) sum += group.bytes.count();
+    return sum;
+  };
+  if (bytes(before_) != bytes(now_) && before_.recorded_with.ddp_hooks &&
+      now_.recorded_with.ddp_hooks && buffers_recorded(before_) && buffers_recorded(now_))
+    add(std::string(name_of(FindingClass::buffers_broadcast)),
+        fmt::format("{} bytes of buffers before, {} now", bytes(before_), bytes(now_)),
+        lengthened_by(FindingClass::buffers_broadcast));
+  const std::string old = of_provenance(before_, "ddp_options");
+  const std::string now = of_provenance(now_, "ddp_options");
+  if (old.empty() || now.empty()) return;
+  const std::string hook_before = of_provenance(before_, "comm_hook");
+  const std::string hook_now = of_provenance(now_, "comm_hook");
+  if (hook_before != hook_now) {
+    const auto or_none = [](const std::string& hook) { return hook.empty() ? "none" : hook; };
+    add(std::string(name_of(FindingClass::comm_hook)),
+        fmt::format("communication hook {} before, {} now", or_none(hook_before),
+                    or_none(hook_now)),
+        lengthened_by(FindingClass::comm_hook));
+  }
+  const std::set<std::string> had = options_in(old);
+  const std::set<std::string> has = options_in(now);
+  const auto take = [&](const std::string& option, bool added) {
+    if (option == "--find-unused-parameters" && searches_each_step(had) == searches_each_step(has))
+      return;  // with a static graph that alone is new or gone
+    const auto is = [&](std::string_view name) { return option.starts_with(name); };
+    const std::string says = fmt::format("{} {}", option, added ? "was added" : "was left out");
+    const FindingClass what = is("--find-unused-parameters") ? FindingClass::find_unused_parameters
+                              : is("--no-broadcast-buffers") ? FindingClass::buffers_broadcast
+                              : is("--gradient-as-bucket-view") ? FindingClass::bucket_views_off
+                              : is("--bucket-cap") || is("--first-bucket")
+                                  ? FindingClass::bucket_sizes
+                                  : FindingClass::data_parallel_changed;
+    add(std::string(name_of(what)), says, lengthened_by(what));
+    if (what == FindingClass::find_unused_parameters) costs(added);
+    if (what == FindingClass::buffers_broadcast || what == FindingClass::bucket_views_off)
+      costs(!added);
+  };
+  for (const std::string& option : has)
+    if (!had.contains(option)) take(option, true);
+  for (const std::string& option : had)
+    if (!has.contains(option)) take(option, false);
+}
+
+void Changes::accumulation() {
+  const int count_before = micro_batches(before_);
+  const int count_now = micro_batches(now_);
+  if (count_before != count_now)
+    add("accumulation_changed",
+        fmt::format("{} micro-batches a step before, {} now", count_before, count_now), {});
+  const auto reduced = [](const Workload& of) { return of.earlier ? of.earlier->all_reduced : 0; };
+  if (reduced(now_) <= reduced(before_)) return;
+  add(std::string(name_of(FindingClass::no_sync_misplaced)),
+      fmt::format("{} of {} micro-batches a step all-reduce, {} of {} before: DDP asks for "
+                  "no_sync() in forward, so it has to hold forward and backward",
+                  reduced(now_) + 1, count_now, reduced(before_) + 1, count_before),
+      lengthened_by(FindingClass::no_sync_misplaced));
+}
+
+/// Training threads alone: that others wait may cost nothing.
+void Changes::threads() {
+  std::optional<RankThreads> waits, runs;
+  for (const RankThreads& one : threads_of_both(before_, now_)) {
+    if (one.waits_longer() && (!waits || one.waiting() > waits->waiting())) waits = one;
+    if (one.runs_longer() && (!runs || one.running() > runs->running())) runs = one;
+  }
+  const auto ms = [](Duration time) { return fmt::format("{:.2f} ms", time.milliseconds()); };
+  if (waits) {
+    const HostThreads& now = waits->now;
+    std::string says = fmt::format(
+        "the thread that trains on rank {} could have run but waited for a core for {} a step, {} "
+        "before, beside {} that it ran",
+        waits->rank, ms(now.waiting), ms(waits->before.waiting), ms(now.running));
+    if (now.cores)
+      says += fmt::format("; its process has {} core{}, of which all its threads take {:.2f}",
+                          *now.cores, *now.cores == 1 ? "" : "s",
+                          now.all_running / std::max(waits->step, Duration::picoseconds(1)));
+    add(std::string(name_of(FindingClass::host_threads)), std::move(says),
+        lengthened_by(FindingClass::host_threads));
+    changes_.back().at_most = waits->waiting();
+  }
+  // On a CPU it is the model that runs.
+  if (runs && now_.gpu != "CPU")
+    add("host_overhead",
+        fmt::format("the thread that trains on rank {} ran for {} a step, {} before", runs->rank,
+                    ms(runs->now.running), ms(runs->before.running)),
+        {part_of(launch_bound)});
+}
+
+}  // namespace
+
+bool threads_known(const Workload& before, const Workload& now) {
+  return !threads_of_both(before, now).empty();
+}
+
+std::vector<SettingChange> setting_changes(const Workload& before, const Workload& now) {
+  return Changes(before, now).run();
+}
+
+}  // namespace ddpsim

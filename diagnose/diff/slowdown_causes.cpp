@@ -1,0 +1,512 @@
+#include "ddpsim/diagnose/diff/slowdown_causes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <span>
+
+namespace ddpsim {
+namespace {
+
+constexpr StepPart kTransfer = StepPart::all_reduce_transfer;
+constexpr StepPart kKernels = StepPart::kernels;
+constexpr StepPart kLaunches = part_of(LossCause::launch_bound);
+constexpr StepPart kWaits = part_of(LossCause::slowest_gpu);
+constexpr StepPart kCopies = part_of(LossCause::copies);
+constexpr StepPart kHooks = part_of(LossCause::hooks);
+constexpr StepPart kBroadcast = part_of(LossCause::buffer_broadcast);
+constexpr StepPart kInput = part_of(LossCause::input);
+constexpr StepPart kUsedMap = part_of(LossCause::used_map);
+constexpr StepPart kSyncBatchNorm = part_of(LossCause::sync_batchnorm);
+constexpr StepPart kUnexplained = part_of(LossCause::unexplained);
+
+constexpr double kSetting = 0.9;
+constexpr double kVersion = 0.5;
+constexpr double kKinds = 0.8;  ///< of what kinds and counts of kernels show
+constexpr double kFirstOfRow = 0.45;
+constexpr double kNextOfRow = 0.85;  ///< of the one before
+constexpr double kUnknown = 0.48;    ///< behind all that is known to have changed
+/// Of a finding about a row that did not grow.
+constexpr double kBeside = 0.05;
+/// A row below this share of what grew names no cause by itself.
+constexpr double kLeastShare = 0.05;
+
+constexpr std::string_view kTraces =
+    "a trace of one step of both by torch.profiler (CPU and CUDA activities), or the recorder: it "
+    "splits the step into kernels, launches, all-reduces and input";
+
+/// A class that a row may mean, and what tells it from the others of that row.
+struct Possible {
+  std::string_view what;
+  std::string_view decide_by;
+};
+
+constexpr std::array<Possible, 4> kOfKernels = {{
+    {"clocks_held_down",
+     "clocks, power limit and temperature of that GPU under load (nvidia-smi -q -d "
+     "CLOCK,POWER,PERFORMANCE), before and now: if they differ, it is the GPU; if not, other "
+     "kernels run"},
+    {"kernels_changed",
+     "names and counts of the kernels in both traces: others run where a version, a dtype or a "
+     "layout changed"},
+    {"interference",
+     "one step under no_sync() of both: if kernels take the same there, NCCL beside them is why"},
+    {"host_threads", "the same step with OMP_NUM_THREADS=1, and nothing else on the cores"},
+}};
+constexpr std::array<Possible, 4> kOfKernelsOnHost = {{
+    {"host_threads",
+     "the load of each core while it trains (top, then 1), and the same step with fewer threads a "
+     "rank: if both steps then take the same, shared cores are why"},
+    {"kernels_changed", "the operators' own times of both (torch.profiler, CPU): others, or all"},
+    {"host_overhead",
+     "py-spy, or torch.profiler's CPU side, of both: whether operators take longer, or what lies "
+     "between them"},
+    {"clocks_held_down", "the cores' clocks under load"},
+}};
+constexpr std::array<Possible, 4> kOfLaunches = {{
+    {"host_threads",
+     "the same step with OMP_NUM_THREADS=1 and with fewer loader workers: if both then take the "
+     "same, shared cores of the host are why"},
+    {"host_overhead",
+     "py-spy or torch.profiler's CPU side of both: which call between two launches takes longer"},
+    {"blocking_launches",
+     "the environment (CUDA_LAUNCH_BLOCKING), and .item() or print in the step"},
+    {"version_changed", "the old version on the new machine"},
+}};
+constexpr std::array<Possible, 2> kOfWaits = {{
+    {"slow_rank",
+     "the late rank's process on another GPU, or another core: lateness that goes with it is its "
+     "data's or its process's, lateness that stays the GPU's, the core's or the node's"},
+    {"uneven_data",
+     "the same step with one batch for all ranks: without waits, the data is uneven"},
+}};
+constexpr std::string_view kOfLateInput =
+    "the late rank's batches on another rank, and that one's on it: lateness that goes with the "
+    "batches is the data's, lateness that stays its loader's or its host's";
+constexpr std::array<Possible, 5> kOfTransfer = {{
+    {"network_slower",
+     "all_reduce_perf on the same nodes at the buckets' sizes, before against now: if its times "
+     "differ, it is the network; if not, it is the job"},
+    {"other_algorithm", "NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING of both"},
+    {"version_changed", "the old NCCL on the new machine"},
+    {"pcie_link_below_its_best",
+     "generation and width of each GPU's and NIC's PCIe link under load (nvidia-smi -q, lspci "
+     "-vv)"},
+    {"slow_rank", "traces of all ranks: they tell the transfer from waiting for the last"},
+}};
+constexpr std::array<Possible, 3> kOfTailAlone = {{
+    {"network_slower",
+     "traces of all ranks: they tell the transfer, which a slower network lengthens, from waiting "
+     "for the last rank"},
+    {"slow_rank", "traces of all ranks: they tell whom the others wait for"},
+    {"other_algorithm", "NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING of both"},
+}};
+constexpr std::array<Possible, 3> kOfCopies = {{
+    {"bucket_views_off", "gradient_as_bucket_view=True: without copies out, they were the views"},
+    {"comm_hook", "the communication hook registered now and before"},
+    {"bucket_sizes", "the buckets of both (_get_ddp_logging_data, or ddpsim buckets)"},
+}};
+constexpr std::array<Possible, 3> kOfHooks = {{
+    {"find_unused_parameters", "find_unused_parameters=False, where every parameter is used"},
+    {"bucket_sizes", "the number of buckets of both (_get_ddp_logging_data)"},
+    {"host_threads", "the same step with OMP_NUM_THREADS=1"},
+}};
+constexpr std::array<Possible, 2> kOfBroadcast = {{
+    {"buffers_broadcast", "broadcast_buffers=False: whatever is left is not theirs"},
+    {"slow_rank", "traces of all ranks: a broadcast waits for rank 0"},
+}};
+constexpr std::array<Possible, 3> kOfInput = {{
+    {"data_loading",
+     "one batch over and over (next(iter(loader)) once) in both: if they then take the same, it is "
+     "the loader"},
+    {"host_threads", "the same loader with fewer workers or OMP_NUM_THREADS=1"},
+    {"host_overhead", "what the script does between steps: logging, .item(), checkpoints"},
+}};
+constexpr std::array<Possible, 1> kOfUsedMap = {{
+    {"find_unused_parameters", "find_unused_parameters=False, where every parameter is used"},
+}};
+constexpr std::array<Possible, 2> kOfSyncBatchNorm = {{
+    {"host_overhead", "a trace: whether the GPU waits for the exchange, or for the host behind it"},
+    {"slow_rank", "traces of all ranks"},
+}};
+/// Where no row is known: everything a step's length may come from.
+constexpr std::array<Possible, 8> kOfAnything = {{
+    {"host_overhead", kTraces},
+    {"data_loading", kTraces},
+    {"host_threads", kTraces},
+    {"network_slower", kTraces},
+    {"data_parallel_changed", kTraces},
+    {"kernels_changed", kTraces},
+    {"clocks_held_down", kTraces},
+    {"slow_rank", kTraces},
+}};
+
+std::span<const Possible> possible(StepPart part, bool on_cpu, bool tail_alone) {
+  if (part == kKernels) return on_cpu ? std::span<const Possible>(kOfKernelsOnHost) : kOfKernels;
+  if (part == kTransfer) return tail_alone ? std::span<const Possible>(kOfTailAlone) : kOfTransfer;
+  if (part == kLaunches) return kOfLaunches;
+  if (part == kWaits) return kOfWaits;
+  if (part == kCopies) return kOfCopies;
+  if (part == kHooks) return kOfHooks;
+  if (part == kBroadcast) return kOfBroadcast;
+  if (part == kInput) return kOfInput;
+  if (part == kUsedMap) return kOfUsedMap;
+  if (part == kSyncBatchNorm) return kOfSyncBatchNorm;
+  return kOfAnything;
+}
+
+std::string in_words(Duration time) {
+  const double us = time.microseconds();
+  return std::max(us, -us) >= 1000 ? fmt::format("{:+.2f} ms", us / 1000)
+                                   : fmt::format("{:+.1f} us", us);
+}
+
+class Ranking {
+ public:
+  Ranking(const StepDifference& difference, const SlowdownEvidence& evidence)
+      : difference_(difference),
+        evidence_(evidence),
+        sign_(difference.change < Duration() ? -1 : 1) {
+    for (const DifferenceRow& row : difference.rows)
+      if (grown(row) > 0) all_ += grown(row);
+  }
+
+  std::vector<SlowdownCause> run() {
+    add_findings();
+    add_settings();
+    add_rows();
+    add_late_rank();
+    add_pairs();
+    add_kernels();
+    add_unknown();
+    std::ranges::stable_sort(causes_, [](const SlowdownCause& a, const SlowdownCause& b) {
+      return a.weight > b.weight;
+    });
+    for (SlowdownCause& cause : causes_)
+      if (cause.decide_by.empty()) cause.decide_by = decides(cause);
+    return std::move(causes_);
+  }
+
+ private:
+  double grown(const DifferenceRow& row) const { return sign_ * row.change.microseconds(); }
+  /// Rows themselves …
+  double direct(const std::vector<StepPart>& parts) const {
+    double sum = 0;
+    for (const DifferenceRow& row : difference_.rows)
+      if (grown(row) > 0 && (parts.empty() || std::ranges::count(parts, row.part) > 0))
+        sum += grown(row);
+    return all_ > 0 ? sum / all_ : 0;
+  }
+  /// … and what of the waits is for a rank whose own rows grew so.
+  double share(const std::vector<StepPart>& parts) const {
+    const double own = direct(parts);
+    if (parts.empty() || std::ranges::count(parts, kWaits) > 0) return own;
+    return own + direct({kWaits}) * late_share(parts);
+  }
+  double late_share(const std::vector<StepPart>& parts) const {
+    if (!evidence_.late_difference) return 0;
+    double of_parts = 0;
+    double all = 0;
+    for (const DifferenceRow& row : evidence_.late_difference->rows) {
+      if (grown(row) <= 0 || row.part == kTransfer || row.part == kWaits) continue;
+      all += grown(row);
+      if (std::ranges::count(parts, row.part) > 0) of_parts += grown(row);
+    }
+    return all > 0 ? of_parts / all : 0;
+  }
+  double unexplained() const { return share({kUnexplained}); }
+  std::string row_words(const DifferenceRow& row) const {
+    // Logs of other numbers of ranks are compared by bus bandwidth, so their times are no measured ones.
+    if (evidence_.all_reduce_only)
+      return fmt::format("the all-reduce itself is {:.1f} % {}", std::abs(difference_.percent()),
+                         sign_ > 0 ? "slower" : "faster");
+    std::string part(row.part == kTransfer ? "all-reduce transfer" : name_of(row.part));
+    std::ranges::replace(part, '_', ' ');
+    return fmt::format("{} {}, {:.0f} % of what got {}{}", part, in_words(row.change),
+                       100 * grown(row) / all_, sign_ > 0 ? "longer" : "shorter",
+                       row.bound_of_change == Bound::upper   ? " (an upper bound)"
+                       : row.bound_of_change == Bound::lower ? " (a lower bound)"
+                       : row.bound != Bound::none            ? " (of bounds alone)"
+                                                             : "");
+  }
+  void add(std::string_view what, double weight, std::string evidence, std::string_view decide_by) {
+    auto cause = std::ranges::find(causes_, what, &SlowdownCause::what);
+    if (cause == causes_.end()) {
+      causes_.push_back({.what = std::string(what)});
+      cause = causes_.end() - 1;
+    }
+    if (std::ranges::count(cause->evidence, evidence) == 0)
+      cause->evidence.push_back(std::move(evidence));
+    if (weight <= cause->weight) return;
+    cause->weight = weight;
+    if (!decide_by.empty()) cause->decide_by = decide_by;
+  }
+  /// By what was recorded, which then stands among the settings. The next candidates of the row are no likelier for that.
+  bool refuted(std::string_view what, StepPart part) const {
+    if (std::ranges::count(evidence_.excluded, what, &ExcludedCause::what) > 0) return true;
+    return what == name_of(FindingClass::host_threads) && part != kInput && evidence_.threads_known;
+  }
+  /// What only helps slows nothing, what only costs makes nothing faster.
+  bool cannot_be(FindingEffect effect) const {
+    return effect == (sign_ > 0 ? FindingEffect::relieves : FindingEffect::costs);
+  }
+  bool was_there(const Finding& finding) const {
+    return std::ranges::count(evidence_.before, finding.what, &Finding::what) > 0;
+  }
+  void add_findings();
+  void add_settings();
+  void add_rows();
+  void add_late_rank();
+  void add_pairs();
+  void add_kernels();
+  void add_unknown();
+  std::string decides(const SlowdownCause& cause) const;
+
+  const StepDifference& difference_;
+  const SlowdownEvidence& evidence_;
+  const double sign_;
+  double all_ = 0;
+  std::vector<SlowdownCause> causes_;
+};
+
+void Ranking::add_findings() {
+  const auto take = [&](const Finding& finding) {
+    if (cannot_be(finding.effect)) return;
+    // More channels shorten what fewer would lengthen.
+    const bool fewer_or_more =
+        finding.what == FindingClass::fewer_channels || finding.what == FindingClass::more_channels;
+    const std::vector<StepPart> parts =
+        fewer_or_more && sign_ < 0 ? lengthened_by(finding.what == FindingClass::more_channels
+                                                       ? FindingClass::fewer_channels
+                                                       : FindingClass::more_channels)
+                                   : lengthened_by(finding.what);
+    // What no row tells a finding may be: its mechanism is seen, its share is not.
+    const double of_rows = share(parts) + (parts.empty() ? 0 : unexplained());
+    const double strength = finding.doubtful                                ? kFirstOfRow
+                            : finding.what == FindingClass::version_changed ? kVersion
+                            : finding.what == FindingClass::ranks_changed   ? kSetting
+                                                                            : 1;
+    add(name_of(finding.what), std::max(of_rows * strength, kBeside),
+        fmt::format("{} ({})", finding.says, finding.place), "");
+  };
+  for (const Finding& finding : evidence_.changes) take(finding);
+  if (sign_ < 0) {  // a problem of today makes no step shorter, but one of before that is gone
+    for (const Finding& finding : evidence_.repairs) take(finding);
+    return;
+  }
+  for (const Finding& finding : evidence_.now)
+    if (!was_there(finding)) take(finding);
+}
+
+void Ranking::add_settings() {
+  for (const SettingChange& setting : evidence_.settings) {
+    if (cannot_be(setting.effect)) continue;
+    double of_rows = share(setting.lengthens) + (setting.lengthens.empty() ? 0 : unexplained());
+    if (setting.at_most && all_ > 0)
+      of_rows = std::min(of_rows, setting.at_most->microseconds() / all_);
+    add(setting.what, std::max(of_rows * (setting.version ? kVersion : kSetting), kBeside),
+        setting.says, "");
+  }
+}
+
+void Ranking::add_rows() {
+  for (const DifferenceRow& row : difference_.rows) {
+    const double own = all_ > 0 ? grown(row) / all_ : 0;
+    if (own < kLeastShare) continue;
+    double strength = kFirstOfRow;
+    for (const Possible& one : possible(row.part, evidence_.on_cpu,
+                                        row.bound == Bound::upper && !evidence_.all_reduce_only)) {
+      const bool waits_apart =
+          one.what == "slow_rank" && row.part == kTransfer && row.bound == Bound::none;
+      if (!waits_apart && !refuted(one.what, row.part))
+        add(one.what, own * strength, row_words(row), one.decide_by);
+      strength *= kNextOfRow;
+    }
+  }
+}
+
+/// What the late rank does longer than the others is why the others wait.
+void Ranking::add_late_rank() {
+  if (!evidence_.late || sign_ < 0) return;
+  const LateRanks& late = *evidence_.late;
+  if (late.late.empty()) return;
+  const auto rank = std::ranges::find(late.ranks, late.late.front(), &LateRank::rank);
+  const double own = share({kWaits});
+  const bool lasting = late.pattern == LatePattern::one_rank || late.pattern == LatePattern::node ||
+                       late.pattern == LatePattern::slot || late.pattern == LatePattern::several;
+  if (own < kLeastShare) return;
+  std::string says = fmt::format("rank {} arrived last in {} of {} collectives", rank->rank,
+                                 rank->times_last, late.collectives);
+  if (rank->work)
+    says += fmt::format(", its {}{} taking {} longer than the others'",
+                        rank->phase.empty() ? std::string() : std::string(rank->phase) + " ",
+                        name_of(*rank->work), in_words(rank->longer).substr(1));
+  if (late.pattern == LatePattern::wandering) {
+    add("uneven_data", own, "another rank is last in each step: " + says, "");
+    return;
+  }
+  if (!lasting) return;
+  // Late by what it computes, launches or loads, it is slow; by what DDP does to it, it is not.
+  constexpr std::array kOwnWork = {kKernels, kLaunches, kInput, kUnexplained};
+  const std::vector<StepPart> own_work(kOwnWork.begin(), kOwnWork.end());
+  const bool works = rank->work && std::ranges::count(own_work, *rank->work) > 0;
+  const double is_slow = evidence_.late_difference ? late_share(own_work) : works ? 1 : kFirstOfRow;
+  add("slow_rank", own * is_slow, says, rank->work == kInput ? kOfLateInput : "");
+  const auto why = [&](StepPart part, double of_waits) {
+    double strength = kFirstOfRow;
+    for (const Possible& one : possible(part, evidence_.on_cpu, false)) {
+      if (!refuted(one.what, part)) add(one.what, of_waits * strength, says, one.decide_by);
+      strength *= kNextOfRow;
+    }
+  };
+  if (!evidence_.late_difference) {
+    if (rank->work) why(*rank->work, own);
+    return;
+  }
+  for (const DifferenceRow& row : evidence_.late_difference->rows)
+    if (row.part != kTransfer && row.part != kWaits && late_share({row.part}) >= kLeastShare)
+      why(row.part, own * late_share({row.part}));
+}
+
+/// A node that is slow with every other lengthens transfers, and waits where its GPUs are slow, too.
+void Ranking::add_pairs() {
+  if (!evidence_.pairs || sign_ < 0) return;
+  const double own = share({kTransfer, kWaits}) + unexplained();
+  if (evidence_.pairs->groups.found())
+    add("network_slower", std::max(own * kSetting, kBeside), group_words(evidence_.pairs->groups),
+        "what joins these groups (leaf and spine switches, their uplinks and errors), and a job "
+        "that "
+        "stays within one group");
+  for (const std::string& node : evidence_.pairs->slow_nodes)
+    add("slow_node", std::max(own * kSetting, kBeside),
+        fmt::format("node {} is in every one of its slow pairs the one without a fast pair", node),
+        "the same pairs with that node's cables, NICs and settings changed one at a time, and its "
+        "hardware's own counters beside another node's");
+}
+
+/// Kinds and counts tell a slower GPU from other kernels.
+void Ranking::add_kernels() {
+  if (!evidence_.kernels || evidence_.kernels->change == KernelChange::none) return;
+  const bool alike = evidence_.kernels->change == KernelChange::slower_alike;
+  const double own = share({kKernels});
+  if (own >= kLeastShare)
+    add(alike ? "clocks_held_down" : "kernels_changed", own * kKinds, evidence_.kernels->says, "");
+}
+
+void Ranking::add_unknown() {
+  if (evidence_.all_reduce_only) {
+    add(kUnknownCause, kUnknown, "times of all-reduces alone: they say by how much, not why",
+        "NCCL_DEBUG=INFO with NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING,ENV of both runs: version, "
+        "network, "
+        "channels, algorithm");
+    return;
+  }
+  const double own = unexplained();
+  if (own < kLeastShare) return;
+  add(kUnknownCause, own * kUnknown,
+      difference_.before.parts_known && difference_.after.parts_known
+          ? fmt::format("{:.0f} % of the change lies in no row above", 100 * own)
+          : std::string("what is compared are step times: they say how much, not where"),
+      kTraces);
+}
+
+/// Of a finding or a setting: undo it, the plainest measurement there is; of a row its own.
+std::string Ranking::decides(const SlowdownCause& cause) const {
+  if (cause.what == "slow_rank") return std::string(kOfWaits.front().decide_by);
+  if (cause.what == "uneven_data") return std::string(kOfWaits.back().decide_by);
+  if (cause.what == "version_changed")
+    return "the old version on the new machine, nothing else changed";
+  return fmt::format("undo it alone and measure the step again: as {} as before, that was it",
+                     sign_ > 0 ? "fast" : "slow");
+}
+
+}  // namespace
+
+std::vector<StepPart> lengthened_by(FindingClass what) {
+  using enum FindingClass;
+  switch (what) {
+    case find_unused_parameters:
+    case static_graph_possible:
+      return {kHooks, kUsedMap, kTransfer, kCopies, kKernels};
+    case buffers_broadcast:
+      return {kBroadcast};
+    case bucket_sizes:  // all-reduces behind backward are what buckets change first; the host launches each
+      return {kTransfer, kWaits, kHooks, kCopies};
+    case bucket_views_off:
+    case gradient_strides:
+      return {kCopies};
+    case tensor_cores_off:
+    case more_channels:
+      return {kKernels};
+    case comm_hook:
+      return {kCopies, kTransfer, kHooks};
+    case no_sync_misplaced:
+      return {kTransfer, kWaits, kCopies, kHooks, kBroadcast};
+    case sync_batchnorm:  // without a GPU's busy times the exchange is in what holds it
+      return {kSyncBatchNorm, kKernels, kLaunches};
+    case data_parallel_changed:
+      return {kCopies, kTransfer, kHooks, kBroadcast, kUsedMap};
+    case blocking_launches:
+    case device_connections:
+      return {kLaunches, kKernels, kHooks};
+    case blocking_wait:
+      return {kHooks, kLaunches, kTransfer};
+    case debug_level:
+      return {kHooks, kLaunches, kTransfer};
+    case allocator_uncached:
+      return {kLaunches, kKernels};
+    case host_threads:
+      return {kLaunches, kInput, kHooks, kKernels, kCopies};
+    case clocks_held_down:
+    case power_limit_lowered:
+      return {kKernels, kWaits};
+    case unequal_nodes:
+      return {kWaits, kTransfer};
+    case pcie_link_below_its_best:
+      return {kTransfer, kWaits, kInput, kCopies};
+    case environment_changed:
+    case ranks_changed:
+    case hardware_changed:
+    case version_changed:
+    case unequal_versions:
+      return {};
+    default:  // NCCL's paths, its choices, and the network
+      return {kTransfer, kWaits, kBroadcast, kSyncBatchNorm};
+  }
+}
+
+std::vector<SlowdownCause> causes_of_findings(const SlowdownEvidence& evidence) {
+  std::vector<SlowdownCause> causes;
+  const auto take = [&](const Finding& finding, double weight) {
+    auto cause = std::ranges::find(causes, name_of(finding.what), &SlowdownCause::what);
+    if (cause == causes.end()) {
+      causes.push_back({.what = std::string(name_of(finding.what)),
+                        .evidence = {},
+                        .decide_by = "the step, or all_reduce_perf, with it and with it undone",
+                        .weight = weight});
+      cause = causes.end() - 1;
+    }
+    std::string says = fmt::format("{} ({})", finding.says, finding.place);
+    if (std::ranges::count(cause->evidence, says) == 0) cause->evidence.push_back(std::move(says));
+  };
+  for (const Finding& finding : evidence.changes)
+    if (finding.effect != FindingEffect::relieves)
+      take(finding, finding.what == FindingClass::version_changed ? kVersion : 1);
+  for (const Finding& finding : evidence.now)
+    if (std::ranges::count(evidence.before, finding.what, &Finding::what) == 0)
+      take(finding, kSetting);
+  std::ranges::stable_sort(
+      causes, [](const SlowdownCause& a, const SlowdownCause& b) { return a.weight > b.weight; });
+  return causes;
+}
+
+std::vector<SlowdownCause> slowdown_causes(const StepDifference& difference,
+                                           const SlowdownEvidence& evidence) {
+  if (!difference.beyond_noise()) return {};
+  return Ranking(difference, evidence).run();
+}
+
+}  // namespace ddpsim

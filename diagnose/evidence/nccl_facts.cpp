@@ -1,0 +1,613 @@
+// host:pid:thread [gpu] NCCL INFO …
+//
+//   NCCL version 2.26.2+cuda12.8
+//   cudaDriverVersion 12080
+//   NET/IB : Using [0]mlx5_0:1/IB/SHARP [1]mlx5_1:1/RoCE [RO]; OOB eth0:10.0.0.1<0>
+//   NET/IB : Using [0]={[0] mlx5_2:1/RoCE, [1] mlx5_3:1/RoCE}   (2.20 to 2.22: merged ports)
+//   NET/IB: [0] mlx5_0:uverbs0:1/IB provider=Mlx5 speed=400000 context=0x… pciPath=… ar=1
+//   NET/IB : Made virtual device [8] name=mlx5_0+mlx5_1 speed=400000 ndevs=2                    (since 2.24)
+//   NET/IB : No device found.
+//   NET/Socket : Using [0]eth0:10.0.0.1<0>
+//   NET/Plugin: Loaded net plugin NCCL RDMA Plugin v8 (v8)
+//   Using network NCCL RDMA Plugin v8
+//   comm 0x… rank 3 nRanks 16 nNodes 2 localRanks 8 localRank 3 MNNVL 0          (since 2.19)
+//   16 coll channels, 16 collnet channels, 0 nvls channels, 16 p2p channels, …
+//   comm 0x… rank 0 nranks 16 cudaDev 0 busId 4b000 - Init COMPLETE
+//   Ring 00 : 15 -> 0 [receive] via NET/IB/0/GDRDMA                              (2.4)
+//   Channel 00 : 0[7000] -> 8[7000] [send] via NET/IB/1/GDRDMA/Shared            (2.6 to 2.15)
+//   Channel 00/0 : 9[1] -> 0[0] [send] via NET/IB/0(8)/GDRDMA                    (since 2.16; (8): PXN)
+//   Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM, via SHM/direct/direct, via direct shared memory
+//   Connected all rings, use ring PXN 0 GDR 1
+//   AllReduce: 4194304 Bytes -> Algo RING proto SIMPLE channel{Lo..Hi}={0..15}
+//   host:pid:thread [gpu] misc/socket.cc:537 NCCL WARN …
+#include "ddpsim/diagnose/evidence/nccl_facts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ddpsim/formats/log_words.hpp"
+#include "ddpsim/sim/values/versions.hpp"
+#include "evidence_words.hpp"
+
+namespace ddpsim {
+namespace {
+
+// What one log may make these facts remember: about 30 MiB. A job of 10,000 GPUs stays below each.
+constexpr std::size_t kMostEnds = 50'000;  // of sends, and of receives
+constexpr std::size_t kMostHosts = 10'000;
+constexpr std::size_t kMostThreads = 30'000;
+constexpr std::size_t kMostNics = 32;  // of one host, and of one rank
+constexpr std::size_t kMostChoices = 10'000;
+constexpr int kMostRanks = 10'000'000;
+
+/// What stands in front of "NCCL INFO" or "NCCL WARN": "[1,0]<stdout>:node3:812:820 [0]", "gpu32 [0]".
+struct Head {
+  std::string host;
+  std::string thread;  ///< as printed, host included
+};
+Head head_of(std::string_view before) {
+  Head head;
+  const Words words = words_of(before);
+  for (std::size_t k = words.size(); k-- > 1;) {
+    if (!words[k].starts_with('[') || !words[k].ends_with(']')) continue;
+    if (!parse_number<int>(words[k].substr(1, words[k].size() - 2))) continue;
+    std::string_view name = words[k - 1];
+    if (const std::size_t prefix = name.rfind(">:"); prefix != std::string_view::npos)
+      name.remove_prefix(prefix + 2);
+    head.thread = legible(name, 120);
+    head.host = legible(up_to(name, ":"), 80);
+    break;
+  }
+  return head;
+}
+
+/// "8[7000]" or "8".
+std::optional<int> rank_of(std::string_view word) {
+  const auto rank = leading_number<int>(word);
+  if (!rank || *rank < 0 || *rank >= kMostRanks) return std::nullopt;
+  return rank;
+}
+
+void take_version_line(std::string_view line, const std::string& place, NcclFacts& facts) {
+  for (const std::string_view library : {std::string_view("NCCL"), std::string_view("RCCL")}) {
+    const Words words = words_of(line);
+    const auto at = find_words(words, {library, "version"});
+    if (!at) continue;
+    std::size_t value = *at + 2;
+    if (value < words.size() && words[value] == ":") ++value;
+    if (value >= words.size()) continue;
+    const auto version = parse_nccl_version(up_to(words[value], "+-"));
+    if (version)
+      note_once(facts.versions, (library == "RCCL" ? "RCCL " : "") + to_string(*version), place);
+  }
+  if (const auto driver = after_mark(line, "cudaDriverVersion "); driver && !facts.cuda_driver) {
+    const auto code = leading_number<int>(*driver);
+    if (code && *code >= 1000 && *code < 1'000'000)
+      facts.cuda_driver = {fmt::format("{}.{}", *code / 1000, *code % 1000 / 10), place};
+  }
+}
+
+/// Names of NICs, "mlx5_0:1/IB", of "Using [0]mlx5_0:1/IB [1]mlx5_1:1/RoCE [RO]; OOB …". Merged ports stand in braces.
+void take_nics(std::string_view list, const std::string& host, NcclFacts& facts) {
+  list = up_to(list, ";");
+  if (list.find("={") != std::string_view::npos || list.find('+') != std::string_view::npos)
+    facts.merged_nics = true;
+  if (facts.nics.size() >= kMostHosts || facts.nics.contains(host)) return;
+  std::vector<std::string>& nics = facts.nics[host];
+  for (std::string_view word : words_of(list)) {
+    while (!word.empty() && (word.front() == '[' || word.front() == '{' || word.front() == '=')) {
+      if (word.front() == '[') {
+        const std::size_t close = word.find(']');
+        word.remove_prefix(close == std::string_view::npos ? word.size() : close + 1);
+      } else {
+        word.remove_prefix(1);
+      }
+    }
+    while (!word.empty() && (word.back() == '}' || word.back() == ',')) word.remove_suffix(1);
+    const bool whole =
+        word.find("/IB") != std::string_view::npos || word.find("/RoCE") != std::string_view::npos;
+    if (whole && word.find(':') != std::string_view::npos && nics.size() < kMostNics)
+      nics.push_back(legible(word, 60));
+  }
+}
+
+/// "NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'", "… Enabled for GPU 4[9000] / HCA 2 (distance 4 <= 4), read 1".
+void take_gpudirect_line(std::string_view said, const Head& head, const std::string& place,
+                         NcclFacts& facts) {
+  const auto behind = after_mark(said, "GPU Direct RDMA ");
+  const auto hca = behind ? after_mark(*behind, "HCA ") : std::nullopt;
+  if (!hca) return;
+  const std::string_view verb = behind->substr(0, behind->find(" for "));
+  const bool enabled = verb.ends_with("nabled");
+  if (!enabled && !verb.ends_with("isabled")) return;
+  const auto number = leading_number<int>(*hca);
+  if (!number || facts.gpudirect_of_nics.size() >= kMostHosts) return;
+  const auto [at, first] = facts.gpudirect_of_nics.try_emplace(
+      fmt::format("{} HCA {}", head.host, *number), enabled, place);
+  at->second.first = at->second.first || enabled;
+}
+
+/// "[8] name=mlx5_0+mlx5_1 speed=400000 ndevs=2", "[0] mlx5_0:uverbs0:1/IB provider=Mlx5 speed=200000 context=…".
+void take_device_line(std::string_view said, const Head& head, const std::string& place,
+                      NcclFacts& facts) {
+  if (const auto made = after_mark(said, "NET/IB : Made virtual device [")) {
+    const auto index = leading_number<int>(*made);
+    const auto name = after_mark(*made, "name=");
+    if (!index || *index < 0 || *index >= 64 || !name) return;
+    if (facts.virtual_nics.size() >= kMostHosts) return;
+    std::vector<std::string>& ports = facts.virtual_nics[{head.host, *index}];
+    ports.clear();
+    for (std::string_view rest = up_to(*name, " "); !rest.empty() && ports.size() < kMostNics;) {
+      const std::string_view one = up_to(rest, "+");
+      ports.push_back(legible(one, 60));
+      rest.remove_prefix(std::min(rest.size(), one.size() + 1));
+    }
+    return;
+  }
+  const auto listed = after_mark(said, "NET/IB: [");
+  const auto speed = listed ? after_mark(*listed, " speed=") : std::nullopt;
+  const auto named = listed ? after_mark(*listed, "] ") : std::nullopt;
+  if (!speed || !named) return;
+  const auto megabits = leading_number<double>(*speed);
+  const std::string_view words = up_to(*named, "/ ");
+  const std::string port = fmt::format("{}:{}", legible(up_to(words, ":"), 40),
+                                       legible(words.substr(words.rfind(':') + 1), 8));
+  if (!megabits || *megabits <= 0 || facts.nic_gbps.size() >= kMostHosts) return;
+  const auto [at, first] = facts.nic_gbps.try_emplace(port, *megabits / 1000, place);
+  if (!first && *megabits / 1000 < at->second.first) at->second = {*megabits / 1000, place};
+}
+
+void take_network_line(std::string_view said, const Head& head, const std::string& place,
+                       NcclFacts& facts) {
+  if (const auto name = after_mark(said, "Using network "))
+    note_once(facts.announced, trimmed(*name), place);
+  if (const auto name = after_mark(said, "Assigned NET plugin "))  // since 2.27
+    note_once(facts.announced, name->substr(0, name->find(" to comm")), place);
+  take_gpudirect_line(said, head, place, facts);
+  take_device_line(said, head, place, facts);
+  if (said.find("NET/IB : No device found") != std::string_view::npos) {
+    if (!facts.no_ib_device) facts.no_ib_device = place;
+  } else if (const auto nics = after_mark(said, "NET/IB : Using ")) {
+    take_nics(*nics, head.host, facts);
+  } else if (const auto list = after_mark(said, "NET/Socket : Using ")) {
+    for (std::string_view word : words_of(*list)) {
+      const bool numbered = word.starts_with('[');
+      if (numbered) word = word.substr(std::min(word.find(']') + 1, word.size()));
+      if (!word.empty() && (numbered || word.find(':') != std::string_view::npos))
+        note_once(facts.interfaces, up_to(word, ":"), place);
+    }
+  }
+  for (const std::string_view mark : {"Selected Provider is ", "Selected provider is "})
+    if (const auto name = after_mark(said, mark); name && !facts.provider) {
+      facts.provider = {legible(up_to(*name, " ,"), 40), place};
+      if (const auto found = after_mark(*name, "(found "))
+        facts.provider_nics = leading_number<int>(*found);
+    }
+  if (!facts.ib_not_opened)
+    for (const std::string_view mark :
+         {"NET/IB : Unable to open device ", "Failed to open libibverbs"})
+      if (said.find(mark) != std::string_view::npos)
+        facts.ib_not_opened = {legible(said, 200), place};
+}
+
+/// Loaded, or asked for and not there. "Could not find: libnccl-net.so" alone is how every job without a plugin begins.
+void take_plugin_line(std::string_view said, const std::string& place, NcclFacts& facts) {
+  if (const auto name = after_mark(said, "NET/Plugin: Loaded net plugin "))
+    note_once(facts.plugins, trimmed(*name), place);
+  for (const std::string_view mark :
+       {"Successfully loaded external plugin ", "Successfully loaded external network plugin "})
+    if (const auto name = after_mark(said, mark)) note_once(facts.plugins, trimmed(*name), place);
+  for (const auto& [mark, name] :
+       {std::pair<std::string_view, std::string_view>("aws-ofi-nccl ", "aws-ofi-nccl"),
+        std::pair<std::string_view, std::string_view>("Using Libfabric version ", "libfabric"),
+        std::pair<std::string_view, std::string_view>("Libfabric version is ", "libfabric")})
+    if (const auto version = after_mark(said, mark);
+        version && said.find("NET/OFI") != std::string_view::npos)
+      note_once(facts.plugin_versions, fmt::format("{} {}", name, up_to(*version, " ,;")), place);
+  if (facts.plugin_not_found) return;
+  if (const auto name = after_mark(said, "NET/Plugin : No plugin found ("))  // 2.4 to 2.10
+    if (const std::string_view library = up_to(*name, ")");
+        library != "libnccl-net.so" && library != "librccl-net.so")
+      facts.plugin_not_found = {legible(library, 120), place};
+  if (const auto sought = after_mark(said, "NET/Plugin: Could not find:")) {
+    for (std::string_view word : words_of(*sought)) {
+      while (word.ends_with('.') || word.ends_with(',')) word.remove_suffix(1);
+      if (word == "Using") break;
+      if (word.empty() || word == "libnccl-net.so" || word == "librccl-net.so") continue;
+      facts.plugin_not_found = {legible(word, 120), place};
+      return;
+    }
+  }
+  // Its own library is there, one that it needs is not.
+  const auto failed = after_mark(said, "NET/Plugin : Plugin load returned ");
+  const auto said_by_loader = after_mark(said, "NET/Plugin : dlerror=");
+  for (const auto& text : {failed, said_by_loader}) {
+    if (!text || text->find("cannot open shared object file") == std::string_view::npos) continue;
+    const std::size_t library = text->find(".so");
+    if (library == std::string_view::npos) continue;
+    const std::size_t begin = text->find_last_of(" :=", library);
+    const std::string_view name =
+        up_to(text->substr(begin == std::string_view::npos ? 0 : begin + 1), ":");
+    if (!name.starts_with("libnccl-net") && !name.starts_with("librccl-net"))
+      facts.plugin_not_found = {legible(name, 120), place};
+  }
+}
+
+NcclRankLines* rank_lines(int rank, NcclFacts& facts) {
+  if (facts.ranks.size() >= kMostThreads && !facts.ranks.contains(rank)) return nullptr;
+  return &facts.ranks[rank];
+}
+
+struct Hop {
+  int channel = 0, from = 0, to = 0;
+  bool receives = false;
+};
+
+void take_net_end(const Hop& hop, std::string_view path, const Head& head, const std::string& place,
+                  NcclFacts& facts) {
+  const bool gpudirect = path.find("/GDRDMA") != std::string_view::npos;
+  const std::size_t slash = path.find('/');
+  std::string network = legible(path.substr(0, slash), 60);
+  auto nic =
+      slash == std::string_view::npos ? std::nullopt : leading_number<int>(path.substr(slash + 1));
+  if (nic && (*nic < 0 || *nic >= 64)) nic.reset();
+  if (NcclRankLines* rank = rank_lines(hop.receives ? hop.to : hop.from, facts)) {
+    ++(gpudirect ? rank->with_gpudirect : rank->without);
+    if (nic && rank->nics.size() < kMostNics) rank->nics.insert({head.host, *nic});
+  }
+  if (facts.networks.size() < 16 || facts.networks.contains(network)) {
+    ++facts.networks[network];
+    facts.network_places.try_emplace(std::move(network), place);
+  }
+  if (facts.hosts.size() < kMostHosts || facts.hosts.contains(head.host)) {
+    NcclHostNet& host = facts.hosts[head.host];
+    ++(hop.receives ? (gpudirect ? host.receives_with : host.receives_without)
+                    : (gpudirect ? host.sends_with : host.sends_without));
+  }
+  auto& ends = hop.receives ? facts.receives : facts.sends;
+  const std::pair key(hop.channel, std::pair(hop.from, hop.to));
+  if (ends.size() >= kMostEnds && !ends.contains(key)) return;
+  const auto [end, first] = ends.try_emplace(key);
+  if (first || (!gpudirect && end->second.without == 0)) {
+    end->second.host = head.host;
+    end->second.place = place;
+  }
+  ++(gpudirect ? end->second.with_gpudirect : end->second.without);
+  if (nic) end->second.nics |= std::uint64_t{1} << *nic;
+}
+
+void count_pair(const Hop& hop, bool peer_to_peer, NcclFacts& facts) {
+  const std::pair key(hop.from, hop.to);
+  if (facts.local_pairs.size() >= kMostEnds && !facts.local_pairs.contains(key)) return;
+  auto& [direct, through_host] = facts.local_pairs[key];
+  ++(peer_to_peer ? direct : through_host);
+}
+
+/// "Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA"; "Ring 00 : …" in 2.4. The rank whose end it is.
+std::optional<int> take_channel_line(std::string_view said, const Head& head,
+                                     const std::string& place, NcclFacts& facts) {
+  const std::size_t via = said.find(" via ");
+  const std::size_t arrow = said.find(" -> ");
+  if (via == std::string_view::npos || arrow == std::string_view::npos || arrow > via)
+    return std::nullopt;
+  const Words words = words_of(said.substr(0, via));
+  const auto at = find_words(words, {"->"});
+  if (!at || *at < 3 || *at + 1 >= words.size() || words[*at - 2] != ":") return std::nullopt;
+  const auto channel = leading_number<int>(words[*at - 3]);
+  const auto from = rank_of(words[*at - 1]);
+  const auto to = rank_of(words[*at + 1]);
+  if (!channel || *channel < 0 || *channel > 1024 || !from || !to) return std::nullopt;
+  const std::string_view path = trimmed(said.substr(via + 5));
+  if (path.starts_with("NET/")) {
+    const std::string_view end = *at + 2 < words.size() ? words[*at + 2] : "";
+    if (end != "[send]" && end != "[receive]") return std::nullopt;
+    const bool receives = end == "[receive]";
+    take_net_end({*channel, *from, *to, receives}, path.substr(4), head, place, facts);
+    return receives ? to : from;
+  }
+  if (path.starts_with("P2P")) {
+    ++facts.peer_to_peer;
+    count_pair({*channel, *from, *to}, true, facts);
+    if (NcclRankLines* rank = rank_lines(*from, facts)) {
+      ++rank->peer_to_peer;
+      if (path.starts_with("P2P/MNNVL")) ++rank->nvlink_between_nodes;
+    }
+  } else if (path.starts_with("SHM") || path.starts_with("direct shared memory")) {
+    if (++facts.shared_memory == 1) facts.shared_memory_place = place;
+    count_pair({*channel, *from, *to}, false, facts);
+    if (NcclRankLines* rank = rank_lines(*from, facts)) ++rank->shared_memory;
+  }
+  return from;
+}
+
+void take_peer_line(std::string_view said, const std::string& place, NcclFacts& facts) {
+  if (said.find("P2P is disabled between NVLINK connected GPUs") != std::string_view::npos) {
+    if (!facts.nvlink_refused) facts.nvlink_refused = {legible(said, 200), place};
+  } else if (said.find("Could not enable P2P between") != std::string_view::npos ||
+             said.find("P2P not supported between GPU") != std::string_view::npos ||
+             said.find("P2P is disabled between connected GPUs") != std::string_view::npos) {
+    if (!facts.peer_access_refused) facts.peer_access_refused = {legible(said, 200), place};
+  }
+}
+
+/// By name; before 2.22 by NCCL's index.
+std::string name_by_index(std::string_view word, std::initializer_list<std::string_view> names) {
+  const auto index = parse_number<std::size_t>(word);
+  if (index && *index < names.size()) return std::string(names.begin()[*index]);
+  std::string name = legible(word, 24);
+  for (char& c : name)
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  return name;
+}
+
+void take_choice_line(std::string_view said, const std::string& place, NcclFacts& facts) {
+  if (said.find(" -> Algo ") == std::string_view::npos) return;
+  const Words words = words_of(said);
+  const auto at = find_words(words, {"Bytes", "->", "Algo"});
+  if (!at || *at == 0 || *at + 5 >= words.size() || words[*at + 4] != "proto") return;
+  if (*at >= 2 && words[*at - 2].ends_with(':') && words[*at - 2] != "AllReduce:") return;
+  const auto size = parse_number<std::int64_t>(words[*at - 1]);
+  if (!size || *size < 0 || facts.choices.size() >= kMostChoices) return;
+  NcclChoice choice{
+      .algorithm = name_by_index(
+          words[*at + 3], {"TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE"}),
+      .protocol = name_by_index(words[*at + 5], {"LL", "LL128", "SIMPLE"}),
+      .channels = {},
+      .place = place};
+  if (const auto range = after_mark(said, "channel{Lo..Hi}={")) {
+    const auto low = leading_number<int>(*range);
+    const auto high = after_mark(*range, "..");
+    const auto last = high ? leading_number<int>(*high) : std::nullopt;
+    if (low && last && *low >= 0 && *last >= *low && *last < 1024)
+      choice.channels = *last - *low + 1;
+  }
+  facts.choices.try_emplace(*size, std::move(choice));
+}
+
+/// A warning once, whatever numbers and addresses stand in it.
+void take_warning(std::string_view text, const std::string& place, NcclFacts& facts) {
+  const auto kind = [](std::string_view words) {
+    std::string letters;
+    for (const char c : words)
+      if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == ' ') letters += c;
+    return letters.substr(0, 60);
+  };
+  const std::string shown = legible(trimmed(text), 200);
+  const auto same = [&](const NotedWord& known) { return kind(known.word) == kind(shown); };
+  if (facts.warnings.size() < 32 && std::ranges::none_of(facts.warnings, same))
+    facts.warnings.push_back({shown, place});
+}
+
+/// Where a line begins that people quote without its head, "host:pid:thread [gpu] NCCL INFO "; absent: it is none of NCCL's.
+std::optional<std::size_t> begin_of_lone_line(std::string_view line) {
+  const auto says = [&](std::string_view words) {
+    return line.find(words) != std::string_view::npos;
+  };
+  if (const std::size_t channel = line.find("Channel ");
+      channel != std::string_view::npos && says(" -> ") && says(" via "))
+    return channel;
+  for (const std::string_view mark :
+       {"NET/IB : ", "NET/Socket : ", "NET/Plugin", "NET/OFI ", "GPU Direct RDMA "})
+    if (const std::size_t at = line.find(mark); at != std::string_view::npos) return at;
+  if (trimmed(line).starts_with("via NET/")) return line.find("via NET/");
+  for (const std::string_view mark : {"Using network ", "Connected all rings", " coll channels, "})
+    if (const std::size_t at = line.find(mark); at != std::string_view::npos && at < 40) return 0;
+  if (says(" nRanks ") && says(" nNodes ")) return 0;
+  return std::nullopt;
+}
+
+/// "via NET/AWS Libfabric/3/GDRDMA" without the ranks it is between.
+void take_lone_path(std::string_view path, const std::string& place, NcclFacts& facts) {
+  if (!path.starts_with("NET/")) return;
+  path.remove_prefix(4);
+  std::string network = legible(path.substr(0, path.find('/')), 60);
+  if (facts.networks.size() >= 16 && !facts.networks.contains(network)) return;
+  ++facts.networks[network];
+  facts.network_places.try_emplace(std::move(network), place);
+  NcclHostNet& host = facts.hosts[""];
+  ++(path.find("/GDRDMA") != std::string_view::npos ? host.sends_with : host.sends_without);
+}
+
+std::optional<int> count_behind(const Words& words, std::string_view name, int most) {
+  const auto at = find_words(words, {name});
+  const auto value = at ? integer_at(words, *at + 1) : std::nullopt;
+  if (!value || *value < 1 || *value > most) return std::nullopt;
+  return static_cast<int>(*value);
+}
+
+std::optional<int> count_before(const Words& words, std::string_view kind) {
+  const auto at = std::ranges::find(words, kind);
+  if (at == words.end() || at == words.begin() || at + 1 == words.end()) return std::nullopt;
+  if (!(at + 1)->starts_with("channels")) return std::nullopt;
+  const auto value = parse_number<int>(*(at - 1));
+  if (!value || *value < 0 || *value > 1024) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+std::set<std::string> NcclFacts::network_names() const {
+  std::set<std::string> names;
+  for (const auto& [name, ends] : networks) names.insert(name);
+  if (!names.empty()) return names;
+  for (const NotedWord& network : announced) names.insert(network.word);
+  if (!names.empty()) return names;
+  if (!nics.empty()) return {"IB"};
+  if (!interfaces.empty()) return {"Socket"};  // NCCL lists them only where it takes them
+  return {};
+}
+
+std::string NcclFacts::network_place() const {
+  if (!network_places.empty()) return network_places.begin()->second;
+  if (!announced.empty()) return announced.front().place;
+  return interfaces.empty() ? "NCCL's log" : interfaces.front().place;
+}
+
+bool NcclFacts::one_node() const {
+  const LoggedCommunicator* job = largest();
+  return networks.empty() && job != nullptr && job->nodes == 1;
+}
+
+bool NcclFacts::several_nodes() const {
+  if (!networks.empty()) return true;
+  const LoggedCommunicator* job = largest();
+  return job != nullptr && job->nodes.value_or(1) > 1;
+}
+
+bool NcclFacts::sends_beside_sockets() const {
+  return !networks.empty() && !networks.contains("Socket");
+}
+
+bool NcclFacts::variables_read() const {
+  constexpr NcclVersion kConnectsLater{2, 22, 0};  // and reads then what decides about connections
+  if (versions.empty() || !initialised) return false;
+  std::string_view word = versions.front().word;
+  if (word.starts_with("RCCL ")) word.remove_prefix(5);
+  const auto version = parse_nccl_version(word);
+  return connected || (version && *version < kConnectsLater);
+}
+
+bool goes_over_tcp(const NotedWord& provider) {
+  return provider.word.starts_with("tcp") || provider.word.starts_with("sockets");
+}
+
+const LoggedCommunicator* NcclFacts::largest() const {
+  return communicators.empty() ? nullptr : &communicators.back();
+}
+
+/// Ranks, nodes and channels of one communicator stand on lines of one thread: which comes first has changed.
+void NcclLineReader::take_communicator(std::string_view line, const std::string& key,
+                                       const std::string& place, NcclFacts& facts) {
+  const Words words = words_of(line);
+  if (threads_.size() >= kMostThreads && !threads_.contains(key)) return;
+  Thread& thread = threads_[key];
+  std::optional<int> ranks = count_behind(words, "nRanks", kMostRanks);
+  if (!ranks) ranks = count_behind(words, "nranks", kMostRanks);
+  // Since 2.18 a communicator begins with "Init START". Before, its channels come first and its ranks behind them.
+  if (line.find("Init START") != std::string_view::npos) thread = {};
+  if (ranks) {
+    const bool another = *ranks != thread.ranks && thread.ranks != 0;
+    if (another && thread.taken) thread = {};
+    thread.ranks = *ranks;
+  }
+  if (const auto nodes = count_behind(words, "nNodes", kMostRanks)) thread.nodes = nodes;
+  if (const auto local = count_behind(words, "localRanks", 4096)) thread.local_ranks = local;
+  if (const auto channels = count_before(words, "coll")) {
+    thread.channels = channels;
+    thread.nvls = count_before(words, "nvls");
+    thread.collnet = count_before(words, "collnet");
+    thread.place = place;
+    thread.taken = false;
+  }
+  if (thread.ranks == 0) return;
+  auto at = std::ranges::find(facts.communicators, thread.ranks, &LoggedCommunicator::ranks);
+  if (at == facts.communicators.end()) {
+    if (facts.communicators.size() >= 1000) return;
+    facts.communicators.push_back({.ranks = thread.ranks, .place = place});
+    std::ranges::sort(facts.communicators, {}, &LoggedCommunicator::ranks);
+    at = std::ranges::find(facts.communicators, thread.ranks, &LoggedCommunicator::ranks);
+  }
+  if (!at->nodes) at->nodes = thread.nodes;
+  if (!at->local_ranks) at->local_ranks = thread.local_ranks;
+  if (thread.channels && !at->channels) {
+    at->channels = thread.channels;
+    at->nvls_channels = thread.nvls;
+    at->collnet_channels = thread.collnet;
+    at->channels_place = thread.place;
+    thread.taken = true;
+  }
+}
+
+/// Threads of a process print: a text that begins with its channels, or ends with them, lacks others.
+void NcclLineReader::note_order(bool channel, bool end, const std::optional<int>& rank,
+                                const std::string& thread, NcclFacts& facts) {
+  if (open_.size() >= kMostThreads && !open_.contains(thread)) return;
+  const std::string process = thread.substr(0, thread.rfind(':'));
+  const bool begun = begun_.try_emplace(process, !channel && !end).first->second;
+  std::set<int>& ranks = open_[thread];
+  if (rank) {
+    const auto lines = facts.ranks.find(*rank);
+    if (lines == facts.ranks.end()) return;
+    lines->second.complete = false;
+    ranks.insert(*rank);
+  } else if (end) {
+    for (const int one : ranks) facts.ranks[one].complete = begun;
+    ranks.clear();
+  }
+}
+
+bool NcclLineReader::is_whole(std::string_view line) const {
+  line = trimmed(line);
+  if (const auto path = after_mark(line, " via ")) {
+    for (const std::string_view end : {"/GDRDMA", "/Shared", "/IPC", "/CUMEM", "/read", "/direct"})
+      if (line.ends_with(end)) return true;
+    return paths_.empty() || paths_.contains(trimmed(*path));
+  }
+  if (line.find(": Using [") != std::string_view::npos) return line.ends_with('>');
+  const Words words = words_of(line);
+  if (words.size() < 2) return true;
+  const std::string_view before = words[words.size() - 2];
+  for (const std::string_view count : {"nRanks", "nranks", "nNodes", "localRanks", "version"})
+    if (before == count) return false;
+  return true;
+}
+
+bool NcclLineReader::take(std::string_view line, const std::string& place, NcclFacts& facts) {
+  if (line.size() > 20'000) return false;
+  // Logs quoted by people are often without the head; these sentences are NCCL's alone.
+  if (line.find("falling back to simple order") != std::string_view::npos && !facts.search_failed)
+    facts.search_failed = {legible(trimmed(line), 200), place};
+  const bool versions = line.find("CCL version") != std::string_view::npos ||
+                        line.find("cudaDriverVersion") != std::string_view::npos;
+  if (versions) take_version_line(line, place, facts);
+  const std::size_t info = line.find("NCCL INFO ");
+  const std::size_t warn = line.find("NCCL WARN ");
+  const bool headed = info != std::string_view::npos || warn != std::string_view::npos;
+  const auto lone = headed ? std::nullopt : begin_of_lone_line(line);
+  if (!headed && !lone) return versions;
+  ++facts.lines;
+  const bool warns = headed && info == std::string_view::npos;
+  const std::size_t at = lone ? *lone : warns ? warn : info;
+  const Head head = lone ? Head() : head_of(line.substr(0, at));
+  const std::string_view said = line.substr(lone ? at : at + 10);
+  const auto says = [&](std::string_view words) {
+    return said.find(words) != std::string_view::npos;
+  };
+  const bool connects = says("Connected all") || says("Connected NVLS");
+  const bool completes = says("Init COMPLETE");
+  if (facts.rings_connected && !connects) facts.rings_followed = true;
+  if (const auto path = after_mark(said, " via "); path && paths_.size() < 256)
+    paths_.insert(std::string(trimmed(*path).substr(0, 80)));
+  if (said.starts_with("via ")) {
+    take_lone_path(trimmed(said.substr(4)), place, facts);
+    return true;
+  }
+  take_peer_line(said, place, facts);
+  take_network_line(said, head, place, facts);
+  if (warns) {
+    take_warning(said, place, facts);
+    return true;
+  }
+  const auto rank = take_channel_line(said, head, place, facts);
+  note_order(rank.has_value(), connects || completes || says("coll channels"), rank, head.thread,
+             facts);
+  if (rank) return true;
+  take_plugin_line(said, place, facts);
+  take_choice_line(said, place, facts);
+  if (const auto rings = after_mark(said, "Connected all rings")) {
+    if (!facts.rings_connected) facts.rings_place = place;
+    facts.rings_connected = true;
+    if (const auto pxn = after_mark(*rings, "use ring PXN "))
+      facts.pxn = facts.pxn.value_or(false) || pxn->starts_with('1');
+  }
+  if (says("Connected all trees")) facts.trees_connected = true;
+  facts.initialised = facts.initialised || completes;
+  facts.connected = facts.connected || connects || !facts.choices.empty();
+  if (!facts.trees_enabled && says("Min Comp Cap") && says("Trees "))
+    facts.trees_enabled = {says("Trees enabled"), place};
+  if (says("anks ") || says("coll channels")) take_communicator(said, head.thread, place, facts);
+  return true;
+}
+
+}  // namespace ddpsim

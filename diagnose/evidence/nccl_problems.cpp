@@ -1,0 +1,286 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+#include <span>
+
+#include "ddpsim/diagnose/evidence/nccl_facts.hpp"
+#include "evidence_words.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// At most three names, then how many more.
+std::string some_of(const std::set<std::string>& names) {
+  const std::vector<std::string> all(names.begin(), names.end());
+  const auto shown = std::span(all).first(std::min<std::size_t>(all.size(), 3));
+  return fmt::format("{}{}", fmt::join(shown, ", "),
+                     all.size() > 3 ? fmt::format(" and {} more", all.size() - 3) : "");
+}
+
+/// Interfaces over InfiniBand (ib0, ibp12s0) and Slingshot (hsn0): the fast network is there, and TCP runs over it.
+const NotedWord* rdma_interface(const NcclFacts& facts) {
+  const auto of_rdma = [](const NotedWord& interface) {
+    return (interface.word.starts_with("ib") && interface.word.size() > 2) ||
+           interface.word.starts_with("hsn");
+  };
+  const auto at = std::ranges::find_if(facts.interfaces, of_rdma);
+  return at == facts.interfaces.end() ? nullptr : &*at;
+}
+
+void add_sockets(const NcclFacts& facts, std::vector<Finding>& findings) {
+  if (facts.provider && goes_over_tcp(*facts.provider) && facts.several_nodes()) {
+    findings.push_back(
+        {.what = FindingClass::socket_instead_of_ib,
+         .says = fmt::format("libfabric sends between nodes by its provider {}, over TCP: where "
+                             "nodes have EFA or Slingshot, bring their devices and provider into "
+                             "the container, and look at FI_PROVIDER",
+                             facts.provider->word),
+         .place = facts.provider->place});
+    return;
+  }
+  const auto channels = facts.network_places.find("Socket");
+  const auto announced = std::ranges::find(facts.announced, "Socket", &NotedWord::word);
+  const bool by_channel = channels != facts.network_places.end();
+  if (!by_channel &&
+      (announced == facts.announced.end() || !facts.networks.empty() || !facts.several_nodes()))
+    return;
+  std::string place = by_channel ? channels->second : announced->place;
+  const auto say = [&](std::string why) {
+    findings.push_back({.what = FindingClass::socket_instead_of_ib,
+                        .says = "nodes send to each other over TCP sockets" + std::move(why),
+                        .place = place});
+  };
+  if (const NotedWord* interface = rdma_interface(facts)) {
+    say(
+        fmt::format(" on {}, an interface of an RDMA network, several times slower than its verbs: "
+                    "{} into the container or environment of the job",
+                    interface->word,
+                    interface->word.starts_with("hsn") ? "bring the network's plugin (aws-ofi-nccl)"
+                                                       : "bring /dev/infiniband and libibverbs"));
+    return;
+  }
+  std::set<std::string> nics;
+  for (const auto& [host, list] : facts.nics) nics.insert(list.begin(), list.end());
+  if (!nics.empty()) {
+    say(
+        fmt::format(" though NCCL lists the RDMA NICs {}: look for NCCL_NET, NCCL_IB_HCA or a node "
+                    "without them",
+                    some_of(nics)));
+    return;
+  }
+  // HPC-X's plugin loads wherever its container runs; one over libfabric is brought for a network.
+  const auto libfabric = std::ranges::find_if(facts.plugins, [](const NotedWord& plugin) {
+    return plugin.word.find("abric") != std::string::npos ||
+           plugin.word.find("OFI") != std::string::npos;
+  });
+  if (libfabric != facts.plugins.end()) {
+    place = libfabric->place;
+    say(fmt::format(
+        " though the network plugin {} was loaded: it found no network of its own; bring EFA's or "
+        "Slingshot's devices and provider into the container, or look whether these nodes have "
+        "them at all",
+        libfabric->word));
+    return;
+  }
+  if (facts.ib_not_opened) {
+    place = facts.ib_not_opened->place;
+    say(
+        fmt::format(", since NCCL cannot open its RDMA device ({}): where nodes have InfiniBand or "
+                    "RoCE, bring /dev/infiniband and libibverbs into the container, and lift its "
+                    "limit of locked memory",
+                    in_quotes(facts.ib_not_opened->word, 90)));
+    return;
+  }
+  if (facts.no_ib_device) {
+    place = *facts.no_ib_device;
+    say(", since NCCL found no RDMA device: where nodes have InfiniBand, RoCE or EFA, bring the "
+        "devices and the network's plugin into the container or environment of the job; where they "
+        "have none, this is all there is");
+  }
+}
+
+void add_plugin(const NcclFacts& facts, std::vector<Finding>& findings) {
+  const LoggedCommunicator* job = facts.largest();
+  if (!facts.plugin_not_found || !facts.plugins.empty() || (job != nullptr && job->nodes == 1))
+    return;
+  findings.push_back(
+      {.what = FindingClass::plugin_missing,
+       .says = fmt::format("the network plugin asked for is not found ({}): NCCL takes its own "
+                           "InfiniBand or sockets instead; put its folder on LD_LIBRARY_PATH on "
+                           "every node",
+                           facts.plugin_not_found->word),
+       .place = facts.plugin_not_found->place});
+}
+
+/// A channel whose sender reads from GPU memory and whose receiver goes through the host's. The other way round is by
+/// design where GPUs are older than Ampere and have no NVLink (NCCL_NET_GDR_READ), so it counts only beside nodes whose
+/// senders do.
+void add_one_side(const NcclFacts& facts, std::vector<Finding>& findings) {
+  std::set<std::string> without;
+  std::size_t channels = 0;
+  std::string place;
+  for (const auto& [key, receive] : facts.receives) {
+    if (receive.without == 0 || receive.with_gpudirect > 0) continue;
+    const auto send = facts.sends.find(key);
+    if (send == facts.sends.end() || send->second.with_gpudirect == 0 || send->second.without > 0)
+      continue;
+    if (channels++ == 0) place = receive.place;
+    if (!receive.host.empty()) without.insert(receive.host);
+  }
+  if (channels == 0) {
+    const auto all_send = [](const auto& host) {
+      return host.second.sends_with > 0 && host.second.sends_without == 0;
+    };
+    const auto all_receive = [](const auto& host) {
+      return host.second.receives_with > 0 && host.second.receives_without == 0;
+    };
+    const bool some_send = std::ranges::any_of(facts.hosts, all_send);
+    const bool some_receive = std::ranges::any_of(facts.hosts, all_receive);
+    for (const auto& [name, host] : facts.hosts)
+      if ((some_send && host.sends_with == 0 && host.sends_without > 0) ||
+          (some_receive && host.receives_with == 0 && host.receives_without > 0))
+        without.insert(name);
+    if (without.empty()) return;
+    for (const auto* ends : {&facts.receives, &facts.sends})
+      for (const auto& [key, end] : *ends)
+        if (place.empty() && end.without > 0 && without.contains(end.host)) place = end.place;
+  }
+  if (place.empty()) return;
+  findings.push_back(
+      {.what = FindingClass::gpudirect_one_side,
+       .says = fmt::format(
+           "GPUDirect RDMA is at work at one end alone{}: {} through the host's memory and {} "
+           "every ring that passes there; load nvidia_peermem (nv_peer_mem) there as on the other "
+           "nodes, or look where its GPU and NIC are (NCCL_NET_GDR_LEVEL)",
+           channels > 0 ? fmt::format(" of {} channel{}", channels, channels == 1 ? "" : "s") : "",
+           without.empty()
+               ? "the receiving end goes"
+               : fmt::format("{} go{}", some_of(without), without.size() == 1 ? "es" : ""),
+           without.size() > 1 ? "slow down" : "slows down"),
+       .place = std::move(place)});
+}
+
+/// NCCL's own InfiniBand or the plugin of the same: others (EFA of the first generation) may have no GPUDirect to lose.
+bool is_verbs(std::string_view network) {
+  return network.starts_with("IB") || network.starts_with("NCCL RDMA");
+}
+
+void add_gpudirect_off(const NcclFacts& facts, std::vector<Finding>& findings) {
+  int with = 0;
+  for (const auto& [name, host] : facts.hosts) with += host.sends_with + host.receives_with;
+  const auto verbs = std::ranges::find_if(
+      facts.network_places, [](const auto& network) { return is_verbs(network.first); });
+  const auto enabled = [](const auto& nic) { return nic.second.first; };
+  if (with == 0 && !facts.gpudirect_of_nics.empty() &&
+      std::ranges::none_of(facts.gpudirect_of_nics, enabled)) {
+    findings.push_back({.what = FindingClass::gpudirect_off,
+                        .says = fmt::format(
+                            "NCCL says that GPUDirect RDMA is disabled for {}: what is sent passes "
+                            "through the host's memory; load nvidia_peermem on every node, or "
+                            "take a driver with DMA-BUF; GeForce GPUs and GB10 cannot",
+                            facts.gpudirect_of_nics.size() == 1
+                                ? std::string(trimmed(facts.gpudirect_of_nics.begin()->first))
+                                : fmt::format("all {} HCAs", facts.gpudirect_of_nics.size())),
+                        .place = facts.gpudirect_of_nics.begin()->second.second});
+    return;
+  }
+  if (with > 0 || verbs == facts.network_places.end()) return;
+  findings.push_back(
+      {.what = FindingClass::gpudirect_off,
+       .says =
+           "no channel between nodes uses GPUDirect RDMA: what is sent passes through the "
+           "host's memory; load nvidia_peermem on every node, or take a driver with DMA-BUF, "
+           "where GPU and NIC sit below one PCIe switch or root port; GeForce GPUs and GB10 cannot",
+       .place = verbs->second});
+}
+
+void add_inside_nodes(const NcclFacts& facts, std::vector<Finding>& findings) {
+  if (facts.nvlink_refused)
+    findings.push_back(
+        {.what = FindingClass::peer_to_peer_off,
+         .says =
+             fmt::format("peer-to-peer is off between GPUs that NVLink connects ({}): NCCL "
+                         "takes it for a fault of the hardware; look at nvidia-smi nvlink -s and "
+                         "at the fabric manager",
+                         in_quotes(facts.nvlink_refused->word, 90)),
+         .place = facts.nvlink_refused->place});
+  else if (facts.peer_access_refused)
+    findings.push_back(
+        {.what = FindingClass::peer_to_peer_off,
+         .says =
+             fmt::format("CUDA refuses peer-to-peer inside a node ({}), so these GPUs pass every "
+                         "byte through the host's memory: look for ACS, IOMMU and the virtual "
+                         "machine's topology; most GeForce GPUs cannot",
+                         in_quotes(facts.peer_access_refused->word, 90)),
+         .place = facts.peer_access_refused->place});
+  const LoggedCommunicator* job = facts.largest();
+  if (job != nullptr && job->nodes == 1 && job->ranks > 1 && !facts.networks.empty())
+    findings.push_back(
+        {.what = FindingClass::shared_memory_off,
+         .says = fmt::format("GPUs of one node send over the network ({}) to each other, having "
+                             "neither peer-to-peer nor shared memory: give their containers one "
+                             "/dev/shm and let them see each other's GPUs",
+                             facts.networks.begin()->first),
+         .place = facts.network_places.begin()->second});
+}
+
+void add_errors(const NcclFacts& facts, std::vector<Finding>& findings) {
+  if (facts.search_failed)
+    findings.push_back(
+        {.what = FindingClass::topology_search_failed,
+         .says = "NCCL found no channels by its search of the node and took GPUs in their simple "
+                 "order, which uses few links and NICs: look at NCCL_TOPO_FILE, NCCL_ALGO and at "
+                 "what the node shows of its PCIe tree; NCCL_DEBUG_SUBSYS=GRAPH prints the search",
+         .place = facts.search_failed->place});
+  constexpr std::size_t kMostErrors = 8;
+  const std::size_t before = findings.size();
+  for (const NotedWord& warning : facts.warnings) {
+    if (findings.size() - before >= kMostErrors) break;
+    if (warning.word.find("falling back to simple order") != std::string::npos ||
+        warning.word.find("P2P is disabled between") != std::string::npos ||
+        warning.word.find("Unable to open device") != std::string::npos ||
+        warning.word.find("ibv_open_device") != std::string::npos)
+      continue;
+    findings.push_back(
+        {.what = FindingClass::nccl_error,
+         .says = fmt::format("NCCL warns: {}; such a run is often slow or ends: clear it "
+                             "up first",
+                             in_quotes(warning.word, 120)),
+         .place = warning.place});
+  }
+}
+
+void add_unequal_versions(const NcclFacts& facts, std::vector<Finding>& findings) {
+  std::set<std::string> nccl;
+  std::set<std::string> rccl;
+  std::string place;
+  for (const NotedWord& version : facts.versions) {
+    (version.word.starts_with("RCCL") ? rccl : nccl).insert(version.word);
+    place = version.place;
+  }
+  const std::set<std::string>& several = nccl.size() > 1 ? nccl : rccl;
+  if (several.size() < 2) return;
+  findings.push_back({.what = FindingClass::unequal_versions,
+                      .says = fmt::format("ranks run with different NCCL: {}; give every node the "
+                                          "same, or each run a log of its own",
+                                          some_of(several)),
+                      .place = place});
+}
+
+}  // namespace
+
+std::vector<Finding> nccl_problems(const NcclFacts& facts) {
+  std::vector<Finding> findings;
+  add_sockets(facts, findings);
+  add_plugin(facts, findings);
+  add_one_side(facts, findings);
+  add_gpudirect_off(facts, findings);
+  add_inside_nodes(facts, findings);
+  add_errors(facts, findings);
+  add_unequal_versions(facts, findings);
+  return findings;
+}
+
+}  // namespace ddpsim

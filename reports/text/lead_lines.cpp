@@ -1,0 +1,253 @@
+#include "lead_lines.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "ddpsim/sim/values/size_text.hpp"
+#include "error_source.hpp"
+#include "report_lines.hpp"
+#include "text_layout.hpp"
+
+namespace ddpsim {
+namespace {
+
+std::string percent_of_speed(double percent) {
+  return significant(std::abs(percent), 2) + " %";
+}
+
+/// One bound of a lead: "3 % slower", "12 % faster".
+std::string bound_text(double percent) {
+  return percent_of_speed(percent) + (percent < 0 ? " slower" : " faster");
+}
+
+/// What reads as 0.0 %.
+constexpr double kEqual = 0.05;
+
+/// A lead of this and more reads better as a factor.
+constexpr double kAsFactor = 50;
+
+double factor(double percent) {
+  return 1 + percent / 100;
+}
+
+/// "1.9", "1.7 to 2.1"
+std::string factor_text(const Lead& lead) {
+  return significant(factor(lead.percent), 2);
+}
+std::string factor_interval(const Lead& lead) {
+  return interval_text(factor(lead.low_percent), factor(lead.high_percent), 2);
+}
+
+std::string certain_lead(const Lead& lead, const std::string& fastest, const std::string& other) {
+  if (lead.percent < kAsFactor)
+    return fmt::format("{} trains {} faster than {} ({}).", fastest, percent_of_speed(lead.percent),
+                       other, interval_text(lead.low_percent, lead.high_percent, 2, " %"));
+  return fmt::format("{} trains {} times as fast as {} ({}).", fastest, factor_text(lead), other,
+                     factor_interval(lead));
+}
+
+std::string open_lead(const Lead& lead, const std::string& fastest, const std::string& other) {
+  if (lead.percent < kEqual)
+    return fmt::format("{} and {} train equally fast, as far as is known: {} to {}.", fastest,
+                       other, bound_text(lead.low_percent), bound_text(lead.high_percent));
+  return fmt::format("Not decided: {} is predicted to train {} than {}, but it may be {} to {}.",
+                     fastest, bound_text(lead.percent), other, bound_text(lead.low_percent),
+                     bound_text(lead.high_percent));
+}
+
+/// "tree/LL128 on 8 channels"
+std::string choice_text(const CollectiveChoice& choice) {
+  return fmt::format("{}/{} on {}", name_of(choice.algorithm), name_of(choice.protocol),
+                     counted(static_cast<std::uint64_t>(choice.channels), "channel"));
+}
+
+/// Where one cluster is the other with more: that NCCL chooses otherwise there.
+std::string other_choice_text(const OtherChoice& choice, const std::string& fastest,
+                              const std::string& other) {
+  return fmt::format("for {} NCCL takes {} on {}, {} on {}", rounded_size_text(choice.size),
+                     choice_text(choice.on_faster), fastest, choice_text(choice.on_other), other);
+}
+
+/// Why nothing decides: the widest source that turns the order round by itself, or that none does.
+std::string undecided_by(const Lead& lead, std::span<const std::string> workloads) {
+  for (const LeadSource& source : lead.sources)
+    if (source.changes_order())
+      return fmt::format("Alone, {} may turn this round: {} to {}.",
+                         source_phrase(source, workloads), bound_text(source.low_percent),
+                         bound_text(source.high_percent));
+  return lead.sources.empty()
+             ? ""
+             : fmt::format("Several errors together turn it round, none alone; the widest is {}.",
+                           source_phrase(lead.sources.front(), workloads));
+}
+
+/// "from A on", "up to B", "from A to B", "at A", "everywhere"
+std::string stretch_text(const NamedStretch& stretch) {
+  if (stretch.from_first && stretch.to_last) return "everywhere";
+  if (stretch.to_last && stretch.from != stretch.to) return fmt::format("from {} on", stretch.from);
+  if (stretch.from_first && stretch.from != stretch.to) return fmt::format("up to {}", stretch.to);
+  if (stretch.from == stretch.to) return fmt::format("at {}", stretch.from);
+  return fmt::format("from {} to {}", stretch.from, stretch.to);
+}
+
+std::string stretches_text(const std::vector<NamedStretch>& stretches) {
+  constexpr std::size_t kMost = 3;
+  std::vector<std::string> texts;
+  for (const NamedStretch& stretch : stretches) {
+    if (texts.size() == kMost) break;
+    texts.push_back(printable(stretch_text(stretch)));
+  }
+  if (texts.empty()) return "nowhere";
+  if (stretches.size() > kMost)
+    texts.back() = fmt::format("{} times more, the last {}", stretches.size() - kMost + 1,
+                               printable(stretch_text(stretches.back())));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+/// It begins to hold once, if at all, and holds from there on.
+bool begins_once(const std::vector<NamedStretch>& stretches) {
+  return stretches.empty() || (stretches.size() == 1 && stretches.front().to_last);
+}
+
+std::string beginning_sentence(const std::string& subject, const Until& until) {
+  if (until.possible.empty())
+    return fmt::format("{}: nowhere up to {}, in any case.", subject, printable(until.last));
+  const std::string earliest = printable(until.possible.front().from);
+  if (until.predicted.empty())
+    return fmt::format("{}: not predicted up to {}; it may be from {} on.", subject,
+                       printable(until.last), earliest);
+  const std::string predicted = printable(until.predicted.front().from);
+  if (until.certain.empty())
+    return fmt::format("{}: predicted from {} on; it may be from {} on, perhaps nowhere.", subject,
+                       predicted, earliest);
+  const std::string latest = printable(until.certain.front().from);
+  if (earliest == latest) return fmt::format("{}: from {} on, certainly.", subject, predicted);
+  return fmt::format("{}: predicted from {} on; it may be from {} on, and is by {} at the latest.",
+                     subject, predicted, earliest, latest);
+}
+
+}  // namespace
+
+std::string name_of_job(const std::string& label, int ranks) {
+  return fmt::format("{} ({})", printable(label),
+                     counted(static_cast<std::uint64_t>(ranks), "GPU"));
+}
+
+std::string name_of_job(const ReportContext& context) {
+  return name_of_job(context.cluster, context.ranks);
+}
+
+std::string source_phrase(const LeadSource& source, std::span<const std::string> workloads) {
+  const std::string phrase(phrase_of(source.source));
+  return source.workload ? fmt::format("{} of {}", phrase, printable(workloads[*source.workload]))
+                         : phrase;
+}
+
+std::string lead_sentence(const Lead& lead, const std::string& fastest, const std::string& other) {
+  if (lead.same)
+    return fmt::format("{} and {} are one and the same: equally fast, certainly.", fastest, other);
+  if (lead.never_slower && !lead.certain())
+    return lead.percent < kEqual
+               ? fmt::format("{} gains nothing over {}: 0 to {}.", fastest, other,
+                             bound_text(lead.high_percent))
+               : fmt::format("{} trains {} faster than {} ({}), and never slower.", fastest,
+                             percent_of_speed(lead.percent), other,
+                             interval_text(lead.low_percent, lead.high_percent, 2, " %"));
+  return lead.certain() ? certain_lead(lead, fastest, other) : open_lead(lead, fastest, other);
+}
+
+std::string learning_caveat(const NamedCandidate& first, const NamedCandidate& other) {
+  if (first.changed_numerics == other.changed_numerics) return "";
+  std::vector<std::string> names;
+  for (const NamedCandidate* one : {&first, &other})
+    if (!one->changed_numerics.empty()) names.push_back(one->name);
+  return fmt::format(" This counts samples, not what they teach: {} {} numerics.",
+                     fmt::join(names, " and "), names.size() == 1 ? "changes" : "change");
+}
+
+std::string lead_reason(const Lead& lead, const std::string& fastest, const std::string& other,
+                        std::span<const std::string> workloads) {
+  if (lead.same) return "";
+  if (lead.upgrade_is_slower) {
+    const std::string because = lead.other_choice
+                                    ? other_choice_text(*lead.other_choice, fastest, other)
+                                    : "what NCCL makes of it takes longer";
+    return fmt::format("{} is {} with more, and yet predicted {}: {}. {}", other, fastest,
+                       lead.percent < kEqual ? "no faster" : "slower", because,
+                       lead.certain() ? "" : undecided_by(lead, workloads));
+  }
+  if (lead.never_slower)
+    return fmt::format("{} is {} with more, and NCCL chooses the same on both.", fastest, other);
+  std::string text;
+  if (lead.other_choice)
+    text = fmt::format("{} is {} with more, but {}. ", fastest, other,
+                       other_choice_text(*lead.other_choice, fastest, other));
+  return lead.certain() ? text : text + undecided_by(lead, workloads);
+}
+
+std::string until_sentence(const Until& until) {
+  std::string subject = printable(until.condition);
+  if (!until.candidate.empty()) subject += " on " + printable(until.candidate);
+  if (!until.workload.empty()) subject += " with " + printable(until.workload);
+  const bool once =
+      begins_once(until.predicted) && begins_once(until.possible) && begins_once(until.certain);
+  std::string text =
+      once ? beginning_sentence(subject, until)
+           : fmt::format("{}: predicted {}; perhaps {}; certainly {}.", subject,
+                         stretches_text(until.predicted), stretches_text(until.possible),
+                         stretches_text(until.certain));
+  if (until.without_answer > 0)
+    text +=
+        fmt::format(" {} of {} values asked have no answer.", until.without_answer, until.asked);
+  return text;
+}
+
+std::string lead_tornado(const Lead& lead, const std::string& fastest, const std::string& other,
+                         std::span<const std::string> workloads, const TerminalStyle& style) {
+  if (lead.sources.empty()) return "";
+  double low = std::min(0.0, lead.low_percent);
+  double high = std::max(0.0, lead.high_percent);
+  constexpr int kCells = 32;
+  const double width = high - low;
+  const auto cell = [&](double percent) {
+    const double share = std::clamp((percent - low) / width, 0.0, 1.0);
+    return static_cast<int>(std::min<double>(kCells - 1, std::floor(share * kCells)));
+  };
+  const auto drawn = [&](double from, double to) {
+    std::string bar;
+    for (int k = 0; k < kCells; ++k)
+      bar += k == cell(0)                       ? "│"
+             : k == cell(lead.percent)          ? "▓"
+             : k >= cell(from) && k <= cell(to) ? "░"
+                                                : " ";
+    return bar;
+  };
+  Table table({{fmt::format("{} over {}", fastest, other), Align::left, 0, true},
+               {"faster by %", Align::left},
+               {"slower │ faster", Align::left, 2},
+               {"order", Align::left, 1}});
+  const auto add = [&](const std::string& name, double from, double to) {
+    table.add_row(
+        {name, interval_text(from, to, 2), drawn(from, to), from < 0 ? "turned round" : ""});
+  };
+  for (const LeadSource& source : lead.sources)
+    add(source_phrase(source, workloads), source.low_percent, source.high_percent);
+  if (lead.sources.size() > 1) add("all together", lead.low_percent, lead.high_percent);
+  return after_blank(table.text(style)) +
+         wrapped("Each source of error by itself; ▓: as predicted.", style.width, kIndent);
+}
+
+std::string lead_text(const Lead& lead) {
+  if (lead.same) return "the same";
+  if (lead.percent >= kAsFactor)
+    return fmt::format("x{} ({})", factor_text(lead), factor_interval(lead));
+  return fmt::format("{} % ({})", significant(lead.percent, 2),
+                     interval_text(lead.low_percent, lead.high_percent, 2));
+}
+
+}  // namespace ddpsim

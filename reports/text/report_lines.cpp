@@ -1,0 +1,390 @@
+#include "report_lines.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "ddpsim/sim/values/size_text.hpp"
+#include "error_source.hpp"
+#include "scheme_lines.hpp"
+#include "text_layout.hpp"
+
+namespace ddpsim {
+namespace {
+
+std::string when(PeakMoment moment) {
+  switch (moment) {
+    case PeakMoment::backward:
+      return "in backward";
+    case PeakMoment::optimizer:
+      return "while the optimizer steps";
+    case PeakMoment::rebuild:
+      return "when DDP rebuilds its buckets";
+    case PeakMoment::averaging:
+      return "while parameters are averaged";
+  }
+  return "";
+}
+
+std::string signed_percent(double percent) {
+  const std::string text = significant(std::abs(percent), 2);
+  return fmt::format("{}{} %", percent < 0 ? "-" : "+", text);
+}
+
+/// Sources that move the step by more than is worth a reader's time, widest first. Noise is in every
+/// measurement, and named with the reasons.
+std::vector<Sensitivity> worth_naming(const Confidence& confidence) {
+  constexpr double kWorthNaming = 0.001;
+  std::vector<Sensitivity> named;
+  for (const Sensitivity& one : confidence.sensitivities)
+    if (one.source != ErrorSource::measurement_noise &&
+        one.width() / confidence.predicted >= kWorthNaming)
+      named.push_back(one);
+  return named;
+}
+
+constexpr int kRecordedDigits = 3;
+
+/// "Today: 107 ms recorded on 2 GPUs (median of 5 steps, 81.8 to 167 ms)".
+std::string recorded_steps(const RecordedToday& today, bool is_today, int digits) {
+  const std::string where =
+      today.ranks > 0 ? counted(static_cast<std::uint64_t>(today.ranks), "GPU") : "several GPUs";
+  if (!today.iterations) return (is_today ? "Today: recorded on " : "Recorded on ") + where;
+  const StepSpread& spread = *today.iterations;
+  const TimeUnit unit = unit_for(spread.median);
+  const std::string last = today.micro_batches == 1
+                               ? ""
+                               : fmt::format("the last of {} micro-batches, ", today.micro_batches);
+  return fmt::format("{}: {} recorded on {} ({}median of {}, {}{} to {})",
+                     is_today ? "Today" : "Recorded", time_text(spread.median, digits), where, last,
+                     counted(spread.steps, "step"),
+                     spread.percentiles ? "10th to 90th percentile " : "",
+                     time_number(spread.low, digits, unit), time_text(spread.high, digits, unit));
+}
+
+/// Whether the recorded all-reduces can be of this cluster.
+std::string contradiction(const RecordedToday& today) {
+  constexpr double kWaited = 2;       // beyond this, waiting or another cluster
+  constexpr double kUncertain = 1.3;  // nine in ten predictions within a node lie closer
+  if (today.recorded() > today.predicted().scaled(kWaited))
+    return today.waits_apart
+               ? ": this cluster is not the one recorded"
+               : ": this cluster is not the one recorded, or its ranks waited for each other";
+  if (today.predicted() > today.recorded().scaled(kUncertain))
+    return today.waits_apart ? ": the recorded cluster is faster than this"
+                             : ", longer than they took with their waits: the recorded cluster is "
+                               "faster than this";
+  return "";
+}
+
+std::string on_channels(int count) {
+  return count > 0 ? fmt::format(" on {}", counted(static_cast<std::uint64_t>(count), "channel"))
+                   : std::string();
+}
+
+/// "0.7 ms on 24 channels predicted: this cluster is not the one recorded"
+std::string predicted_all_reduces(const RecordedToday& today, const std::string& where) {
+  return fmt::format("{}{} predicted{}{}{}", time_text(today.predicted(), kRecordedDigits),
+                     on_channels(today.predicted_channels), where,
+                     today.fitted_to_recorded ? " by a cost model fitted to recorded times" : "",
+                     contradiction(today));
+}
+
+/// "Today: 107 ms recorded …, 103 replayed; 5 all-reduces, 12 ms on 8 channels", and what is predicted
+/// for them here.
+std::string recorded_all_reduces(const ReportContext& context, const std::string& on) {
+  const RecordedToday& today = *context.recorded;
+  const std::string where = on.empty() ? "" : " on " + on;
+  std::string text = recorded_steps(today, !context.replay, kRecordedDigits);
+  const Duration replayed =
+      context.replay ? context.replay->predicted : context.confidence.predicted;
+  const bool whole = context.accumulate == 1 && context.compute_scale == 1;
+  if (today.comparable && today.iterations && whole && replayed > Duration())
+    text += fmt::format(", {} replayed{}", time_text(replayed, kRecordedDigits), where);
+  text += fmt::format("; {}, {}{}", counted(today.buckets.size(), "all-reduce"),
+                      time_text(today.recorded(), kRecordedDigits), on_channels(today.channels));
+  if (!today.comparable) return text;
+  return text + "; " + predicted_all_reduces(today, where);
+}
+
+/// "181, 1.07, 17.7 MB".
+std::string bucket_sizes(const RecordedToday& today) {
+  constexpr std::size_t kMost = 8;
+  std::string sizes;
+  for (std::size_t i = 0; i < std::min(today.buckets.size(), kMost); ++i)
+    sizes += fmt::format("{}{:.3g}", i == 0 ? "" : ", ",
+                         static_cast<double>(today.buckets[i].bytes.count()) / 1e6);
+  return sizes + (today.buckets.size() > kMost ? ", … MB" : " MB");
+}
+
+/// " (median of 120 steps, 98 to 121)"
+/// " (median of 12 values of column "step_time_ms", 15.0 to 16.0)"; of a file which values, up to what was left out.
+std::string spread_text(const Replay& replay, int digits) {
+  const std::string values = printable(replay.source.substr(0, replay.source.find(';')));
+  if (!replay.spread) return values.empty() ? "" : fmt::format(" ({})", values);
+  const TimeUnit unit = unit_for(replay.measured);
+  return fmt::format(" (median of {}, {})",
+                     values.empty() ? counted(replay.spread->steps, "step") : values,
+                     time_interval(replay.spread->low, replay.spread->high, digits, unit));
+}
+
+std::string factors_text(const Explanation& explanation) {
+  const auto times = [](const char* part, double factor) {
+    return fmt::format("{} {} times as long", part, significant(factor, 3));
+  };
+  if (explanation.collectives == 1) return times("compute", explanation.compute);
+  if (explanation.compute == 1) return times("collectives", explanation.collectives);
+  return times("collectives", explanation.collectives) + " and " +
+         times("compute", explanation.compute);
+}
+
+/// What would have to be so for the replay to take what was measured.
+std::string explanations(const MeasuredCorrection& correction) {
+  const Explanation& communication = correction.all_communication;
+  const std::string first =
+      fmt::format(" It would fit with {}", factors_text(correction.all_compute));
+  if (communication.collectives == 1) return first + "; collectives do not decide it.";
+  if (communication.compute == 1)
+    return first + fmt::format(", or with {}.", factors_text(communication));
+  return first +
+         fmt::format(", or with {}: collectives alone cannot.", factors_text(communication));
+}
+
+std::string options_text(const BucketSetting& setting, TorchVersion in_force) {
+  std::vector<std::string> options;
+  if (setting.torch != in_force) options.push_back("--torch " + to_string(setting.torch));
+  if (setting.bucket_cap_mb)
+    options.push_back(fmt::format("--bucket-cap-mb {}", *setting.bucket_cap_mb));
+  if (setting.first_bucket_mb)
+    options.push_back(fmt::format("--first-bucket-mb {}", *setting.first_bucket_mb));
+  return fmt::format("{}", fmt::join(options, " "));
+}
+
+/// Whose buckets are simulated, where the recorded ones are no default.
+std::string recorded_buckets(const ReportContext& context) {
+  const RecordedToday& today = *context.recorded;
+  const std::string which = fmt::format(" Its buckets ({})", bucket_sizes(today));
+  if (today.others.empty())
+    return which + fmt::format(
+                       " are not those of PyTorch {}'s default, which is simulated, and no cut of "
+                       "the gradients has them: gains are not counted from what it ran.",
+                       to_string(context.torch));
+  if (context.bucket_setting != kAsRecorded)
+    return which + " are not replayed: the first steps of a training have others.";
+  if (!today.setting) return which + " are replayed as recorded: no bucket cap gives them.";
+  const std::string options = options_text(*today.setting, context.torch);
+  return which + fmt::format(" are replayed as recorded: those of {}.", options);
+}
+
+}  // namespace
+
+std::string subject(const ReportContext& context) {
+  return fmt::format("{} on {}, {}", printable(context.workload), printable(context.cluster),
+                     counted(static_cast<std::uint64_t>(context.ranks), "GPU"));
+}
+
+std::string speed_clause(const StepTimes& times, const ReportContext& context, int digits) {
+  const TrainingSpeed speed = training_speed(context.work, times);
+  std::vector<std::string> parts;
+  if (speed.samples_per_second)
+    parts.push_back(significant(*speed.samples_per_second, digits) + " samples/s");
+  if (speed.tokens_per_second)
+    parts.push_back(significant(*speed.tokens_per_second, digits) + " tokens/s");
+  if (speed.model_flops_utilization)
+    parts.push_back("MFU " + percent_text(100 * *speed.model_flops_utilization));
+  if (context.ranks > 1 && speed.scaling_efficiency)
+    parts.push_back("scaling efficiency " + percent_text(100 * *speed.scaling_efficiency));
+  return parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, ", "));
+}
+
+std::string memory_line(const ReportContext& context, const TerminalStyle& style) {
+  if (!context.memory) return "";
+  const PeakMemory& peak = *context.memory;
+  const MemoryParts& parts = peak.parts;
+  const std::string optimizer =
+      fmt::format("state of {}{}{}", word_of(peak.optimizer.kind),
+                  peak.optimizer.master_weights ? " with fp32 copies" : "",
+                  peak.optimizer.assumed ? " (assumed: --optimizer)" : "");
+  const std::string activations =
+      peak.activations && !peak.activations->recorded ? "activations (by layers)" : "activations";
+  std::vector<std::pair<Bytes, std::string>> named = {
+      {parts.activations.value_or(Bytes()), activations},
+      {parts.parameters, "parameters"},
+      {parts.gradients, "gradients"},
+      {parts.buckets, "buckets"},
+      {parts.optimizer, optimizer},
+      {parts.hook, "the communication hook's copies"},
+      {parts.temporaries, "temporaries"},
+      {parts.buffers, "module buffers"},
+      {peak.rounding + peak.segments, "rounding of the allocator"},
+      {peak.nccl, "NCCL's buffers"}};
+  constexpr double kWorthNaming = 0.01;  // of the peak; JSON has every part
+  std::ranges::stable_sort(named, std::ranges::greater(), &std::pair<Bytes, std::string>::first);
+  std::string text =
+      fmt::format("Memory per GPU{} {}, {}",
+                  peak.activations ? ": about" : " without activations, which are not known:",
+                  rounded_size_text(peak.total()), when(peak.at));
+  const char* separator = ": ";
+  for (const auto& [bytes, name] : named) {
+    if (static_cast<double>(bytes.count()) <
+        kWorthNaming * static_cast<double>(peak.total().count()))
+      continue;
+    text += fmt::format("{}{} {}", separator, name, rounded_size_text(bytes));
+    separator = ", ";
+  }
+  return wrapped(text + '.', style.width, kIndent);
+}
+
+std::string setting_text(const ReportContext& context) {
+  const std::string library =
+      context.backend == Backend::gloo ? std::string("gloo") : "NCCL " + to_string(context.nccl);
+  std::string text =
+      fmt::format("PyTorch {}{}, {}, {} network", to_string(context.torch),
+                  context.torch_known ? "" : " (assumed: --torch)", library, context.network);
+  if (context.scheme) text += "; " + printable(scheme_text(*context.scheme));
+  if (!context.bucket_setting.empty() && speaks_of_buckets(context))
+    text += "; buckets: " + printable(context.bucket_setting);
+  if (context.compute_scale != 1) {
+    text += fmt::format("; compute {} times as fast as recorded",
+                        significant(context.compute_scale, 3));
+  }
+  if (context.rank_slowdown != 1)
+    text += fmt::format(
+        "; on so many ranks compute is {} {} than given (--gpu-spread, --rank-slowdown)",
+        percent_text(100 * std::abs(context.rank_slowdown - 1)),
+        context.rank_slowdown > 1 ? "slower" : "faster");
+  for (const Straggler& straggler : context.variation.stragglers)
+    text += fmt::format("; rank {} takes {} times as long", straggler.rank, straggler.slowdown);
+  if (context.variation.stagger > Duration())
+    text += fmt::format("; starts staggered over {}", time_text(context.variation.stagger, 3));
+  if (context.variation.jitter > 0)
+    text += fmt::format("; jitter {} of each rank's compute, log-normal, seed {}",
+                        percent_text(100 * context.variation.jitter), context.variation.seed);
+  return text;
+}
+
+std::string setting_line(const ReportContext& context, const TerminalStyle& style) {
+  std::string lines = wrapped(setting_text(context), style.width, kIndent);
+  lines.pop_back();
+  return dim(lines, style) + '\n';
+}
+
+bool is_measured(const ReportContext& context, Duration step) {
+  constexpr double kSame = 1e-6;  // every operation's time is rounded to a picosecond
+  if (!context.correction) return false;
+  return std::abs((step - context.replay->measured) / context.replay->measured) < kSame;
+}
+
+std::string replay_line(const ReportContext& context, const TerminalStyle& style,
+                        const std::string& of) {
+  if (!context.replay) return "";
+  const Replay& replay = *context.replay;
+  const int digits = 3;  // a measurement is as good as it was given
+  const double error =
+      100 * (replay.predicted - replay.measured).seconds() / replay.measured.seconds();
+  const char* direction = error < 0 ? "too fast" : "too slow";
+  std::string text =
+      fmt::format("{}: measured {}{}, replayed {}", of, time_text(replay.measured, digits),
+                  spread_text(replay, digits), time_text(replay.predicted, digits));
+  if (std::abs(error) < 0.05) {
+    text += " (reproduced).";
+  } else {
+    text += fmt::format(" ({} {}).", percent_text(std::abs(error)), direction);
+    if (context.correction) text += explanations(*context.correction);
+  }
+  return wrapped(text, style.width, kIndent);
+}
+
+std::string recorded_line(const ReportContext& context, const TerminalStyle& style,
+                          const std::string& on) {
+  if (!context.recorded) return "";
+  const RecordedToday& today = *context.recorded;
+  std::string text = recorded_all_reduces(context, on) + '.';
+  if (!today.same_buckets && !today.asked_otherwise) text += recorded_buckets(context);
+  return wrapped(text, style.width, kIndent);
+}
+
+std::string predicted_line(const ReportContext& context, const TerminalStyle& style) {
+  return wrapped(fmt::format("{}: {}.", printable(context.cluster),
+                             predicted_all_reduces(*context.recorded, "")),
+                 style.width, kIndent);
+}
+
+std::size_t beside_recording(const std::vector<ReportContext>& contexts) {
+  for (std::size_t i = 0; i < contexts.size(); ++i)
+    if (contexts[i].recorded && contexts[i].recorded->comparable) return i;
+  return 0;
+}
+
+std::string interval_line(const ReportContext& context, Duration predicted,
+                          const TerminalStyle& style, std::string_view of) {
+  constexpr int kIntervalDigits = 3;  // as tables have
+  const Confidence& confidence = context.confidence;
+  const TimeUnit unit = unit_for(predicted);
+  std::vector<std::string> parts = {
+      fmt::format(
+          "80 % interval {}: {} {}", of,
+          time_interval(predicted.scaled(1 + confidence.low_percent / 100),
+                        predicted.scaled(1 + confidence.high_percent / 100), kIntervalDigits, unit),
+          name_of(unit)),
+      confidence.provenance};
+  // Where a measurement would help, its line names the source.
+  const std::vector<Sensitivity> named = worth_naming(confidence);
+  if (!named.empty() && !confidence.measure_next)
+    parts.push_back(fmt::format("most of it from {}", phrase_of(named.front().source)));
+  std::erase(parts, "");
+  return wrapped(fmt::format("{}.", fmt::join(parts, "; ")), style.width, kIndent);
+}
+
+std::string interval_reasons(const ReportContext& context, const TerminalStyle& style) {
+  const Confidence& confidence = context.confidence;
+  std::string lines = wrapped(
+      fmt::format("Why the interval runs from {} to {}:", signed_percent(confidence.low_percent),
+                  signed_percent(confidence.high_percent)),
+      style.width, kIndent);
+  for (const Sensitivity& one : worth_naming(confidence))
+    lines += wrapped(fmt::format("  {}: {} to {}", phrase_of(one.source),
+                                 signed_percent(100 * (one.low / confidence.predicted)),
+                                 signed_percent(100 * (one.high / confidence.predicted))),
+                     style.width, 2 * kIndent);
+  for (const std::string& reason : confidence.because)
+    lines += wrapped("  " + printable(reason), style.width, 2 * kIndent);
+  return lines;
+}
+
+std::string next_measurement(const ReportContext& context, const TerminalStyle& style) {
+  const auto& next = context.confidence.measure_next;
+  if (!next) return "";
+  return wrapped(fmt::format("Measure next ({}): {}; then {}", phrase_of(next->source),
+                             printable(next->command), printable(next->then)),
+                 style.width, kIndent);
+}
+
+void add_warnings(Page& page, const ReportContext& context, const TerminalStyle& style) {
+  std::size_t said = 0;
+  for (const std::string& warning : context.warnings)
+    page.add(said++ < context.overturning ? Weight::verdict : Weight::warning,
+             wrapped("warning: " + printable(warning), style.width, kIndent));
+}
+
+std::string warning_lines(const ReportContext& context, const TerminalStyle& style) {
+  Page lines;
+  add_warnings(lines, context, style);
+  return after_blank(lines.text({}));
+}
+
+std::string after_blank(const std::string& lines) {
+  return lines.empty() ? "" : '\n' + lines;
+}
+
+std::string hint_line(const ReportContext& context, const TerminalStyle& style) {
+  if (context.next_command.empty()) return "";
+  return '\n' + dim("Next: " + printable(context.next_command), style) + '\n';
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,410 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "budget_lines.hpp"
+#include "data_lines.hpp"
+#include "ddpsim/reports/reports.hpp"
+#include "ddpsim/sim/values/size_text.hpp"
+#include "elastic_lines.hpp"
+#include "epoch_lines.hpp"
+#include "loss_lines.hpp"
+#include "overlap_drawing.hpp"
+#include "page.hpp"
+#include "rank_lines.hpp"
+#include "report_lines.hpp"
+#include "scheme_lines.hpp"
+#include "text_layout.hpp"
+#include "timeline_difference_report.hpp"
+
+namespace ddpsim {
+namespace {
+
+double percent_of(Duration part, Duration whole) {
+  return whole == Duration() ? 0 : 100 * (part / whole);
+}
+
+/// Whether it decides anything to what the time is put down that the replay misses.
+bool differ(const ReportContext& context) {
+  constexpr double kApart = 0.01;  // of the step: what can be measured
+  if (!context.correction) return false;
+  const StepTimes& one = context.correction->all_compute.times;
+  const StepTimes& other = context.correction->all_communication.times;
+  return std::abs(one.blocking_communication() / one.iteration -
+                  other.blocking_communication() / other.iteration) >= kApart;
+}
+
+std::string blocking_either_way(const MeasuredCorrection& correction) {
+  const auto share = [](const Explanation& explanation) {
+    const StepTimes& times = explanation.times;
+    return percent_text(percent_of(times.blocking_communication(), times.iteration));
+  };
+  return fmt::format(
+      "blocked by communication for {} of it if the replay's error is in compute, {} if it is in "
+      "collectives.",
+      share(correction.all_compute), share(correction.all_communication));
+}
+
+/// "", " on average over iterations 3 to 200".
+std::string over_iterations(const SimulationResult& result) {
+  if (!result.statistics)
+    return result.iterations.empty() ? "" : fmt::format(" in iteration {}", result.step.iteration);
+  const IterationStatistics& steady = *result.statistics;
+  const auto last = steady.first + steady.count - 1;
+  return steady.count == 1
+             ? fmt::format(" in iteration {}", last)
+             : fmt::format(" on average over iterations {} to {}", steady.first, last);
+}
+
+/// "; largest loss: exposed all-reduces, 3.4 ms"; of those simulated, where an allowance is larger.
+std::string largest_loss_clause(const StepTimes& times, const ReportContext& context) {
+  const auto cause = largest_loss(times.loss);
+  const Duration largest = cause ? times.loss[*cause] : Duration();
+  const char* const what =
+      times.loss[LossCause::unexplained] > largest ? "; largest simulated loss" : "; largest loss";
+  // Waiting for them is not all: all-reduces that wait slow compute, too.
+  const Duration apart =
+      context.iteration_if_alike ? times.iteration - *context.iteration_if_alike : Duration();
+  if (apart > largest)
+    return fmt::format("{}: ranks that differ, {}", what,
+                       time_text(apart, 2, unit_for(times.iteration)));
+  return cause ? fmt::format("{}: {}, {}", what,
+                             label_of(*cause, loss_words(context, times.iteration)),
+                             loss_text(times, *cause))
+               : "";
+}
+
+std::string verdict(const SimulationResult& result, const ReportContext& context) {
+  const StepTimes& times = result.times();
+  const bool measured = is_measured(context, times.iteration);
+  const int digits = digits_of(context.confidence.grade);
+  const TimeUnit unit = unit_for(times.iteration);
+  constexpr int kExact = 3;  // digits of what tables show
+  std::string step = fmt::format("{}: {}{} a step{}", subject(context),
+                                 measured || digits >= kExact ? "" : "about ",
+                                 time_text(times.iteration, measured ? kExact : digits),
+                                 measured ? ", as measured" : over_iterations(result));
+  if (context.replay && context.replay->contradicted())
+    return fmt::format(
+        "{}, but today's was measured at {}: another job was recorded, or a unit slipped.", step,
+        time_text(context.replay->measured, 3));
+  step += speed_clause(times, context, digits);
+  const std::optional<BudgetPart> part = leading_wait(context);
+  // What communication and slower GPUs take stands among the losses.
+  if (part == BudgetPart::input || part == BudgetPart::host)
+    return fmt::format("{}; {}.", step, wait_clause(context, *part, "it", digits, unit));
+  if (differ(context)) return step + ", " + blocking_either_way(*context.correction);
+  std::string text = step + ", " + blocking_text(times);
+  // A collective blocks, too, until the last rank has come to it.
+  const Duration late = times.loss[LossCause::straggler] + times.loss[LossCause::jitter];
+  if (context.budget && times.blocking_communication() > Duration() &&
+      late > times.blocking_communication().scaled(0.5))
+    text +=
+        fmt::format(", most of that waiting for {}", waits_for_whom(context, BudgetPart::ranks));
+  return text + largest_loss_clause(times, context) + '.';
+}
+
+/// Parts of a step that add up to it, and what they hold. Those that may be absent are left out where they are.
+struct Part {
+  std::string_view name;  ///< empty: as the loss is called
+  Duration StepTimes::*time;
+  bool within = false;  ///< of the part before
+  bool may_be_absent = false;
+};
+constexpr std::array kParts = {
+    Part{"forward", &StepTimes::forward},
+    Part{"  of it buffer broadcast", &StepTimes::buffer_broadcast, true, true},
+    Part{"backward", &StepTimes::backward},
+    Part{"  of it copies into buckets", &StepTimes::copies_in, true, true},
+    Part{"  of it slowed by NCCL", &StepTimes::interference, true, true},
+    Part{"SyncBatchNorm", &StepTimes::sync_batchnorm, false, true},
+    Part{"waiting for the slowest GPU", &StepTimes::slowest_gpu, false, true},
+    Part{"", &StepTimes::unexplained, false, true},
+    Part{"exposed communication", &StepTimes::exposed_communication},
+    Part{"  of it in forward", &StepTimes::exposed_in_forward, true, true},
+    Part{"  of it behind the optimizer", &StepTimes::exposed_in_optimizer, true, true},
+    Part{"finalize (copies out)", &StepTimes::finalize},
+    Part{"optimizer", &StepTimes::optimizer},
+    Part{"model averaging", &StepTimes::model_averaging, false, true},
+    Part{"stall and gaps", &StepTimes::stall, false, true},
+};
+
+/// As printed: the parts, adding up, and what is within them.
+std::vector<std::string> part_numbers(const StepTimes& times, int decimals, TimeUnit unit) {
+  std::vector<double> parts;
+  for (const Part& part : kParts)
+    if (!part.within) parts.push_back(in_unit(times.*part.time, unit));
+  const auto largest = std::ranges::max_element(parts) - parts.begin();
+  const std::vector<std::string> added =
+      adding_up(parts, in_unit(times.iteration, unit), decimals, static_cast<std::size_t>(largest));
+  std::vector<std::string> numbers;
+  std::size_t next = 0;
+  for (const Part& part : kParts)
+    numbers.push_back(part.within ? fixed(in_unit(times.*part.time, unit), decimals)
+                                  : added[next++]);
+  return numbers;
+}
+
+std::string breakdown(const StepTimes& times, const ReportContext& context,
+                      const TerminalStyle& style) {
+  constexpr int kWithoutBar = 50;
+  constexpr double kDetail = 100;  // parts a hundredth as long have two digits
+  const int bar_cells = std::clamp(style.width - kWithoutBar, 8, 30);
+  const TimeUnit unit = unit_for(times.iteration);
+  const int decimals = decimals_for(in_unit(times.iteration, unit) / kDetail);
+  // Beside it the same step, put down to collectives.
+  const StepTimes* other = differ(context) ? &context.correction->all_communication.times : nullptr;
+  std::vector<Column> columns = {{"where the step goes"},
+                                 {std::string(name_of(unit)), Align::right},
+                                 {"share", Align::right},
+                                 {"", Align::left, 1}};
+  if (other) columns.push_back({"if collectives", Align::right, 2});
+  Table table(std::move(columns));
+  const std::vector<std::string> numbers = part_numbers(times, decimals, unit);
+  const std::vector<std::string> others = part_numbers(other ? *other : times, decimals, unit);
+  const auto add = [&](std::string_view name, const std::string& number, std::string share,
+                       std::string shown, const std::string& beside) {
+    std::vector<std::string> cells = {std::string(name), number, std::move(share),
+                                      std::move(shown)};
+    if (other) cells.push_back(beside);
+    table.add_row(std::move(cells));
+  };
+  for (std::size_t i = 0; i < kParts.size(); ++i) {
+    const Part& part = kParts[i];
+    const Duration time = times.*part.time;
+    const bool absent = time == Duration() && (!other || (*other).*part.time == Duration());
+    if (part.may_be_absent && absent) continue;
+    const double percent = percent_of(time, times.iteration);
+    const std::string_view name =
+        part.name.empty() ? label_of(LossCause::unexplained, loss_words(context, times.iteration))
+                          : part.name;
+    add(name, numbers[i], part.within ? "" : percent_text(percent),
+        part.within ? "" : bar(percent / 100, bar_cells), others[i]);
+  }
+  add("step", fixed(in_unit(times.iteration, unit), decimals), "100 %", "",
+      fixed(in_unit((other ? *other : times).iteration, unit), decimals));
+  return table.text(style);
+}
+
+std::string communication_line(const StepTimes& times, int digits, const TerminalStyle& style) {
+  if (!times.overlap) return "";
+  std::string text =
+      fmt::format("Communication runs for {}", time_text(times.communication, digits));
+  if (times.wait > Duration()) {
+    text += fmt::format(", after {} of waiting for the last rank", time_text(times.wait, digits));
+  }
+  return wrapped(text + '.', style.width, 2);
+}
+
+/// A host with less slack than one such part of what it takes sets the pace.
+constexpr double kPace = 10;
+
+/// Which of host and GPU sets the pace, and by how much.
+std::string host_line(const StepTimes& times, const ReportContext& context, int digits,
+                      const TerminalStyle& style) {
+  if (!times.host || *times.host == Duration()) return "";
+  const Duration slack = times.iteration - *times.host;
+  const bool recorded =
+      context.launch_cost && context.launch_cost->from == LaunchCostFrom::recording;
+  std::string text =
+      fmt::format("The host takes {} to launch a step{}", time_text(*times.host, digits),
+                  recorded ? " at what a launch took under the profiler" : "");
+  const std::string waits = fmt::format("the GPU waits {} for it (--launch-cost, --cuda-graph).",
+                                        time_text(times.launch_bound, digits));
+  if (times.launch_bound == Duration())
+    text += ", so the GPU never waits for it.";
+  else if (slack.scaled(kPace) < *times.host)
+    text += " and sets the pace: " + waits;
+  else
+    text += ", less than the step, but in places it is late: " + waits;
+  return wrapped(text, style.width, 2);
+}
+
+/// Where the next step begins before this one has ended.
+std::string pipeline_line(const StepTimes& times, int digits, const TerminalStyle& style) {
+  if (times.forward_ahead <= Duration()) return "";
+  return wrapped(
+      fmt::format(
+          "Steps overlap: each forward begins {} before the step before it has ended. That much of "
+          "it is counted, and drawn, with that step; instants of buckets count from the start of "
+          "forward all the same.",
+          time_text(times.forward_ahead, digits)),
+      style.width, 2);
+}
+
+/// Of which a step is counted a share.
+std::string averaging_line(const StepResult& step, int digits, const TerminalStyle& style) {
+  if (!step.averaging) return "";
+  const ModelAveraging& averaging = *step.averaging;
+  if (!averaging.what.empty()) {
+    std::string lines;
+    const auto add = [&](const ModelAveraging& one) {
+      lines += wrapped(
+          fmt::format("Every {} steps {}: {} of parameters, in {} that nothing hides; {} % of the "
+                      "steps do, and a step is the mean.",
+                      one.period, one.what, rounded_size_text(one.bytes),
+                      time_text(one.whole, digits), significant(100 * one.share, 3)),
+          style.width, 2);
+    };
+    add(averaging);
+    for (const ModelAveraging& other : averaging.further) add(other);
+    return lines;
+  }
+  return wrapped(
+      fmt::format("Every {} steps all nodes average {} of parameters, in {} that nothing hides; a "
+                  "step is the mean.",
+                  averaging.period, rounded_size_text(averaging.bytes),
+                  time_text(averaging.whole, digits)),
+      style.width, 2);
+}
+
+std::string choice_text(const BucketResult& bucket, Backend backend) {
+  if (bucket.on_the_wire == Bytes()) return "not sent";
+  const std::optional<CollectiveChoice>& choice = bucket.choice;
+  if (backend == Backend::gloo) return "ring";
+  if (!choice) return "as recorded";
+  return fmt::format("{} {} x{}", name_of(choice->algorithm), name_of(choice->protocol),
+                     choice->channels);
+}
+
+constexpr std::size_t kMostRows = 24;
+constexpr std::size_t kRowsAtStart = 12;
+
+std::string bucket_table(const StepResult& step, Backend backend, int digits,
+                         const TerminalStyle& style) {
+  const TimeUnit unit = unit_for(step.times.iteration);
+  constexpr double kApart = 0.01;  // of the step: what two instants are told apart by
+  std::vector<Duration> instants;
+  for (const BucketResult& bucket : step.buckets)
+    for (const TimePoint instant : {bucket.ready, bucket.launch, bucket.start, bucket.end})
+      instants.push_back(instant.since_start());
+  const int instant_digits =
+      digits_apart(std::move(instants), digits, step.times.iteration.scaled(kApart), unit);
+  const TimePoint backward_end = end_of_backward(step.times);
+  Table table({{"bucket", Align::right},
+               {"MiB", Align::right},
+               {"bytes", Align::right, 5},
+               {"tensors", Align::right, 6},
+               {"ready", Align::decimal, 2},
+               {"launch", Align::decimal, 4},
+               {"start", Align::decimal},
+               {"end", Align::decimal},
+               {"transfer", Align::decimal, 1},
+               {backend == Backend::gloo ? "gloo" : "NCCL", Align::left, 3},
+               {"exposed", Align::left}});
+  const auto time = [&](TimePoint t) { return time_number(t.since_start(), instant_digits, unit); };
+  const std::size_t count = step.buckets.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (count > kMostRows && i == kRowsAtStart) {
+      const std::size_t skipped = count - kMostRows + 1;
+      table.add_row({"…", "", "", "", "", "", "", "", "", "", fmt::format("{} more", skipped)});
+      i += skipped - 1;
+      continue;
+    }
+    const BucketResult& bucket = step.buckets[i];
+    const bool stopped = bucket.end <= backward_end && !bucket.exposed_because.empty();
+    const bool hidden = bucket.end <= backward_end && !stopped;
+    const TimePoint exposed_from = stopped ? bucket.start : std::max(bucket.start, backward_end);
+    table.add_row({std::to_string(i), mebibytes(bucket.bucket.bytes),
+                   std::to_string(bucket.bucket.bytes.count()),
+                   std::to_string(bucket.bucket.parameters.size()), time(bucket.ready),
+                   time(bucket.launch), time(bucket.start), time(bucket.end),
+                   time_number(bucket.end - bucket.last_arrival, digits, unit),
+                   choice_text(bucket, backend),
+                   hidden ? "hidden" : time_text(bucket.end - exposed_from, digits, unit)});
+  }
+  return wrapped(
+             fmt::format("Buckets in launch order, {} from the start of forward (launch: the host "
+                         "enqueues, ahead of the GPU; start: the collective runs there):",
+                         name_of(unit)),
+             style.width, 2) +
+         table.text(style);
+}
+
+/// Why buckets are exposed, equal reasons of neighbours told once.
+std::string exposed_lines(const std::vector<BucketResult>& buckets, const TerminalStyle& style) {
+  constexpr int kMostLines = 6;
+  std::string lines;
+  int written = 0;
+  for (std::size_t i = 0; i < buckets.size();) {
+    std::size_t last = i;
+    while (last + 1 < buckets.size() &&
+           buckets[last + 1].exposed_because == buckets[i].exposed_because) {
+      ++last;
+    }
+    if (!buckets[i].exposed_because.empty() && ++written <= kMostLines) {
+      const std::string which =
+          i == last ? fmt::format("Bucket {}", i) : fmt::format("Buckets {} to {}", i, last);
+      lines += wrapped(fmt::format("{} exposed: {}", which, printable(buckets[i].exposed_because)),
+                       style.width, 2);
+    }
+    i = last + 1;
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::string result_text(const SimulationResult& result, const ReportContext& context,
+                        const Workload& workload, const TerminalStyle& style) {
+  const StepTimes& times = result.times();
+  const int digits = digits_of(context.confidence.grade);
+  Page page;
+  page.add(Weight::verdict, bold(verdict(result, context), style) + '\n');
+  if (context.elastic) page.add(Weight::verdict, elastic_verdict(*context.elastic, style));
+  page.add(Weight::trust, replay_line(context, style));
+  page.add(Weight::trust, recorded_line(context, style));
+  page.add(Weight::trust, budget_line(context, style));
+  page.add(Weight::evidence, rank_lines(result, context, digits, style));
+  page.add(Weight::answer, interval_line(context, times.iteration, style));
+  add_warnings(page, context, style);
+  page.add(Weight::evidence, next_measurement(context, style));
+  page.add(Weight::evidence, setting_line(context, style));
+  page.add(Weight::detail, memory_line(context, style));
+  if (context.elastic) {
+    page.add(Weight::answer, after_blank(elastic_table(*context.elastic, style)));
+    page.add(Weight::answer, elastic_lines(*context.elastic, style));
+  }
+  // Of a run its goodput was asked for; what a step loses gives way to it.
+  page.add(context.elastic ? Weight::evidence : Weight::answer,
+           after_blank(
+               loss_table(times, context.confidence, style, loss_words(context, times.iteration))));
+  if (!speaks_of_buckets(context)) {
+    page.add(Weight::answer, scheme_lines(result.step, digits, style));
+    page.add(Weight::answer, offload_lines(context, times, digits, style));
+  }
+  if (result.step.data) page.add(Weight::answer, data_lines(*result.step.data, digits, style));
+  if (result.step.epoch) page.add(Weight::answer, epoch_lines(*result.step.epoch, digits, style));
+  if (result.step.joined)
+    page.add(Weight::answer, joined_lines(*result.step.joined, digits, style));
+  page.add(Weight::more, after_blank(breakdown(times, context, style)));
+  page.add(Weight::more, communication_line(times, digits, style));
+  page.add(Weight::more, averaging_line(result.step, digits, style));
+  page.add(Weight::detail, host_line(times, context, digits, style));
+  page.add(Weight::detail, pipeline_line(times, digits, style));
+  page.add(Weight::more, after_blank(interval_reasons(context, style)));
+  page.add(Weight::drawing, after_blank(overlap_drawing(result, style, digits)));
+  if (!result.step.buckets.empty()) {
+    page.add(Weight::detail,
+             after_blank(bucket_table(result.step, context.backend, digits, style)) +
+                 exposed_lines(result.step.buckets, style));
+  }
+  if (!speaks_of_buckets(context))
+    page.add(Weight::detail,
+             after_blank(collective_table(result.step, context.backend, digits, style)));
+  if (workload.parameter_order == ParameterOrder::assumed && speaks_of_buckets(context))
+    page.add(Weight::evidence,
+             wrapped("Parameter order is assumed: bucket contents may differ from the real run.",
+                     style.width, 2));
+  if (context.measured)
+    page.add(Weight::verdict, after_blank(difference_text(*context.measured, style)));
+  page.add(Weight::next, hint_line(context, style));
+  return page.text(style);
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,428 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "advice_lines.hpp"
+#include "budget_lines.hpp"
+#include "curve_selection.hpp"
+#include "ddpsim/reports/reports.hpp"
+#include "ddpsim/sim/values/size_text.hpp"
+#include "report_lines.hpp"
+#include "text_layout.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// A cap as a user would type it, exactly.
+std::string exact(double cap_mb) {
+  return fmt::format("{}", cap_mb);
+}
+
+using CapRange = std::pair<double, double>;
+
+/// `value` with as few decimals as leave it inside the range, rounded towards its inside: what is
+/// printed must give what is printed beside it.
+std::string inside(double value, const CapRange& range, bool upwards) {
+  double power = 1;
+  for (int decimals = 0; decimals <= 7; ++decimals, power *= 10) {
+    const double rounded = (upwards ? std::ceil(value * power) : std::floor(value * power)) / power;
+    if (rounded >= range.first && rounded <= range.second && decimals >= (value < 10 ? 3 : 2))
+      return exact(rounded);
+  }
+  return exact(value);
+}
+
+/// "bucket_cap_mb=100", "bucket_cap_mb=100 and a first bucket of 5 MiB", "PyTorch's default".
+std::string setting_text(std::optional<double> cap_mb, std::optional<double> first_mb) {
+  std::vector<std::string> parts;
+  if (cap_mb) parts.push_back("bucket_cap_mb=" + exact(*cap_mb));
+  if (first_mb) parts.push_back(fmt::format("a first bucket of {} MiB", exact(*first_mb)));
+  return parts.empty() ? "PyTorch's default" : fmt::format("{}", fmt::join(parts, " and "));
+}
+
+/// "46.8186 to 46.8187 MiB", "1680.82 MiB and more"; of another first bucket its size.
+std::string range_words(const CurvePoint& point) {
+  const CapRange& range = point.cap_range_mb;
+  if (!point.bucket_cap_mb)
+    return fmt::format("the default behind a first bucket of {} MiB",
+                       cap_text(point.first_bucket_mb.value_or(0)));
+  const std::string low = inside(range.first, range, true);
+  if (range.second == kNoLimitMb) return fmt::format("{} MiB and more", low);
+  return fmt::format("{} to {} MiB", low, inside(range.second, range, false));
+}
+
+std::string keep_verdict(const TuneResult& result, const std::optional<Replay>& replay, int digits,
+                         TimeUnit unit) {
+  const std::string keep = "Keep " + kept(result.today);
+  const Duration gain = std::max(Duration(), result.baseline().iteration - result.best.iteration);
+  const std::string step = time_text(result.baseline().iteration, digits, unit);
+  const std::string measurable = time_text(result.recommended.measurable, digits, unit);
+  if (replay && replay->contradicted())
+    return fmt::format(
+        "{}: today's step was measured at {} and is replayed with {}: another job was recorded, or "
+        "a unit slipped.",
+        keep, time_text(replay->measured, 3), step);
+  if (result.recommended.depends_on_version)
+    return fmt::format(
+        "{} until you know which PyTorch runs: a cap gains under some versions, not under all that "
+        "it may be ({} a step).",
+        keep, step);
+  if (result.recommended.depends_on_cause)
+    return fmt::format(
+        "{} until you know whether compute or communication is what the replay of today's step "
+        "misses: a cap gains in one case, not in the other ({} a step).",
+        keep, step);
+  if (const std::optional<MeasureFirst>& first = result.recommended.measure_first) {
+    const GainText may_save = gain_text(first->gain, digits, unit);
+    return fmt::format(
+        "{0} until you have measured: {1} may save {2} {5} of {3} (80 % interval {4} {5}), but "
+        "{6}.",
+        keep, setting_text(first->bucket_cap_mb, first->first_bucket_mb), may_save.value, step,
+        may_save.interval, name_of(unit), first->because);
+  }
+  if (gain == Duration()) {
+    const std::string& reason = result.recommended.reason;
+    return fmt::format("{}: {} ({} a step).", keep,
+                       reason.empty() ? "no other bucketing is faster" : printable(reason), step);
+  }
+  if (gain < result.recommended.measurable)
+    return fmt::format(
+        "{}: no bucket cap saves more than {} of {}, and less than {} cannot be measured.", keep,
+        time_text(gain, digits, unit), step, measurable);
+  return fmt::format(
+      "{}: no common cap saves {} of {}, the least that can be measured. The fastest of all caps, "
+      "{}, may save {}.",
+      keep, measurable, step, range_words(result.best), time_text(gain, digits, unit));
+}
+
+std::string set_verdict(const TuneResult& result, const ReportContext& context, int digits,
+                        TimeUnit unit) {
+  const Recommendation& recommended = result.recommended;
+  std::string what = "Set ";
+  if (!recommended.bucket_cap_mb && !recommended.first_bucket_mb)
+    what = "Pass no bucket_cap_mb, as by default";
+  if (recommended.bucket_cap_mb) {
+    what += "bucket_cap_mb=" + exact(*recommended.bucket_cap_mb);
+    if (recommended.first_bucket_mb) what += " and ";
+  }
+  if (recommended.first_bucket_mb) {
+    what += fmt::format("the first bucket to {} MiB", exact(*recommended.first_bucket_mb));
+  }
+  const GainText gain = gain_text(recommended.gain, digits, unit);
+  std::string text = fmt::format("{0}: saves {1} {4} of {2} (80 % interval {3} {4}; {5}).", what,
+                                 gain.value, time_text(result.baseline().iteration, digits, unit),
+                                 gain.interval, name_of(unit), context.confidence.provenance);
+  if (!context.confidence.beyond.empty())
+    text += fmt::format(" A guess: {}.", context.confidence.beyond);
+  if (context.replay && !context.replay->reproduced())
+    text += fmt::format(
+        " The replay misses today's step by {} ({}): the gain is the mean of taking that for "
+        "compute "
+        "and for communication.",
+        time_text(context.replay->missed(), digits, unit),
+        percent_text(100 * context.replay->missed_share()));
+  return text;
+}
+
+/// The step with a cap; absent where no point of the curve has it.
+std::optional<Duration> step_with(const TuneResult& result, double cap) {
+  const auto point = std::ranges::find_if(result.curve, [&](const CurvePoint& one) {
+    return one.bucket_cap_mb && one.reachable && cap >= one.cap_range_mb.first &&
+           cap <= one.cap_range_mb.second;
+  });
+  return point == result.curve.end() ? std::nullopt : std::optional(point->iteration);
+}
+
+/// "Caps from 50 to 200 MiB do as well; 25 MiB costs 2.5 ms more." Of caps that people type.
+std::string plateau(const TuneResult& result, int digits, TimeUnit unit) {
+  const Recommendation& recommended = result.recommended;
+  const auto [low, high] = recommended.cap_range_mb;
+  std::vector<double> alike;
+  std::optional<double> below;
+  std::optional<double> above;
+  for (const double cap : result.typed_caps) {
+    if (cap < low)
+      below = cap;
+    else if (cap <= high)
+      alike.push_back(cap);
+    else if (!above)
+      above = cap;
+  }
+  std::vector<std::string> parts;
+  if (alike.size() > 1)
+    parts.push_back(
+        fmt::format("Caps from {} to {} MiB do as well, within the {} that can be measured",
+                    alike.front(), alike.back(), time_text(recommended.measurable, digits, unit)));
+  const std::optional<Duration> own = step_with(result, *recommended.bucket_cap_mb);
+  for (const std::optional<double> cap : {below, above}) {
+    const std::optional<Duration> step = cap ? step_with(result, *cap) : std::nullopt;
+    if (own && step && *step > *own)
+      parts.push_back(
+          fmt::format("{} MiB costs {} more", *cap, time_text(*step - *own, digits, unit)));
+  }
+  return parts.empty() ? "" : fmt::format("{}.", fmt::join(parts, "; "));
+}
+
+/// "40 s", "3 min".
+std::string length_text(Duration length) {
+  constexpr double kMinute = 60'000;
+  const double ms = length.milliseconds();
+  return ms < 2 * kMinute ? fmt::format("{:.0f} s", std::ceil(ms / 10'000) * 10)
+                          : fmt::format("{:.0f} min", std::ceil(ms / kMinute));
+}
+
+/// What to run, and what each outcome means.
+std::string measurement_lines(const MeasureFirst& first, const std::optional<Today>& today,
+                              const TerminalStyle& style) {
+  std::string text = "\n    " + bold(first.command, style) + "\n\n";
+  std::string means = fmt::format("It takes about {}. ", length_text(first.takes));
+  if (first.set_up_to)
+    means += fmt::format(
+        "If its time for {} is at most {} ({} predicted), set {}. If it is longer, keep {}. ",
+        size_text(first.deciding), time_text(*first.set_up_to, 2), time_text(first.predicted, 2),
+        setting_text(first.bucket_cap_mb, first.first_bucket_mb), kept(today));
+  if (!first.then.empty()) means += fmt::format("To use the whole log: {}.", first.then);
+  return text + wrapped(means, style.width, 2);
+}
+
+std::string recommendation_lines(const TuneResult& result, int digits, TimeUnit unit,
+                                 const TerminalStyle& style) {
+  const Recommendation& recommended = result.recommended;
+  std::string lines;
+  if (!recommended.python.empty()) lines += "\n    " + bold(recommended.python, style) + "\n\n";
+  const bool told =  // by the verdict
+      recommended.depends_on_cause || (!recommended.set && !recommended.depends_on_version);
+  if (!told && !recommended.reason.empty()) {
+    lines += wrapped(fmt::format("Why: {}.", printable(recommended.reason)), style.width, 2);
+  }
+  if (recommended.measure_first)
+    lines += measurement_lines(*recommended.measure_first, result.today, style);
+  if (!recommended.set || !recommended.bucket_cap_mb || result.only_caps_asked) return lines;
+  const std::string around = plateau(result, digits, unit);
+  if (!around.empty()) lines += wrapped(around, style.width, 2);
+  return lines;
+}
+
+std::string range_text(const CurvePoint& point) {
+  if (!point.bucket_cap_mb) return "";
+  const CapRange& range = point.cap_range_mb;
+  const std::string low = inside(range.first, range, true);
+  if (range.second == kNoLimitMb) return low + " and more";
+  const std::string high = inside(range.second, range, false);
+  if (low == high) return high;
+  return range.first == 0 ? "up to " + high : low + " to " + high;
+}
+
+std::string marks_of(const CurvePoint& point, const TuneResult& result) {
+  std::vector<std::string> marks;
+  if (first_set_apart(point, result)) {
+    marks.push_back(fmt::format("first bucket {} MiB", cap_text(*point.first_bucket_mb)));
+  }
+  if (!point.reachable) marks.emplace_back("not with this PyTorch");
+  if (is_today(point, result)) marks.emplace_back("today");
+  if (same_setting(point, result.default_setting)) marks.emplace_back("default");
+  if (same_setting(point, result.best)) marks.emplace_back("fastest");
+  if (is_recommended(point, result)) marks.emplace_back("recommended");
+  if (is_to_measure(point, result)) marks.emplace_back("measure first");
+  return fmt::format("{}", fmt::join(marks, ", "));
+}
+
+/// Against today's, if communication is what the replay of today's step misses.
+Duration change_if_communication(const CurvePoint& point, const TuneResult& result) {
+  const CurvePoint& standard = result.baseline();
+  return point.if_communication.value_or(point.iteration) -
+         standard.if_communication.value_or(standard.iteration);
+}
+
+/// By more than can be measured, for any cap.
+bool causes_differ(const TuneResult& result) {
+  return std::ranges::any_of(result.curve, [&](const CurvePoint& point) {
+    const Duration apart =
+        change_if_communication(point, result) - (point.iteration - result.baseline().iteration);
+    return std::max(apart, -apart) >= result.recommended.measurable;
+  });
+}
+
+std::vector<const CurvePoint*> shown_points(const TuneResult& result, const TerminalStyle& style) {
+  constexpr std::size_t kOnPage = 9;
+  constexpr std::size_t kWhole = 15;
+  const std::size_t rows = style.most_lines > 0 ? kOnPage : kWhole;
+  std::vector<const CurvePoint*> shown;
+  // No cap gives what was recorded, and caps asked for do not hold the default: every change is counted from it.
+  if (result.today && result.today->recorded) shown.push_back(&result.today->point);
+  if (result.only_caps_asked) shown.push_back(&result.default_setting);
+  for (const std::size_t i : representative_points(result, rows)) shown.push_back(&result.curve[i]);
+  return shown;
+}
+
+/// Of the step of the slowest: what a bar of all cells stands for.
+Duration longest_cost(const std::vector<const CurvePoint*>& shown, const TuneResult& result) {
+  Duration most;
+  for (const CurvePoint* point : shown)
+    most = std::max(most, point->iteration - result.lower_bound);
+  return most;
+}
+
+std::string curve_table(const std::vector<const CurvePoint*>& shown, const TuneResult& result,
+                        int digits, TimeUnit unit, const TerminalStyle& style) {
+  constexpr int kBarCells = 12;
+  if (shown.empty()) return "";
+  const Duration most = longest_cost(shown, result);
+  std::vector<Duration> steps;
+  for (const CurvePoint* point : shown) steps.push_back(point->iteration);
+  const int step_digits = digits_apart(steps, digits, result.recommended.measurable, unit);
+  const std::string suffix = fmt::format(" {}", name_of(unit));
+  const bool either_way = causes_differ(result);
+  std::vector<Column> columns = {{"bucket_cap_mb", Align::decimal},
+                                 {"same buckets", Align::left, 2},
+                                 {"buckets", Align::right, 3},
+                                 {"step" + suffix, Align::decimal},
+                                 {"change" + suffix, Align::decimal}};
+  if (either_way) columns.push_back({"if communication", Align::decimal});
+  columns.push_back({"blocking" + suffix, Align::decimal, 4});
+  columns.push_back({"comm. cost", Align::left, 1});
+  columns.push_back({"", Align::left});
+  Table table(std::move(columns));
+  for (const CurvePoint* shown_point : shown) {
+    const CurvePoint& point = *shown_point;
+    const Duration change = point.iteration - result.baseline().iteration;
+    const Duration above = point.iteration - result.lower_bound;
+    const std::optional<double> cap = shown_cap(point, result);
+    // A cap of its own range is shown from inside it; the smallest of a range open upwards, rounded up.
+    const bool open = point.cap_range_mb.second == kNoLimitMb;
+    const bool recorded = result.today && &point == &result.today->point;
+    const auto signed_time = [&](Duration time) {
+      return (time > Duration() ? "+" : "") + time_number(time, digits, unit);
+    };
+    std::vector<std::string> cells = {cap        ? inside(*cap, point.cap_range_mb, open)
+                                      : recorded ? "as recorded"
+                                                 : "default",
+                                      range_text(point), std::to_string(point.buckets),
+                                      time_number(point.iteration, step_digits, unit),
+                                      signed_time(change)};
+    if (either_way) cells.push_back(signed_time(change_if_communication(point, result)));
+    cells.push_back(time_number(point.blocking_communication, digits, unit));
+    cells.push_back(most > Duration() ? bar(above / most, kBarCells) : "");
+    cells.push_back(marks_of(point, result));
+    table.add_row(std::move(cells));
+  }
+  return '\n' + table.text(style);
+}
+
+std::string curve_note(const TuneResult& result, Duration longest_bar, int digits, TimeUnit unit,
+                       const TerminalStyle& style) {
+  const auto unsettable = static_cast<std::size_t>(std::count_if(
+      result.curve.begin(), result.curve.end(), [](const CurvePoint& p) { return !p.reachable; }));
+  const std::size_t settable = result.curve.size() - unsettable + result.unsimulated;
+  const char* asked = result.left_out.empty() ? " asked for" : " tried";
+  std::string text = result.only_caps_asked
+                         ? counted(settable, "cap") + asked
+                         : fmt::format("Caps give {}", counted(settable, "bucket assignment"));
+  if (unsettable > 0)
+    text += fmt::format(", and {} that this PyTorch does not let you set", unsettable);
+  if (result.unsimulated > 0)
+    text += fmt::format("; {} were simulated: those estimated fastest, and a sample of the others",
+                        result.curve.size());
+  if (longest_bar > Duration())
+    text += fmt::format("; the longest bar is {}", time_text(longest_bar, digits, unit));
+  return dim(wrapped(text + '.', style.width, 2), style);
+}
+
+std::string bound_lines(const TuneResult& result, int digits, TimeUnit unit,
+                        const TerminalStyle& style) {
+  std::string lines =
+      wrapped(fmt::format("Lower bound: {} if collectives took no time; {} of {} step is theirs.",
+                          time_text(result.lower_bound, digits, unit),
+                          time_text(result.baseline().iteration - result.lower_bound, digits, unit),
+                          result.today ? "today's" : "the default's"),
+              style.width, 2);
+  if (!result.best_partition) {
+    if (result.best_partition_absent_because.empty()) return lines;
+    return lines +
+           wrapped("Best partition: none, " + printable(result.best_partition_absent_because) + '.',
+                   style.width, 2);
+  }
+  const BestPartition& partition = *result.best_partition;
+  constexpr std::size_t kMostSizes = 8;
+  std::string sizes;
+  for (std::size_t i = 0; i < std::min(partition.buckets.size(), kMostSizes); ++i) {
+    sizes += (i == 0 ? "" : ", ") + mebibytes(partition.buckets[i].bytes);
+  }
+  if (partition.buckets.size() > kMostSizes) sizes += ", …";
+  return lines + wrapped(fmt::format("Best partition found: {} in {} ({} MiB); {}.",
+                                     time_text(partition.iteration, digits, unit),
+                                     counted(partition.buckets.size(), "bucket"), sizes,
+                                     partition.is_best_cap ? "the best cap gives it"
+                                     : partition.reachable ? "bucket_cap_mb_list can set it"
+                                                           : "no bucket cap can set it"),
+                         style.width, 2);
+}
+
+/// What makes batches come in time, in front of all caps: "Set DataLoader(num_workers=2): saves 48 ms (interval 48 to 69 ms). "
+std::string loader_first(const ReportContext& context, int digits, TimeUnit unit) {
+  if (!context.better_lever || !context.better_lever->loads_data) return "";
+  const AdviceRow& row = *context.better_lever;
+  const GainText gain = gain_text(row.gain, digits, unit);
+  return fmt::format("Set {0}: saves {1} {3} (80 % interval {2} {3}){4}. ",
+                     fmt::join(row.levers, " + "), gain.value, gain.interval, name_of(unit),
+                     row.note.empty() ? "" : "; " + row.note);
+}
+
+/// "fp16_compress_hook saves more: 100 ms, and changes numerics (…)."
+std::string lever_line(const ReportContext& context, int digits, TimeUnit unit,
+                       const TerminalStyle& style) {
+  if (!context.better_lever || context.better_lever->loads_data) return "";
+  const AdviceRow& row = *context.better_lever;
+  return wrapped(fmt::format("{} saves more: {}{} (`ddpsim advise` ranks every setting).",
+                             fmt::join(row.levers, " + "), time_text(row.gain.value, digits, unit),
+                             row.changes_numerics ? ", and changes numerics" : ""),
+                 style.width, 2);
+}
+
+}  // namespace
+
+std::string tune_text(const TuneResult& result, const ReportContext& context,
+                      const TerminalStyle& style) {
+  const int digits = digits_of(context.confidence.grade);
+  const TimeUnit unit = unit_for(result.baseline().iteration);
+  Page page;
+  if (context.no_cap_because.empty()) {
+    page.add(Weight::verdict,
+             bold(wait_first(context, digits, unit) + loader_first(context, digits, unit) +
+                      (result.recommended.set ? set_verdict(result, context, digits, unit)
+                                              : keep_verdict(result, context.replay, digits, unit)),
+                  style) +
+                 '\n' + recommendation_lines(result, digits, unit, style) +
+                 cause_lines(result, context, digits, unit, style) +
+                 version_lines(result, digits, unit, style));
+  } else {
+    page.add(Weight::verdict,
+             bold(wait_first(context, digits, unit) + loader_first(context, digits, unit) +
+                      "No cap is recommended.",
+                  style) +
+                 '\n' + wrapped(fmt::format("Why: {}.", context.no_cap_because), style.width, 2));
+  }
+  page.add(Weight::verdict, lever_line(context, digits, unit, style));
+  page.add(Weight::trust, dim(subject(context), style) + '\n');
+  page.add(Weight::trust, replay_line(context, style));
+  page.add(Weight::trust, recorded_line(context, style));
+  page.add(Weight::trust, budget_line(context, style));
+  page.add(Weight::answer, interval_line(context, result.baseline().iteration, style));
+  add_warnings(page, context, style);
+  page.add(Weight::evidence, next_measurement(context, style));
+  page.add(Weight::evidence, setting_line(context, style));
+  // Of caps asked for none is left out.
+  const Weight curve = result.only_caps_asked ? Weight::verdict : Weight::answer;
+  const std::vector<const CurvePoint*> shown = shown_points(result, style);
+  page.add(curve, curve_table(shown, result, digits, unit, style) +
+                      curve_note(result, longest_cost(shown, result), digits, unit, style));
+  page.add(Weight::evidence, after_blank(bound_lines(result, digits, unit, style)));
+  page.add(Weight::more, after_blank(interval_reasons(context, style)));
+  page.add(Weight::next, hint_line(context, style));
+  return page.text(style);
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,25 @@
+// Which part of which parameter lies on which server.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "ddpsim/sim/collectives/job.hpp"
+#include "ddpsim/sim/values/scheme.hpp"
+
+namespace ddpsim {
+
+struct ServerPart {
+  std::size_t parameter = 0;
+  std::size_t part = 0;  ///< of it
+  std::size_t parts = 1;
+  std::size_t server = 0;
+  Bytes bytes;
+  std::string name(const Workload& workload) const;  ///< "fc6.weight", "fc6.weight[3]"
+};
+
+/// By definition, of parameters that get a gradient and are not ignored.
+std::vector<ServerPart> server_parts(const Job& job, const ParameterServer& scheme, int servers);
+
+}  // namespace ddpsim

@@ -1,0 +1,168 @@
+#include "ddpsim/sim/simulate/cannot_simulate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <variant>
+
+#include "cannot_schedule.hpp"
+#include "comm_hook.hpp"
+#include "ddpsim/sim/step/bucket_assignment.hpp"
+#include "ddpsim/sim/step/cannot_replay.hpp"
+#include "ddpsim/sim/step/job_buckets.hpp"
+#include "ddpsim/sim/values/limits.hpp"
+#include "local_sgd.hpp"
+#include "power_sgd.hpp"
+#include "server_costs.hpp"
+#include "sync_batch_norm.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// Far beyond any memory, and four times it still fits into 63 bits.
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
+
+/// Parameters without a gradient are nothing to ask for: what has none is not reduced.
+bool allows_unused(const Scheme& scheme) {
+  return std::holds_alternative<NaiveAllReduce>(scheme) || std::holds_alternative<Fsdp1>(scheme) ||
+         std::holds_alternative<Fsdp2>(scheme);
+}
+
+double recorded_seconds(const Recorded& recorded) {
+  return recorded.backward->duration.seconds() + recorded.forward.value_or(Duration()).seconds() +
+         recorded.optimizer.value_or(Duration()).seconds() +
+         std::abs(stall(recorded).value_or(Duration()).seconds());
+}
+
+/// More than any sum of the step can come to, in double arithmetic: only to refuse what integer
+/// picoseconds could not hold. `bytes` are those of all gradients.
+double seconds_at_most(const Job& job, double bytes) {
+  const Workload& workload = job.workload();
+  const Cluster& cluster = job.cluster();
+  const SimulationOptions& options = job.options();
+  double slowest = options.compute_scale;
+  if (options.compute_scale_range) slowest = std::min(slowest, options.compute_scale_range->first);
+  slowest /= slowdown_shares(options.rank_slowdown_range ? options.rank_slowdown_range->second
+                                                         : options.rank_slowdown,
+                             cluster)
+                 .slowdown();
+  double slowest_rank = slowest;
+  for (const Straggler& straggler : options.variation.stragglers)
+    slowest_rank = std::min(slowest_rank, slowest / straggler.slowdown);
+  slowest_rank /= 1 + 10 * options.variation.jitter;
+  double recorded = recorded_seconds(workload);
+  for (const RankRecording& rank : workload.ranks)
+    recorded = std::max(recorded, recorded_seconds(rank) + std::abs(rank.offset.seconds()));
+
+  // Copies in, out, a hook's kernels and adding into gradients: at most twenty passes over memory.
+  double passes = 20 * bytes;
+  double tensors = static_cast<double>(workload.parameters.size());
+  if (options.ddp.comm_hook == CommHook::power_sgd) {
+    const auto rank = static_cast<double>(options.ddp.power_sgd.matrix_approximation_rank);
+    tensors *= 1 + rank;
+    passes *= 1 + rank;
+  }
+  constexpr double kSecondsPerTensor = 1e-3;
+  const Job quiet = job.with(AnalyticModel{});
+  double transfers = 0;
+  for (const BufferGroup& group : workload.buffers) {
+    passes += 8 * static_cast<double>(group.bytes.count());
+    tensors += static_cast<double>(group.tensors);
+    transfers += plan(quiet, CollectiveKind::broadcast, group.bytes).transfer.seconds();
+  }
+  if (!uses_reducer(options.scheme))  // gathered twice and reduced, or one by one
+    transfers +=
+        4 * options.ddp.accumulate *
+            plan(quiet, CollectiveKind::all_reduce, Bytes(static_cast<std::int64_t>(bytes)))
+                .transfer.seconds() +
+        tensors * plan(quiet, CollectiveKind::all_reduce, Bytes(8)).transfer.seconds();
+  if (const ParameterServer* servers = std::get_if<ParameterServer>(&options.scheme))
+    transfers += ServerCosts(job, *servers).seconds_at_most(bytes) + tensors * kSecondsPerTensor;
+  for (const Bucket& bucket : buckets_for(job, 0))
+    transfers += plan(quiet, CollectiveKind::all_reduce, bucket.bytes).transfer.seconds();
+  if (options.ddp.comm_hook == CommHook::post_local_sgd)
+    transfers +=
+        plan(quiet, CollectiveKind::all_reduce, flat_parameters(workload).bytes).transfer.seconds();
+  for (const std::size_t layer : synced_layers(job)) {
+    const Parameter& weight = workload.parameters[layer];
+    const Bytes gathered =
+        gathered_statistics(weight, job.cluster().ranks());  // no group is larger
+    transfers +=
+        options.ddp.accumulate *
+        (plan(quiet, CollectiveKind::all_gather, gathered).transfer.seconds() +
+         plan(quiet, CollectiveKind::all_reduce, reduced_statistics(weight)).transfer.seconds());
+  }
+  constexpr double kWidestBand = 16;  // of uncertainty.cpp
+  constexpr double kSlowestBytesPerSecond = 1e9;
+  return (recorded / slowest_rank + tensors * kSecondsPerTensor) * options.ddp.accumulate +
+         passes / kSlowestBytesPerSecond + kWidestBand * transfers +
+         options.variation.stagger.seconds();
+}
+
+/// A step that would take minutes to simulate.
+std::optional<std::string> beyond_limits(const Job& job) {
+  const SimulationOptions& options = job.options();
+  const auto parameters = static_cast<std::int64_t>(job.workload().parameters.size());
+  const std::int64_t micro_batches = options.ddp.accumulate;
+  const std::int64_t ranks = options.variation.jitter > 0 ? job.cluster().ranks() : 1;
+  if (parameters * micro_batches > kMostGradientsOfAStep / ranks)
+    return fmt::format(
+        "a step computes {} parameters x {} micro-batches{} = {} gradients, and the limit is {}",
+        parameters, micro_batches, ranks > 1 ? fmt::format(" x {} ranks (--jitter)", ranks) : "",
+        parameters * micro_batches * ranks, kMostGradientsOfAStep);
+  if (!uses_reducer(options.scheme) || job.workload().parameters.size() <= kMostSimulatedBuckets)
+    return std::nullopt;
+  if (const std::size_t buckets = buckets_of(job).size(); buckets > kMostSimulatedBuckets)
+    return fmt::format("a step has {} buckets, and the limit is {}; raise --bucket-cap-mb", buckets,
+                       kMostSimulatedBuckets);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> cannot_simulate(const Job& job) {
+  const Workload& workload = job.workload();
+  const SimulationOptions& options = job.options();
+  if (std::optional<std::string> problem = cannot_assign(workload)) return problem;
+  std::int64_t total = 0;
+  bool any = false;
+  for (const Parameter& parameter : workload.parameters) {
+    any = any || is_reduced(parameter);
+    total += gradient_bytes(parameter).value_or(Bytes()).count();
+  }
+  if (!any) return "the workload has no parameters under DDP";
+  DdpOptions asked = options.ddp;
+  asked.find_unused_parameters = asked.find_unused_parameters || allows_unused(options.scheme);
+  if (auto problem = cannot_replay(workload, asked)) return problem;
+  if (auto problem = cannot_schedule(job)) return problem;
+  if (auto problem = cannot_synchronise(job)) return problem;
+  if (auto problem = cannot_compress(job)) return problem;
+  if (auto problem = cannot_average(job)) return problem;
+  if (options.ddp.optimizer_in_backward && !workload.optimizer)
+    return "the workload has no time of the optimizer, which _apply_optimizer_in_backward would "
+           "run in backward: record a step with it, or leave out --apply-optimizer-in-backward";
+  if (options.ddp.optimizer_in_backward && !std::holds_alternative<Ddp>(options.scheme))
+    return fmt::format(
+        "{} steps its parameters when backward is over: leave out "
+        "--apply-optimizer-in-backward",
+        name_of(options.scheme));
+  const bool carries_ranks =
+      !options.variation.empty() || (!workload.ranks.empty() && options.iterations > 0);
+  if (carries_ranks && job.cluster().ranks() > kMostDifferentRanks)
+    return fmt::format("ranks that differ are simulated one by one: at most {}, not {}",
+                       kMostDifferentRanks, job.cluster().ranks());
+  std::int64_t buffers = 0;
+  for (const BufferGroup& group : workload.buffers)
+    if (__builtin_add_overflow(buffers, group.bytes.count(), &buffers)) buffers = kMostBytes + 1;
+  if (total > kMostBytes || buffers > kMostBytes)
+    return fmt::format("gradients or buffers of more than {} TiB cannot be simulated",
+                       kMostBytes >> 40);
+  if (seconds_at_most(job, static_cast<double>(total)) > kLongestStepSeconds)
+    return fmt::format(
+        "a step would take longer than {:.0f} days; check the units of times and rates",
+        kLongestStepSeconds / 86400);
+  return beyond_limits(job);
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,18 @@
+// Whether a job can be simulated.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "ddpsim/sim/collectives/job.hpp"
+
+namespace ddpsim {
+
+/// Sums of a step must stay far inside 63 bits of picoseconds (106 days).
+inline constexpr double kLongestStepSeconds = 1e6;
+
+/// Why the job cannot be simulated (unknown shapes, no timing, …), with the option that would help;
+/// absent when it can.
+std::optional<std::string> cannot_simulate(const Job& job);
+
+}  // namespace ddpsim

@@ -1,0 +1,11 @@
+// How fast GPUs compute beside the recording.
+#pragma once
+
+#include "ddpsim/sim/collectives/job.hpp"
+
+namespace ddpsim {
+
+/// Speed of the cluster's compute relative to the recording's: compute scale and multi-GPU slowdown together.
+double compute_speed(const Job& job);
+
+}  // namespace ddpsim

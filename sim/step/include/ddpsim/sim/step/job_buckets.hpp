@@ -1,0 +1,17 @@
+// The buckets of a job's step.
+#pragma once
+
+#include <vector>
+
+#include "ddpsim/sim/collectives/job.hpp"
+#include "ddpsim/sim/values/bucket.hpp"
+
+namespace ddpsim {
+
+/// Buckets of the steady step, in launch order: those under study, else the reducer's own.
+std::vector<Bucket> buckets_of(const Job& job);
+
+/// The same of an iteration, counted from 1; iteration 0 is the steady one.
+std::vector<Bucket> buckets_for(const Job& job, int iteration);
+
+}  // namespace ddpsim

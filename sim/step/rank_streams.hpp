@@ -1,0 +1,413 @@
+// The streams of one class of ranks while their programs are written, and how they hand over to each other.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "ddpsim/sim/step/compute_speed.hpp"
+#include "ddpsim/sim/values/launch_cost.hpp"
+#include "operations.hpp"
+#include "planned_step.hpp"
+#include "rank_classes.hpp"
+#include "step_collectives.hpp"
+
+namespace ddpsim {
+
+class RankStreams {
+ public:
+  /// Room for so many gradients and collectives. Job and collectives must outlive it.
+  RankStreams(const Job& job, const StepCollectives& collectives, const StepKind& kind,
+              const RankClass& alike, std::size_t gradients, std::size_t rooms)
+      : job_(job),
+        collectives_(collectives),
+        costs_(job.options().costs),
+        host_lead_(kind.host_lead),
+        launch_cost_(launch_cost(launches_of(job, alike), job.options()).each),
+        recorded_launch_cost_(launches_of(job, alike).cost.value_or(launch_cost_)),
+        host_computes_(KernelCosts(job).on_host() &&
+                       !recorded_by(job.workload(), alike.rank).recorded_with.ddp_hooks),
+        in_stretches_(kind.detail == Detail::none ||
+                      (kind.detail == Detail::those_of_rank_0 && alike.rank > 0)),
+        times_as_long_(1 / (compute_speed(job) / (alike.state ? alike.state->slowdown : 1))) {
+    programs_.rank = alike.rank;
+    // Of a plain step: gradient, wait for a slow host, copy; a few operations around each collective.
+    const std::size_t around = 6 * (rooms + 1);
+    programs_.compute.reserve((in_stretches_ ? 0 : 3 * gradients) + around);
+    programs_.host.reserve(around);
+    programs_.communication.reserve(around);
+    start_at_offset(alike);
+  }
+
+  /// Of its forward on the schedule's clock, or of its host where that begins first.
+  Duration start() const { return start_ - host_lead_.value_or(ahead_); }
+  const HostTime& host_time() const { return host_time_; }
+  /// The host sets the pace: the GPU waits for what it launches.
+  bool waits_for_launches() const { return host_lead_.has_value(); }
+  /// No gradient is an operation of its own.
+  bool in_stretches() const { return in_stretches_; }
+  Duration copies_in_stretches() const { return copies_in_stretches_; }
+  /// What the GPU waited for launches as recorded, while it does not.
+  Duration recorded_waits() const { return recorded_waits_; }
+  /// Gradients live on the host, and were recorded without DDP: the thread that computes does all else, too.
+  bool host_computes() const { return host_computes_; }
+  RankPrograms take() { return std::move(programs_); }
+  std::vector<AwaitedEvents> take_awaited() { return std::move(awaited_); }
+  std::size_t host_operations() const { return programs_.host.size(); }
+  std::size_t last_on_compute() const {
+    return programs_.compute.empty() ? 0 : programs_.compute.size() - 1;
+  }
+
+  /// A time of the GPU recorded on, on this one.
+  Duration scaled(Duration recorded) const {
+    return times_as_long_ == 1 ? recorded : recorded.scaled(times_as_long_);
+  }
+
+  /// A host that computes does not run ahead, but follows. (What it does for DDP is part of a backward recorded under DDP.)
+  /// There its time counts as `computed`.
+  void host(OperationKind purpose, Duration duration, std::int32_t bucket = -1,
+            OperationKind computed = OperationKind::copy_in) {
+    host_time_.step += duration;
+    if (!host_computes_) return append_work(programs_.host, purpose, duration, bucket);
+    compute(computed, duration, bucket);
+    append_wait(programs_.host, purpose, record(programs_.compute, computed), Duration());
+  }
+  /// The host launches kernels that the next ones wait behind. A host far ahead only has its time counted.
+  void launch(OperationKind purpose, Duration each, std::int64_t kernels) {
+    host_time_.step += each * kernels;
+    if (waits_for_launches()) append_work(programs_.host, purpose, each * kernels);
+  }
+  /// One GPU by itself would launch them here.
+  void note_kernels(OperationKind purpose, std::int64_t kernels) {
+    host_time_.model += launch_cost_of(purpose) * kernels;
+    host_sooner_ += saved_on(purpose) * kernels;
+  }
+  /// What the host has launched so far took it less than recorded.
+  Duration host_sooner() const { return host_sooner_; }
+  /// In front of work that, as recorded, took so long on the GPU, the GPU waited so long for its launches. A host is no
+  /// faster beside a faster GPU; where the GPU takes longer, or a launch less, it has that much time to catch up.
+  void wait_as_recorded(OperationKind purpose, std::int64_t kernels, Duration work,
+                        Duration waited) {
+    if (waits_for_launches() || waited <= Duration()) return;
+    const Duration recorded = part_of(recorded_launch_cost_, purpose);
+    Duration sooner = saved_on(purpose) * kernels;
+    if (kernels == 0 && recorded > Duration())  // not counted
+      sooner = waited.scaled(saved_on(purpose) / recorded);
+    const Duration longer = std::max(scaled(work) - work, Duration());
+    wait_for_host(purpose, waited - longer - sooner);
+  }
+  /// No gradient is written before the host has come to it; `since_start` of the step.
+  void hold_gradient_until(Duration since_start) {
+    if (waits_for_launches() || since_start <= alone_) return;  // it cannot be written sooner
+    constexpr auto purpose = OperationKind::backward;
+    append_wait_until(programs_.compute, purpose, start_ + since_start);
+    note_wait(since_start - alone_);
+  }
+  /// So many of the model's kernels: the first runs when it has been launched, the last not before it has. Threads of one
+  /// interpreter launch those of so many GPUs in turn.
+  void launched(OperationKind purpose, std::int64_t kernels, Duration work,
+                std::int32_t bucket = -1, int gpus = 1) {
+    note_kernels(purpose, kernels);
+    const auto launch_and_wait = [&](std::int64_t count) {
+      launch(purpose, launch_cost_of(purpose) * gpus, count);
+      if (waits_for_launches())
+        append_wait(programs_.compute, purpose, record_on_host(purpose), costs_.launch_latency);
+    };
+    const Duration last = kernels > 1 ? work.scaled(1.0 / static_cast<double>(kernels)) : work;
+    if (kernels > 0) launch_and_wait(1);
+    compute(purpose, work - last, bucket);
+    if (kernels > 1) launch_and_wait(kernels - 1);
+    compute(purpose, last, bucket);
+  }
+  void compute(OperationKind purpose, Duration duration, std::int32_t bucket = -1) {
+    if (duration <= Duration()) return;
+    if (!in_stretches_ || !goes_on(purpose, duration))
+      append_work(programs_.compute, purpose, duration, bucket);
+    alone_ += duration;
+  }
+
+  /// Kernels of a communication hook that its host takes so long to launch: the last not before it has.
+  void launched_by_hook(const std::vector<Duration>& kernels, Duration launching,
+                        std::int32_t bucket) {
+    constexpr auto purpose = OperationKind::comm_hook;
+    if (kernels.empty()) return;
+    for (std::size_t k = 0; k + 1 < kernels.size(); ++k) compute(purpose, kernels[k], bucket);
+    host(OperationKind::launch, launching, bucket);
+    hold_compute(purpose, record_on_host(OperationKind::launch), costs_.launch_latency);
+    compute(purpose, kernels.back(), bucket);
+  }
+
+  /// `since_start`: of the step.
+  void hold_host_until(Duration since_start, OperationKind purpose, std::int32_t bucket) {
+    append_wait_until(programs_.host, purpose, std::max(start_ + since_start, start_), bucket);
+  }
+  /// The host waits for what the GPU did in a step before: `since_start` of this one, negative.
+  void hold_host_for(Duration since_start) {
+    append_wait_until(programs_.host, OperationKind::launch,
+                      start_ + since_start + costs_.event_latency);
+  }
+  void hold_compute(OperationKind purpose, EventId event, Duration latency) {
+    append_wait(programs_.compute, purpose, event, latency);
+  }
+  void hold_compute(OperationKind purpose, EventId event) {
+    hold_compute(purpose, event, costs_.event_latency);
+  }
+
+  EventId record_on_host(OperationKind purpose) { return record(programs_.host, purpose); }
+  EventId record_on_compute(OperationKind purpose) { return record(programs_.compute, purpose); }
+  /// Its host begins so long before its compute stream, unless how far ahead it is is simulated. First of all.
+  void begin_ahead(Duration lead) {
+    if (waits_for_launches()) return;
+    ahead_ = lead;
+    if (programs_.compute.empty())
+      append_wait_until(programs_.compute, OperationKind::forward, start_);
+    append_wait_until(programs_.host, OperationKind::forward, start());
+  }
+  /// The host waits until the GPU has come to that event.
+  void hold_host(OperationKind purpose, EventId event) {
+    append_wait(programs_.host, purpose, event, costs_.event_latency);
+  }
+
+  /// A stream beside compute: the communicator's that is always there, or one of those opened.
+  class Beside {
+   public:
+    Beside() = default;
+
+   private:
+    friend class RankStreams;
+    explicit Beside(std::size_t other) : other_(other) {}
+    std::optional<std::size_t> other_;  ///< of RankPrograms::others
+  };
+  Beside open() {
+    programs_.others.emplace_back();
+    return Beside(programs_.others.size() - 1);
+  }
+  void work_on(Beside stream, OperationKind purpose, Duration duration) {
+    append_work(program_of(stream), purpose, duration);
+  }
+  void hold_on(Beside stream, OperationKind purpose, EventId event) {
+    append_wait(program_of(stream), purpose, event, costs_.event_latency);
+  }
+  EventId record_on(Beside stream, OperationKind purpose) {
+    return record(program_of(stream), purpose);
+  }
+  /// Where one stream of the GPU is two here: it goes on behind that, and nobody has to tell it.
+  void follow_on(Beside stream, OperationKind purpose, EventId event) {
+    append_wait(program_of(stream), purpose, event, Duration());
+  }
+  /// The host launches something on that stream now: it does not begin before it has got there.
+  void hold_for_launch(Beside stream, OperationKind purpose) {
+    append_wait(program_of(stream), purpose, record_on_host(OperationKind::launch),
+                costs_.launch_latency);
+  }
+  /// Who hears of it that what a collective waits for is there: its stream, by an event, or the stream on which that ran.
+  enum class Behind { event, own_stream };
+  /// The host launches it now, which takes it `launching`; it begins when all of `ready` have been reached, and what is
+  /// in front on its stream has ended. Returns its end.
+  EventId launch_on(Beside stream, OperationKind purpose, std::uint32_t index,
+                    std::vector<EventId> ready, Duration launching, std::int32_t label,
+                    Behind behind = Behind::event) {
+    host(OperationKind::launch, launching, label,
+         purpose == OperationKind::broadcast ? purpose : OperationKind::copy_in);
+    return launch_after(record_on_host(OperationKind::launch), stream, purpose, index,
+                        std::move(ready), label, behind);
+  }
+  /// The same of one that the host has launched by then.
+  EventId launch_after(EventId launched, Beside stream, OperationKind purpose, std::uint32_t index,
+                       std::vector<EventId> ready, std::int32_t label,
+                       Behind behind = Behind::event) {
+    Program& program = program_of(stream);
+    append_wait(program, purpose, launched, costs_.launch_latency);
+    const Duration latency = behind == Behind::event ? costs_.event_latency : Duration();
+    for (const EventId event : ready)
+      append_wait(program, purpose, event, latency + collectives_[index].to_host);
+    append_collective(program, purpose, index, label);
+    if (awaited_.size() <= index) awaited_.resize(index + 1);
+    awaited_[index] = {.launched = launched, .ready = std::move(ready)};
+    return record(program, purpose);
+  }
+  /// The compute stream goes on when that collective has ended.
+  void hold_compute_for(OperationKind purpose, EventId done, std::uint32_t index) {
+    append_wait(programs_.compute, purpose, done, costs_.event_latency + to_device(index), index);
+  }
+
+  /// Not before host and compute stream are where they are now; returns its end.
+  EventId collective(OperationKind purpose, std::uint32_t index, std::int32_t bucket = -1) {
+    const EventId launched = record_on_host(OperationKind::launch);
+    const EventId filled = record(programs_.compute, OperationKind::copy_in);
+    append_wait(programs_.communication, purpose, launched, costs_.launch_latency);
+    note_awaited(index, launched, filled);
+    return run(programs_.communication, purpose, index, filled, bucket);
+  }
+
+  /// The compute stream hands over to a collective and goes on when it is done.
+  void blocking_collective(OperationKind purpose, std::uint32_t index, Duration return_latency) {
+    const EventId filled = record(programs_.compute, purpose);
+    note_awaited(index, filled, filled);
+    const EventId done = run(programs_.communication, purpose, index, filled, -1);
+    hold_compute(purpose, done, return_latency + to_device(index));
+  }
+
+  /// Of a bucket, in the midst of backward.
+  void collective_and_wait(std::uint32_t index, std::int32_t bucket) {
+    constexpr auto purpose = OperationKind::all_reduce;
+    const EventId done = collective(purpose, index, bucket);
+    hold_compute(purpose, done, costs_.event_latency + to_device(index));
+  }
+
+  /// The compute stream hands something to the host, which waits for it, and has nothing to do until the host has launched
+  /// more, so long after; that launch takes `launch` of it.
+  void round_trip(OperationKind purpose, Duration time, Duration launch) {
+    const EventId there = record(programs_.compute, purpose);
+    append_wait(programs_.host, purpose, there,
+                std::max(time - launch - costs_.launch_latency, Duration()));
+    // Where launches are simulated what is launched next waits for its own.
+    hold_compute(purpose, there, waits_for_launches() ? std::max(time - launch, Duration()) : time);
+  }
+  /// A kernel that runs once the host has come to launch it.
+  void launched_alone(OperationKind purpose, Duration launch, Duration work, std::int32_t bucket) {
+    host(purpose, launch, bucket);
+    hold_compute(purpose, record_on_host(purpose), costs_.launch_latency);
+    compute(purpose, work, bucket);
+  }
+
+  /// The host goes on when the compute stream has done all there is.
+  void wait_for_device() {
+    append_wait(programs_.host, OperationKind::launch,
+                record(programs_.compute, OperationKind::comm_hook), costs_.event_latency);
+  }
+
+  /// Launched by the host behind so many small kernels; the compute stream goes on with what came of it. Of process
+  /// groups that are not DDP's on a stream of their own: ProcessGroupNCCL has one per communicator.
+  void exchange(std::uint32_t statistics, int kernels) {
+    constexpr auto purpose = OperationKind::sync_batch_norm;
+    Program& stream = job_.options().ddp.sync_batchnorm_group ? apart() : programs_.communication;
+    host(OperationKind::launch, costs_.host_hook_kernel * kernels + costs_.host_launch);
+    const EventId launched = record_on_host(OperationKind::launch);
+    append_wait(stream, purpose, launched, costs_.launch_latency);
+    const EventId filled = record(programs_.compute, purpose);
+    note_awaited(statistics, launched, filled);
+    const EventId done = run(stream, purpose, statistics, filled, -1);
+    hold_compute(purpose, done, costs_.event_latency + to_device(statistics));
+  }
+
+  /// The host waits for the compute stream, which has nothing to do until the host has launched more: so often a round
+  /// trip, and then these small kernels.
+  void read_on_host(int times, int kernels) {
+    constexpr auto purpose = OperationKind::sync_batch_norm;
+    append_wait(programs_.host, purpose, record(programs_.compute, purpose),
+                (costs_.launch_latency + costs_.host_launch) * times);
+    host(OperationKind::launch, costs_.host_hook_kernel * kernels);
+    hold_compute(purpose, record_on_host(purpose), Duration());
+  }
+
+  /// The host reads what came of a collective, launched here and now: neither it nor the compute stream goes on before.
+  void reduce_and_read(OperationKind purpose, std::uint32_t index) {
+    host(OperationKind::launch, costs_.host_launch);
+    hold_compute(purpose, collective(purpose, index), costs_.event_latency + to_device(index));
+    read(purpose);
+  }
+  void read(OperationKind purpose) {
+    append_wait(programs_.host, purpose, record(programs_.compute, purpose),
+                costs_.launch_latency + costs_.host_launch);
+    hold_compute(purpose, record_on_host(purpose), Duration());
+  }
+
+ private:
+  static bool is_copy_in(OperationKind purpose) {
+    return purpose == OperationKind::copy_in || purpose == OperationKind::comm_hook;
+  }
+  /// The work joins the stretch there is: of its own purpose, or copies and what they are copied behind.
+  bool goes_on(OperationKind purpose, Duration duration) {
+    if (programs_.compute.empty() || programs_.compute.back().action != Action::work) return false;
+    Operation& stretch = programs_.compute.back();
+    if (stretch.purpose != purpose) {
+      if (is_copy_in(stretch.purpose) && purpose == OperationKind::backward)
+        copies_in_stretches_ += stretch.duration;
+      else if (is_copy_in(purpose) && stretch.purpose == OperationKind::backward)
+        copies_in_stretches_ += duration;
+      else
+        return false;
+      stretch.purpose = OperationKind::backward;
+    }
+    stretch.duration += duration;
+    return true;
+  }
+  /// Ranks of one job do not begin their forwards together: data loading and what follows the last
+  /// all-reduce differ, and nobody waits for anybody in between.
+  void start_at_offset(const RankClass& alike) {
+    if (!alike.state && !alike.recording && !host_lead_) return;
+    if (alike.state)
+      start_ = alike.state->start;
+    else if (alike.recording)
+      start_ = scaled(job_.workload().ranks[*alike.recording].offset);
+    append_wait_until(programs_.host, OperationKind::forward, start());
+    append_wait_until(programs_.compute, OperationKind::forward, start_);
+  }
+  Duration launch_cost_of(OperationKind purpose) const { return part_of(launch_cost_, purpose); }
+  void wait_for_host(OperationKind purpose, Duration time) {
+    if (time <= Duration()) return;
+    note_wait(time);
+    hold_compute(purpose, record(programs_.compute, purpose), time);
+  }
+  void note_wait(Duration time) {
+    if (time <= Duration()) return;
+    recorded_waits_ += time;
+    alone_ += time;
+  }
+  Duration saved_on(OperationKind purpose) const {
+    return std::max(part_of(recorded_launch_cost_, purpose) - launch_cost_of(purpose), Duration());
+  }
+  static Launches launches_of(const Job& job, const RankClass& alike) {
+    return recorded_by(job.workload(), alike.rank).launches.value_or(Launches());
+  }
+  static Duration part_of(const PartTimes& times, OperationKind purpose) {
+    if (purpose == OperationKind::forward) return times.forward;
+    return purpose == OperationKind::optimizer ? times.optimizer : times.backward;
+  }
+  EventId record(Program& program, OperationKind purpose) {
+    append_record(program, purpose, programs_.events);
+    return programs_.events++;
+  }
+  EventId run(Program& stream, OperationKind purpose, std::uint32_t index, EventId filled,
+              std::int32_t bucket) {
+    append_wait(stream, purpose, filled, costs_.event_latency + collectives_[index].to_host);
+    append_collective(stream, purpose, index, bucket);
+    return record(stream, purpose);
+  }
+
+  Program& program_of(Beside stream) {
+    return stream.other_ ? programs_.others[*stream.other_] : programs_.communication;
+  }
+  Duration to_device(std::uint32_t index) const { return collectives_[index].to_device; }
+  Program& apart() {
+    if (programs_.others.empty()) programs_.others.emplace_back();
+    return programs_.others.front();
+  }
+  void note_awaited(std::uint32_t index, EventId launched, EventId ready) {
+    if (awaited_.size() <= index) awaited_.resize(index + 1);
+    awaited_[index] = {.launched = launched, .ready = {ready}};
+  }
+
+  const Job& job_;
+  const StepCollectives& collectives_;
+  const DdpCosts& costs_;
+  const std::optional<Duration> host_lead_;
+  const PartTimes launch_cost_;
+  const PartTimes recorded_launch_cost_;
+  const bool host_computes_;
+  const bool in_stretches_;
+  HostTime host_time_;
+  Duration host_sooner_;
+  Duration recorded_waits_;
+  Duration copies_in_stretches_;
+  Duration alone_;  ///< what the GPU has done and waited for launches, with nothing else in its way
+  const double times_as_long_;  ///< as on the GPU recorded on
+  Duration start_;
+  Duration ahead_;
+  RankPrograms programs_;
+  std::vector<AwaitedEvents> awaited_;
+};
+
+}  // namespace ddpsim

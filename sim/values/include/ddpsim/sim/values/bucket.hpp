@@ -1,0 +1,25 @@
+// Gradients that travel together.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/workload.hpp"
+
+namespace ddpsim {
+
+enum class ClosedBy { limit, end, sparse };
+std::string_view name_of(ClosedBy closed_by);
+
+struct Bucket {
+  std::vector<std::size_t> parameters;  ///< indices into Workload::parameters
+  Bytes bytes;
+  Bytes limit;                  ///< the limit the bucket was built under; 0 for sparse
+  std::size_t limit_index = 0;  ///< its position in the limits
+  ClosedBy closed_by = ClosedBy::end;
+  Dtype dtype = Dtype::float32;
+};
+
+}  // namespace ddpsim

@@ -1,0 +1,133 @@
+// What people hand over that is no measurement, and what they are told: place, what is wrong, remedy.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "ddpsim/calibrate/logs/measured_log.hpp"
+#include "ddpsim/formats/input_error.hpp"
+
+using namespace ddpsim;
+
+namespace {
+
+struct Bad {
+  std::string text;
+  std::string says;  ///< what the message holds
+  std::optional<JobShape> stated;
+};
+
+const std::string kGood = "1048576 262144 float sum -1 40.00 26.21 39.32 0\n";
+
+const std::string kEight =
+    "#  Rank  0 Pid 1 on hostA device 0 [0x07] X\n"
+    "#  Rank  7 Pid 1 on hostA device 7 [0x0e] X\n";
+
+const std::string kTwoByTwo =
+    "#  Rank  0 Pid 1 on hostA device 0 [0x07] X\n"
+    "#  Rank  1 Pid 2 on hostA device 1 [0x0e] X\n"
+    "#  Rank  2 Pid 1 on hostB device 0 [0x07] X\n"
+    "#  Rank  3 Pid 2 on hostB device 1 [0x0e] X\n";
+
+std::string json_log(const std::string& results) {
+  return R"({"version":2,"args":["all_reduce_perf"],"results":)" + results + "}";
+}
+
+std::vector<Bad> bad_logs() {
+  return {
+      {"", "no row of an all_reduce_perf table", {}},
+      {"hello\nworld\n", "redirect all", {}},
+      {"# nThread 1 nGpus 1\n#  Rank  0 Pid 1 on hostA device 0 [0x07] X\n", "no row", {}},
+      {"layer,parameters,forward_us\nconv,10,3\n", "no row of an all_reduce_perf table", {}},
+      // values
+      {"1048576 262144 float sum -1 nan 26.21 39.32 0\n", "line 1: time is nan", {}},
+      {"1048576 262144 float sum -1 inf 0.00 0.00 0\n", "line 1: time is inf", {}},
+      {"1048576 262144 float sum -1 -40.00 26.21 39.32 0\n", "time is -40 us", {}},
+      {"1048576 262144 float sum -1 0.00 26.21 39.32 0\n", "A measured time is more than 0", {}},
+      {kGood + "-8 2 float sum -1 40.00 0.00 0.00 0\n", "line 2: size is -8 bytes", {}},
+      {"4611686018427387904 262144 float sum -1 40.00 26.21 39.32 0\n", "algbw is 26.21", {}},
+      {kGood + "1048576 262144 float sum -1 41.00 25.58 38.36 0 -1.00 26.55 39.82 0\n",
+       "the time in place is -1",
+       {}},
+      // units mixed up
+      {"1048576 262144 float sum -1 0.04 26.21 39.32 0\n", "Is this time in milliseconds?", {}},
+      {"1048576 262144 float sum -1 40.00 209.7 314.6 0\n", "Is this algbw in Gbit/s?", {}},
+      {"1048576 262144 float sum -1 40.00 24.41 36.62 0\n", "Is this algbw in GiB/s?", {}},
+      {"1048576 262144 float sum -1 40.00 26214 39321 0\n", "or algbw in MB/s?", {}},
+      {"size_bytes,time_us\n1073741824,0.003\n", "were they milliseconds or seconds?", {}},
+      // other collectives, other clocks
+      {"1048576 262144 float none -1 40.00 26.21 22.94 0\n", "without a reduction", {}},
+      {"1048576 262144 float sum 0 40.00 26.21 26.21 0\n", "of a collective with root 0", {}},
+      {"1048576 262144 float sum -1 40.00 26.21 22.94 0\n", "as in all_gather", {}},
+      {"# Collective test starting: reduce_scatter_perf\n" + kGood, "reduce_scatter_perf", {}},
+      {"# size count type redop root cputime algbw busbw #wrong\n" + kGood, "without -C", {}},
+      {"1048576 262144 float sum -1 40.00 26.21 0.00 0\n", "Build nccl-tests with MPI=1", {}},
+      // how many ranks
+      {kGood, "4x4 are 16 ranks, but busbw / algbw is that of 4", JobShape{4, 4}},
+      {kEight + kGood, "the list of devices names 8 ranks", {}},
+      {kTwoByTwo + kGood, "names 4 ranks on 2 hosts, up to 2 devices on one, but 4x1",
+       JobShape{4, 1}},
+      {kTwoByTwo + kGood, "names 4 ranks on 2 hosts, up to 2 devices on one, but 1x4",
+       JobShape{1, 4}},
+      {kEight + kGood, "names 8 ranks on 1 host, up to 2 devices on one, but 1x4", JobShape{1, 4}},
+      {kGood + "2097152 524288 float sum -1 80.00 26.21 45.87 0\n",
+       "line 2: busbw / algbw is that of another number of ranks",
+       {}},
+      {kGood + "# nThread 1 nGpus 2\n2097152 524288 float sum -1 80.00 26.21 26.21 0\n",
+       "Give one file per job shape",
+       {}},
+      {"h:1:2 [0] NCCL INFO Using network IB\n", "but no table of times", {}},
+      // CSV
+      {"size_bytes,time_us\n", "no row", {}},
+      {"size_bytes,time_us\n1MiB,40\n", "line 2: size is \"1MiB\"", {}},
+      {"size_bytes,time_us\n1024,40us\n", "\"40us\" is not a number", {}},
+      {"size_bytes,time_us\n2048,11\n1024,10\n", "line 3: size 1024 follows 2048", {}},
+      {"size_bytes,time_us\n1024,10,3\n", "Expected 2, as many as the header has", {}},
+      {"size_bytes,time_us\n1024,nan\n", "time is nan", {}},
+      {"size_bytes,time_us\n1024,\n", "has neither a time nor a bandwidth", {}},
+      {"size_bytes,algbw_gbps\n1048576,-2\n", "the bandwidth is -2", {}},
+      {"size_bytes,busbw_gbps\n1048576,20\n", "busbw alone", {}},
+      {"nodes,size_bytes,time_us\n2,1024,10\n", "of nodes and gpus_per_node one is missing", {}},
+      {"nodes,gpus_per_node,size_bytes,time_us\n0,8,1024,10\n", "nodes is \"0\"", {}},
+      {"nodes,gpus_per_node,size_bytes,time_us\n2,8,1024,10\n", "Leave @NxG out", JobShape{4, 8}},
+      // JSON
+      {"{", "log.txt", {}},
+      {"{}", "\"results\" is missing", {}},
+      {json_log("3"), "/results", {}},
+      {json_log("[{\"count\":3}]"), "missing \"size\"", {}},
+      {json_log("[{\"size\":-1}]"), "/results/0/size", {}},
+      {json_log(R"([{"size":1024,"type":"float","redop":"sum","root":"-1"}])"),
+       "no out-of-place time",
+       {}},
+      {json_log(R"([{"size":1024,"out_of_place":{"time":"nan","alg_bw":1,"bus_bw":1}}])"),
+       "time is nan",
+       {}},
+      {json_log(R"([{"size":1024,"out_of_place":{"cpu_time":3.0,"alg_bw":1,"bus_bw":1}}])"),
+       "without -C",
+       {}},
+  };
+}
+
+}  // namespace
+
+TEST_CASE("bad log: every one gets a message with file and remedy") {
+  const std::vector<Bad> logs = bad_logs();
+  CHECK(logs.size() >= 30);
+  for (const Bad& bad : logs) {
+    CAPTURE(bad.text);
+    std::string message = "nothing";
+    std::string hint;
+    try {
+      parse_nccl_tests_log(bad.text, "log.txt", bad.stated);
+    } catch (const InputError& error) {
+      message = error.what();
+      hint = error.diagnostic().hint;
+    }
+    CAPTURE(message);
+    CHECK(message.find("log.txt") == 0);
+    CHECK(message.find(bad.says) != std::string::npos);
+    if (bad.text != "{")
+      CHECK_FALSE((hint.empty() && message.find("expected") == std::string::npos &&
+                   message.find("missing") == std::string::npos));
+  }
+}

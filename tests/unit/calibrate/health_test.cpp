@@ -1,0 +1,204 @@
+// Which logs describe the machine they are said to be of: all open ones, and small ones of our own.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "data_files.hpp"
+#include "ddpsim/calibrate/logs/health.hpp"
+#include "mentions.hpp"
+#include "open_logs.hpp"
+
+using namespace ddpsim;
+
+namespace {
+
+/// A table as the cost model would have it, every time so much longer.
+MeasuredLog as_modelled(const Cluster& cluster, const CollectiveTuning& tuning, double factor) {
+  MeasuredLog log;
+  log.ranks = cluster.ranks();
+  for (std::int64_t size = 1024; size <= (256 << 20); size *= 4) {
+    const auto choice = select_algorithm(CollectiveKind::all_reduce, Bytes(size), cluster, tuning);
+    const double us =
+        cost(CollectiveKind::all_reduce, choice, Bytes(size), cluster).microseconds() * factor;
+    log.points.push_back({.size = Bytes(size), .time_us = us, .in_place_us = {}, .place = ""});
+  }
+  return log;
+}
+
+}  // namespace
+
+TEST_CASE("health: all open logs, given their clusters") {
+  const std::filesystem::path folder = files::shared_file("data/nccl-tests");
+  if (!std::filesystem::exists(folder)) {
+    MESSAGE("skipped: the measured logs are not here");
+    return;
+  }
+  const std::set<std::string> at_fault = {"rtx4090-n1g8-slow", "v100-roce-n2g1-slow",
+                                          "alps-gh200-n2g4-tcp"};
+  const std::set<std::string> suspect = {"abci-a100-n8g8", "p3dn-nonet-n2g1-modified"};
+  std::vector<open_logs::Log> logs = open_logs::stated();
+  for (open_logs::Log& log : open_logs::others()) logs.push_back(std::move(log));
+  std::size_t tables = 0;
+  std::size_t caught = 0;
+  std::size_t false_alarms = 0;
+  std::string shown;
+  for (const open_logs::Log& log : logs) {
+    std::filesystem::path path = folder / (log.slug + ".txt");
+    if (std::filesystem::exists(path)) {
+      ++tables;
+    } else {
+      path.replace_extension(".csv");
+    }
+    const JobShape shape{log.cluster.nodes, log.cluster.gpus_per_node};
+    const LogHealth found = health(read_nccl_tests_log(path, shape), log.cluster, log.tuning());
+    shown +=
+        fmt::format("{:32} {}{}\n", log.slug,
+                    found.slowdown ? fmt::format("{:5.2f} x the cost model", *found.slowdown) : "-",
+                    found.healthy() ? "" : "   FLAGGED");
+    for (const std::string& fault : found.faults) shown += "      " + fault + "\n";
+    for (const std::string& note : found.notes) shown += "      (" + note + ")\n";
+    if (found.healthy()) continue;
+    if (at_fault.count(log.slug) > 0) {
+      ++caught;
+    } else if (suspect.count(log.slug) == 0) {
+      ++false_alarms;
+    }
+  }
+  MESSAGE(tables << " logs\n" << shown);
+  CHECK(tables >= 44);
+  CHECK(caught == at_fault.size());
+  CHECK(false_alarms <= 1);
+}
+
+TEST_CASE("health: what another machine explains is named") {
+  const CollectiveTuning tuning;
+  const auto fault = [&](const Cluster& cluster, const MeasuredLog& log) {
+    const LogHealth found = health(log, cluster, tuning);
+    return found.faults.empty() ? std::string("healthy") : found.faults.front();
+  };
+  const Cluster ib = parse_cluster_line("node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib");
+  CHECK(fault(ib, as_modelled(ib, tuning, 1)) == "healthy");
+  CHECK(fault(ib, as_modelled(ib, tuning, 1.9)) == "healthy");
+  CHECK(mentions(fault(ib, as_modelled(ib, tuning, 2.1)), "large sizes take 2.1 times"));
+  SUBCASE("one NVLink node is known better") {
+    const Cluster node = parse_cluster_line("node:1 gpu:8xA100 nvswitch:300GBps");
+    CHECK(fault(node, as_modelled(node, tuning, 1.4)) == "healthy");
+    CHECK(mentions(fault(node, as_modelled(node, tuning, 1.6)), "large sizes take 1.6 times"));
+  }
+  SUBCASE("sizes counted in elements") {
+    MeasuredLog log = as_modelled(ib, tuning, 1);
+    for (MeasuredPoint& point : log.points) point.size = Bytes(point.size.count() / 4);
+    CHECK(mentions(fault(ib, log), "elements of 4 bytes"));
+  }
+  SUBCASE("sockets in place of InfiniBand") {
+    const Cluster tcp = parse_cluster_line("node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:tcp");
+    CHECK(mentions(fault(ib, as_modelled(tcp, tuning, 1)), "TCP sockets"));
+  }
+  SUBCASE("sockets in place of GPUDirect-TCPX") {
+    const std::string line = "node:2 gpu:8xH100 nvswitch:450GBps nic:8x200Gbps:";
+    const Cluster tcpx = parse_cluster_line(line + "tcpx");
+    MeasuredLog log = as_modelled(parse_cluster_line(line + "tcp"), tuning, 1);
+    CHECK(
+        mentions(fault(tcpx, log), "the GPUDirect-TCPX plugin or driver was probably not loaded"));
+    log.transport = "NET/Socket";
+    CHECK(mentions(fault(tcpx, log), "NCCL says it went over TCP"));
+  }
+  SUBCASE("one NIC of eight") {
+    const Cluster one = parse_cluster_line("node:2 gpu:8xA100 nvswitch:300GBps nic:1x200Gbps:ib");
+    CHECK(mentions(fault(ib, as_modelled(one, tuning, 1)), "one of the 8 NICs"));
+  }
+  SUBCASE("PCIe in place of NVLink") {
+    const Cluster nvlink = parse_cluster_line("node:1 gpu:8xA100 nvswitch:300GBps");
+    const Cluster pcie = parse_cluster_line("node:1 gpu:8xA100 pcie:31.5GBps");
+    CHECK(mentions(fault(nvlink, as_modelled(pcie, tuning, 1)), "NVLink is not in use"));
+    // An H100's slot is twice as fast.
+    const Cluster h100 = parse_cluster_line("node:1 gpu:8xH100 nvswitch:450GBps");
+    const Cluster gen5 = parse_cluster_line("node:1 gpu:8xH100 pcie:63GBps");
+    CHECK(mentions(fault(h100, as_modelled(gen5, tuning, 1)), "NVLink is not in use"));
+  }
+  SUBCASE("host memory in place of peer to peer") {
+    const std::string line = "node:1 gpu:8xRTX4090 pcie:31.5GBps";
+    const Cluster peers = parse_cluster_line(line + ":p2p");
+    const Cluster host = parse_cluster_line(line);
+    CHECK(mentions(fault(peers, as_modelled(host, tuning, 1)), "peers do not reach each other"));
+  }
+  SUBCASE("times in another unit") {
+    CHECK(mentions(fault(ib, as_modelled(ib, tuning, 1000)),
+                   "1000 times what the cluster should take"));
+    CHECK(mentions(fault(ib, as_modelled(ib, tuning, 1000)), "these look like nanoseconds"));
+    CHECK(mentions(fault(ib, as_modelled(ib, tuning, 0.001)), "these look like milliseconds"));
+  }
+  SUBCASE("faster than the links") {
+    const Cluster slow = parse_cluster_line("node:2 gpu:1xA100 nic:1x100Gbps:ib");
+    CHECK(mentions(fault(slow, as_modelled(slow, tuning, 0.5)), "faster than the cluster's links"));
+  }
+  SUBCASE("another number of ranks") {
+    const Cluster four = parse_cluster_line("node:4 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib");
+    CHECK(mentions(fault(four, as_modelled(ib, tuning, 1)), "16 ranks, the cluster of 32"));
+  }
+  SUBCASE("NCCL itself says that it went over sockets") {
+    MeasuredLog log = as_modelled(ib, tuning, 1);
+    log.transport = "NET/Socket";
+    CHECK(mentions(fault(ib, log), "NET/Socket"));
+  }
+  SUBCASE("the log names another GPU, or that InfiniBand was off") {
+    MeasuredLog log = as_modelled(ib, tuning, 1);
+    log.gpu = "NVIDIA A100-SXM4-80GB";
+    CHECK(fault(ib, log) == "healthy");
+    log.gpu = "NVIDIA H100 80GB HBM3";
+    CHECK(mentions(fault(ib, log), "the cluster has A100"));
+    log.gpu = "Somebody's GPU";
+    log.settings = {{"NCCL_IB_DISABLE", "0"}};
+    CHECK(fault(ib, log) == "healthy");
+    log.settings = {{"NCCL_IB_DISABLE", "1"}};
+    CHECK(mentions(fault(ib, log), "NCCL_IB_DISABLE=1"));
+  }
+}
+
+TEST_CASE("health: small sizes alone are no fault, and it says what to measure") {
+  const Cluster cluster = parse_cluster_line("node:1 gpu:8xA100 nvswitch:300GBps");
+  MeasuredLog log = as_modelled(cluster, {}, 4);
+  log.points.resize(3);
+  const LogHealth found = health(log, cluster, {});
+  CHECK(found.healthy());
+  CHECK_FALSE(found.slowdown);
+  REQUIRE(found.notes.size() == 1);
+  CHECK(mentions(found.notes.front(), "all_reduce_perf -b 1M"));
+}
+
+TEST_CASE("health: NCCL's own choice is compared with ours") {
+  const Cluster cluster = parse_cluster_line("node:1 gpu:8xA100 nvswitch:300GBps");
+  const CollectiveTuning tuning;
+  MeasuredLog log = as_modelled(cluster, tuning, 1);
+  const auto ours = select_algorithm(CollectiveKind::all_reduce, Bytes(1024), cluster, tuning);
+  log.decisions.push_back({Bytes(1024), ours.algorithm, ours.protocol, ours.channels});
+  CHECK(mentions(health(log, cluster, tuning).notes.front(), "as expected at all 1 sizes"));
+  log.decisions.push_back({Bytes(2048), Algorithm::collnet_chain, Protocol::simple, {}});
+  const std::string note = health(log, cluster, tuning).notes.front();
+  CHECK(mentions(note, "otherwise than expected at 1 of 2 sizes"));
+  CHECK(mentions(note, "collnetchain Simple"));
+}
+
+TEST_CASE("health: NCCL's settings of a log") {
+  MeasuredLog log;
+  log.settings = {{"NCCL_ALGO", "Ring,NVLS_TREE"}, {"NCCL_PROTO", "^LL128"},
+                  {"NCCL_MAX_NCHANNELS", "8"},     {"NCCL_NVLS_ENABLE", "0"},
+                  {"NCCL_BUFFSIZE", "8388608"},    {"NCCL_MIN_NCHANNELS", "many"}};
+  const CollectiveTuning tuning = tuning_of(log, {2, 20, 5});
+  CHECK(tuning.nccl == NcclVersion{2, 20, 5});
+  REQUIRE(tuning.algorithms);
+  CHECK(tuning.algorithms->has(Algorithm::ring));
+  CHECK(tuning.algorithms->has(Algorithm::nvls_tree));
+  CHECK_FALSE(tuning.algorithms->has(Algorithm::tree));
+  REQUIRE(tuning.protocols);
+  CHECK(tuning.protocols->has(Protocol::ll));
+  CHECK_FALSE(tuning.protocols->has(Protocol::ll128));
+  CHECK(tuning.max_channels == 8);
+  CHECK_FALSE(tuning.min_channels);
+  CHECK_FALSE(tuning.nvls);
+  CHECK(tuning.buffer == Bytes(8 << 20));
+}

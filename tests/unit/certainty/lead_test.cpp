@@ -1,0 +1,329 @@
+// What two clusters have in common is misjudged alike on both; a cluster with more is never slower while NCCL chooses the same.
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "alpha_beta.hpp"
+#include "ddpsim/sim/compare/compare.hpp"
+#include "ddpsim/sim/simulate/simulate.hpp"
+#include "ddpsim/sim/values/split_mix.hpp"
+#include "ddpsim/topologies/cluster_source.hpp"
+#include "shared_errors.hpp"
+#include "upgrade.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+
+namespace {
+
+Cluster line(const std::string& text) {
+  return load_cluster({.text = text, .nodes = {}, .gpus_per_node = {}});
+}
+
+/// Two nodes of eight GPUs; what is set in its words.
+std::string two_nodes(const std::string& network, const std::string& gpu = "A100",
+                      const std::string& links = "nvswitch:300GBps") {
+  return "node:2 gpu:8x" + gpu + " " + links + " " + network;
+}
+
+/// Six buckets of 16 MiB beside 10 ms of compute.
+Job on(const std::string& text) {
+  std::vector<small::Gradient> gradients;
+  for (int k = 1; k <= 6; ++k) gradients.push_back({16 << 20, 1000.0 * k});
+  return Job(small::chain(gradients, 4000, 6000), line(text), {},
+             AnalyticModel{.tuning = {.nccl = {2, 20, 5}}});
+}
+
+Lead lead_between(const Job& one, const Job& other) {
+  const Comparison comparison = compare({one, other}, {.threads = 1});
+  return comparison.jobs[comparison.by_speed.back()].behind;
+}
+
+}  // namespace
+
+TEST_CASE("lead: kinship is by the thing, not by its name") {
+  const auto kin = [](const std::string& a, const std::string& b) {
+    return kinship(line(a), line(b));
+  };
+  const std::string four = two_nodes("nic:4x200Gbps:ib");
+  Cluster renamed = line(four);
+  renamed.name = "pod";
+  CHECK(kinship(line(four), renamed) == Kinship::same_nodes);
+  CHECK(kin(four, "node:16 gpu:8xA100 nvswitch:300GBps nic:4x200Gbps:ib") == Kinship::same_nodes);
+  CHECK(kin(four, two_nodes("nic:8x200Gbps:ib")) == Kinship::same_kind);
+  CHECK(kin(four, two_nodes("nic:4x400Gbps:ib")) == Kinship::same_kind);
+  CHECK(kin(four, two_nodes("nic:4x200Gbps:ib", "A100", "nvswitch:200GBps")) == Kinship::same_kind);
+  CHECK(kin(four, "node:2 gpu:4xA100 nvswitch:300GBps nic:4x200Gbps:ib") == Kinship::same_kind);
+  CHECK(kin(four, two_nodes("nic:4x200Gbps:roce")) == Kinship::none);
+  CHECK(kin(four, two_nodes("nic:4x200Gbps:ib", "H100")) == Kinship::none);
+  CHECK(kin(four, "node:1 gpu:8xA100 nvswitch:300GBps") == Kinship::none);
+  CHECK(kin("node:1 gpu:8xA100 nvswitch:300GBps", "node:1 gpu:8xA100 nvswitch:300GBps") ==
+        Kinship::same_nodes);
+}
+
+TEST_CASE("lead: clusters calibrated by other logs share nothing of what collectives take") {
+  Cluster one = line(two_nodes("nic:4x200Gbps:ib"));
+  Cluster other = one;
+  Calibration calibration;
+  calibration.shapes = {{.nodes = 2, .gpus_per_node = 8, .source = "a.txt"}};
+  one.calibration = std::make_shared<const Calibration>(calibration);
+  CHECK_FALSE(is_calibrated_alike(one, other));
+  other.calibration = std::make_shared<const Calibration>(calibration);
+  CHECK(is_calibrated_alike(one, other));
+  calibration.shapes.front().source = "b.txt";
+  other.calibration = std::make_shared<const Calibration>(calibration);
+  CHECK_FALSE(is_calibrated_alike(one, other));
+  CHECK_FALSE(is_upgrade(one, other));
+}
+
+TEST_CASE("lead: a variant with more memory is an upgrade, and one with less is none") {
+  const auto of = [](const char* gpu) {
+    return line(two_nodes("nic:4x200Gbps:ib latency:2us oversubscription:2", gpu));
+  };
+  CHECK(is_upgrade(of("A100-40GB"), of("A100-80GB")));
+  CHECK_FALSE(is_upgrade(of("A100-80GB"), of("A100-40GB")));
+  CHECK(is_upgrade(of("V100-16GB"), of("V100-32GB")));
+  CHECK_FALSE(is_upgrade(of("V100-32GB"), of("V100-16GB")));
+  CHECK(is_upgrade(of("A100"), of("A100-80GB")));
+}
+
+TEST_CASE("lead: an upgrade has nothing less") {
+  const Cluster four = line(two_nodes("nic:4x200Gbps:ib latency:2us oversubscription:2"));
+  const auto upgrades = [&](const std::string& words) {
+    return is_upgrade(four, line(two_nodes(words)));
+  };
+  CHECK(is_upgrade(four, four));
+  CHECK(upgrades("nic:8x200Gbps:ib latency:2us oversubscription:2"));
+  CHECK(upgrades("nic:4x400Gbps:ib latency:2us oversubscription:2"));
+  CHECK(upgrades("nic:4x200Gbps:ib latency:1us oversubscription:2"));
+  CHECK(upgrades("nic:4x200Gbps:ib latency:2us oversubscription:1"));
+  CHECK_FALSE(upgrades("nic:2x400Gbps:ib latency:2us oversubscription:2"));
+  CHECK_FALSE(upgrades("nic:4x100Gbps:ib latency:1us oversubscription:1"));
+  CHECK_FALSE(upgrades("nic:8x200Gbps:ib latency:3us oversubscription:2"));
+  CHECK_FALSE(upgrades("nic:8x200Gbps:ib latency:2us oversubscription:3"));
+  CHECK_FALSE(upgrades("nic:8x200Gbps:ib oversubscription:2"));  // latency not stated
+  CHECK_FALSE(upgrades("nic:8x200Gbps:roce latency:2us oversubscription:2"));
+  CHECK_FALSE(is_upgrade(four, line(two_nodes("nic:4x200Gbps:ib latency:2us oversubscription:2",
+                                              "A100", "nvswitch:200GBps"))));
+  CHECK_FALSE(
+      is_upgrade(four, line("node:4 gpu:8xA100 nvswitch:300GBps nic:4x200Gbps:ib latency:2us "
+                            "oversubscription:2")));
+}
+
+TEST_CASE("lead: the same two clusters, whatever they are called, lead by the same") {
+  const Job slow = on(two_nodes("nic:1x100Gbps:ib"));
+  const Job fast = on(two_nodes("nic:2x100Gbps:ib"));
+  Cluster renamed = fast.cluster();
+  renamed.name = "pod B";
+  const Job other(fast.workload(), renamed, fast.options(), fast.model());
+  const Lead one = lead_between(slow, fast);
+  const Lead two = lead_between(slow, other);
+  CHECK(one.percent == two.percent);
+  CHECK(one.low_percent == two.low_percent);
+  CHECK(one.high_percent == two.high_percent);
+  CHECK(one.percent > 1);
+}
+
+TEST_CASE("lead: A against B is the mirror of B against A") {
+  const Job slow = on(two_nodes("nic:1x100Gbps:ib"));
+  const Job fast = on(two_nodes("nic:4x100Gbps:roce", "H100"));
+  const Lead one = lead_between(slow, fast);
+  const Lead other = lead_between(fast, slow);
+  CHECK(one.percent == other.percent);
+  CHECK(one.low_percent == other.low_percent);
+  CHECK(one.high_percent == other.high_percent);
+}
+
+TEST_CASE("lead: what is the same but for its name is equally fast, certainly") {
+  const Job one = on(two_nodes("nic:1x100Gbps:ib"));
+  Cluster renamed = one.cluster();
+  renamed.name = "another";
+  const Lead lead = lead_between(one, Job(one.workload(), renamed, one.options(), one.model()));
+  CHECK(lead.same);
+  CHECK(lead.low_percent == 0);
+  CHECK(lead.high_percent == 0);
+  CHECK(lead.sources.empty());
+}
+
+TEST_CASE("lead: sources stand widest first, and together they are the interval") {
+  const Lead lead =
+      lead_between(on(two_nodes("nic:1x100Gbps:ib")), on(two_nodes("nic:1x100Gbps:roce", "H100")));
+  REQUIRE(lead.sources.size() > 2);
+  double low = 0;
+  double high = 0;
+  double width = lead.sources.front().high_percent - lead.sources.front().low_percent;
+  for (const LeadSource& source : lead.sources) {
+    CHECK(source.low_percent <= lead.percent);
+    CHECK(source.high_percent >= lead.percent);
+    CHECK(source.high_percent - source.low_percent <= width);
+    width = source.high_percent - source.low_percent;
+    low += std::pow(lead.percent - source.low_percent, 2);
+    high += std::pow(source.high_percent - lead.percent, 2);
+  }
+  CHECK(lead.percent - std::sqrt(low) == doctest::Approx(lead.low_percent).epsilon(1e-6));
+  CHECK(lead.percent + std::sqrt(high) == doctest::Approx(lead.high_percent).epsilon(1e-6));
+}
+
+TEST_CASE("lead: several workloads take what they take one after the other") {
+  const Job a = on(two_nodes("nic:1x100Gbps:ib"));
+  const Job b = on(two_nodes("nic:4x100Gbps:ib"));
+  const Comparison comparison = compare({a, b}, {.threads = 1});
+  const WorkTime& slow = *comparison.jobs[0].work;
+  const WorkTime& fast = *comparison.jobs[1].work;
+  const WorkTime same = together(std::array{slow, slow}, std::array{0.25, 0.75});
+  CHECK(same.expected == doctest::Approx(slow.expected));
+  const Lead of_both = lead(together(std::array{fast, fast}, std::array{0.25, 0.75}), same);
+  CHECK(of_both.percent == doctest::Approx(lead(fast, slow).percent));
+  CHECK(of_both.low_percent == doctest::Approx(lead(fast, slow).low_percent));
+  const WorkTime mixed = together(std::array{slow, fast}, std::array{1.0, 2.0});
+  CHECK(mixed.expected == doctest::Approx(slow.expected + 2 * fast.expected));
+  CHECK(mixed.jobs.size() == 2);
+}
+
+TEST_CASE(
+    "lead: of several workloads what is of a recording errs for each, what is of a cluster for "
+    "all") {
+  const Job job = on(two_nodes("nic:1x100Gbps:ib"));
+  const auto moved = [&](ErrorSource source, double by) {
+    return WorkTime{.jobs = {job}, .expected = 1, .moved = {{source, 1 - by, 1 + by}}};
+  };
+  const auto half = [&](ErrorSource source) {
+    const WorkTime one = moved(source, 0.2);
+    return range_of(together(std::array{one, one}, std::array{0.5, 0.5}));
+  };
+  const double noise = 0.005;
+  // Of one cluster: both err by 20 % at once. Of two recordings: each by 10 % of the whole, independently.
+  CHECK(half(ErrorSource::bandwidth).high ==
+        doctest::Approx(1 + std::hypot(0.2, noise)).epsilon(1e-6));
+  CHECK(half(ErrorSource::replay_residual).high ==
+        doctest::Approx(1 + std::hypot(0.2 / std::sqrt(2), noise)).epsilon(1e-6));
+}
+
+TEST_CASE("lead: a mix of one measured workload and one predicted is never called never slower") {
+  const auto works = [](const std::string& text, bool measured) {
+    const Job job = on(text);
+    const MeasuredStep step{simulate_times(job).iteration.scaled(1.02)};
+    const Comparison compared =
+        compare({job}, {.threads = 1, .measured = {measured ? std::optional(step) : std::nullopt}});
+    return *compared.jobs.front().work;
+  };
+  const std::string slow = two_nodes("nic:4x100Gbps:ib latency:5us");
+  const std::string fast = two_nodes("nic:4x100Gbps:ib latency:4us");
+  const auto mixed = [&](const std::string& text, bool measured) {
+    return together(std::array{works(text, measured), works(text, false)}, std::array{1.0, 1.0});
+  };
+  CHECK(lead(mixed(fast, false), mixed(slow, false)).never_slower);
+  CHECK_FALSE(lead(mixed(fast, false), mixed(slow, true)).never_slower);
+}
+
+namespace {
+
+/// Clusters of A100s, in words, drawn from one seed.
+class RandomClusters {
+ public:
+  struct Words {
+    int nodes;
+    int gpus;
+    int nics;
+    int rate;
+    int latency;
+    int oversubscription;
+    int links;
+    std::string kind = "ib";
+
+    std::string text() const {
+      std::string words = "node:" + std::to_string(nodes) + " gpu:" + std::to_string(gpus) +
+                          "xA100 nvswitch:" + std::to_string(links) + "GBps";
+      if (nodes > 1)
+        words += " nic:" + std::to_string(nics) + "x" + std::to_string(rate) + "Gbps:" + kind +
+                 " latency:" + std::to_string(latency) +
+                 "us oversubscription:" + std::to_string(oversubscription);
+      return words;
+    }
+  };
+
+  Words any() {
+    return {.nodes = pick(std::array{1, 2, 3, 4, 8, 16, 32}),
+            .gpus = pick(std::array{2, 4, 8}),
+            .nics = pick(std::array{1, 2, 4}),
+            .rate = pick(std::array{25, 100, 200}),
+            .latency = pick(std::array{2, 5, 20}),
+            .oversubscription = pick(std::array{1, 2, 4}),
+            .links = pick(std::array{150, 300})};
+  }
+
+  /// With more of some of it, less of nothing.
+  Words upgraded(Words words) {
+    words.nics *= pick(std::array{1, 2});
+    words.rate *= pick(std::array{1, 2, 4});
+    words.latency -= pick(std::array{0, 1});
+    words.oversubscription = pick(std::array{1, words.oversubscription});
+    words.links *= pick(std::array{1, 2});
+    return words;
+  }
+
+  template <typename T, std::size_t n>
+  T pick(const std::array<T, n>& from) {
+    return from[next_random(state_) % n];
+  }
+
+ private:
+  std::uint64_t state_ = 19;
+};
+
+}  // namespace
+
+TEST_CASE("lead: random upgrades are never slower under the same choice") {
+  RandomClusters random;
+  constexpr int kUpgrades = 10'000;
+  int flipped = 0;
+  std::vector<std::string> slower;
+  for (int k = 0; k < kUpgrades; ++k) {
+    const RandomClusters::Words words = random.any();
+    const Job from = on(words.text());
+    const Job to = on(random.upgraded(words).text());
+    REQUIRE(is_upgrade(from.cluster(), to.cluster()));
+    const Duration before = simulate_times(from).iteration;
+    const Duration after = simulate_times(to).iteration;
+    const auto choice = other_choice(from, to);
+    flipped += choice ? 1 : 0;
+    if (after <= before) continue;
+    slower.push_back(from.cluster().name + " -> " + to.cluster().name);
+    CAPTURE(slower.back());
+    CHECK(choice);  // else the same choice makes it slower
+  }
+  std::string list;
+  for (const std::string& pair : slower) list += "\n  " + pair;
+  MESSAGE(kUpgrades << " upgrades, of " << flipped << " NCCL chooses otherwise; " << slower.size()
+                    << " of these are slower:" << list);
+}
+
+TEST_CASE("lead: of random pairs either order says the same, and either against itself nothing") {
+  RandomClusters random;
+  for (int k = 0; k < 100; ++k) {
+    RandomClusters::Words words = random.any();
+    words.kind = random.pick(std::array<std::string, 3>{"ib", "roce", "tcp"});
+    const Job one = on(words.text());
+    const Job other = on(random.any().text());
+    const Lead ahead = lead_between(one, other);
+    const Lead mirrored = lead_between(other, one);
+    CAPTURE(one.cluster().name);
+    CAPTURE(other.cluster().name);
+    CHECK(ahead.percent == mirrored.percent);
+    CHECK(ahead.low_percent == mirrored.low_percent);
+    CHECK(ahead.high_percent == mirrored.high_percent);
+    CHECK(ahead.same == mirrored.same);
+    CHECK(ahead.never_slower == mirrored.never_slower);
+    Cluster renamed = one.cluster();
+    renamed.name = "another";
+    const Lead itself = lead_between(one, Job(one.workload(), renamed, one.options(), one.model()));
+    CHECK(itself.same);
+    CHECK(itself.high_percent == 0);
+  }
+}

@@ -1,0 +1,381 @@
+// A step measured otherwise than predicted: what compute, and what collectives, would have to take.
+#include "ddpsim/sim/certainty/measured_correction.hpp"
+#include "ddpsim/sim/simulate/simulate.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include "alpha_beta.hpp"
+#include "ddpsim/sim/compare/compare.hpp"
+#include "tune_jobs.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+using small::step_of_1000;
+using small::three_queued;
+
+namespace {
+
+void check(const Job& job, Duration measured, Cause cause, double compute, double collectives) {
+  const Explanation found = explain(job, measured, cause);
+  CHECK(found.compute == doctest::Approx(compute).epsilon(1e-7));
+  CHECK(found.collectives == doctest::Approx(collectives).epsilon(1e-7));
+  const Duration step = simulate_times(explained(job, found)).iteration;
+  CHECK(step == found.times.iteration);
+  CHECK(std::max(step - measured, measured - step) <= 2_ps);
+}
+
+void check(const Job& job, Duration measured, double compute, double collectives) {
+  check(job, measured, Cause::compute, compute, 1);
+  check(job, measured, Cause::communication, 1, collectives);
+}
+
+/// The gradient that ends backward at `backward_us` is not DDP's: the all-reduce, ready before it, is hidden.
+small::OpenJob hidden(double ready_us, double backward_us, double all_reduce_us) {
+  small::OpenJob job{
+      .workload = small::chain({{4 << 20, ready_us}, {4, backward_us}}, 100, backward_us),
+      .model = small::alpha_beta(all_reduce_us / 2, all_reduce_us / 8)};
+  job.workload.parameters[0].ignored = true;
+  return job;
+}
+
+}  // namespace
+
+TEST_CASE("measured correction: a step that takes longer, a shorter one, one as predicted") {
+  check(step_of_1000(), 1200_us, 1.5, 4.0 / 3);
+  check(step_of_1000(), 940_us, 0.85, 0.9);
+  check(step_of_1000(), 1000_us, 1, 1);
+}
+
+TEST_CASE("measured correction: what is not known of the GPUs' speed is in the measured step") {
+  small::OpenJob job = step_of_1000();
+  job.options.compute_scale_range = {0.5, 1.1};
+  job.options.rank_slowdown_range = {RankSlowdown{}, RankSlowdown{.several_gpus = 0.3}};
+  const Job now = explained(job, explain(job, 1200_us, Cause::compute));
+  CHECK(now.options().compute_scale == doctest::Approx(1 / 1.5));
+  CHECK_FALSE(now.options().compute_scale_range);
+  CHECK_FALSE(now.options().rank_slowdown_range);
+}
+
+TEST_CASE("measured correction: compute is no faster than a GPU of its kind may be") {
+  // 0.75 would do: 0.79 are 316 us, and 584 are left to the 600 of the all-reduce.
+  check(step_of_1000(), 900_us, Cause::compute, 0.79, 584.0 / 600);
+  // A GPU that was not recorded on may be faster by what is not known of it.
+  small::OpenJob other = step_of_1000();
+  other.options.compute_scale_range = {0.5, 1.25};
+  check(other, 900_us, Cause::compute, 0.75, 1);
+}
+
+TEST_CASE(
+    "measured correction: hidden collectives explain no shorter step, and only a much longer one") {
+  const small::OpenJob job = hidden(100, 500, 300);
+  REQUIRE(job.step() == 600_us);
+  check(job, 480_us, Cause::communication, 0.8, 1);
+  check(job, 900_us, Cause::communication, 1, 7.0 / 3);  // ready at 200
+  // 12 times 10 us end after 320.
+  check(hidden(100, 500, 10), 900_us, Cause::communication, 1.5, 1);
+}
+
+TEST_CASE("measured correction: collectives explain what they can, compute the rest") {
+  // 10 us of 410 become 121 at most: 529 are left to the 400 of compute.
+  const small::OpenJob little{.workload = small::chain({{4 << 20, 300}}, 100, 300),
+                              .model = small::alpha_beta(6, 1)};
+  REQUIRE(little.step() == 410_us);
+  check(little, 650_us, Cause::communication, 529.0 / 400, 12.1);
+  // Ready at 400, hidden behind the backward that ends at 450 if it takes 50 of its 100 us, and not less
+  // than that. Then 400 x + 50 are to be 420.
+  const small::OpenJob exposed = hidden(300, 350, 100);
+  REQUIRE(exposed.step() == 500_us);
+  check(exposed, 420_us, Cause::communication, 0.925, 0.5);
+}
+
+TEST_CASE(
+    "measured correction: recorded and free collectives, and a single GPU's, explain nothing") {
+  small::OpenJob job = step_of_1000();
+  for (const CollectiveModel& model :
+       {CollectiveModel(RecordedModel{.durations = {600_us}}), CollectiveModel(FreeModel{})}) {
+    job.model = model;
+    const Duration step = job.step();
+    check(job, step + 100_us, Cause::communication, 1.25, 1);
+  }
+  job.model = small::alpha_beta(200, 100);
+  job.cluster.gpus_per_node = 1;
+  REQUIRE(job.step() == 400_us);
+  check(job, 500_us, Cause::communication, 1.25, 1);
+}
+
+TEST_CASE("measured correction: none where the replay and the measurement are of two jobs") {
+  const small::OpenJob job = step_of_1000();
+  CHECK_FALSE(correct(job, std::nullopt));
+  CHECK_FALSE(correct(job, Replay{499_us, 1000_us}));
+  CHECK_FALSE(correct(job, Replay{2001_us, 1000_us}));
+  const auto twice = correct(job, Replay{2000_us, 1000_us});
+  REQUIRE(twice);
+  CHECK(twice->all_compute.compute == doctest::Approx(3.5));
+  CHECK(twice->all_communication.collectives == doctest::Approx(1600.0 / 600));
+}
+
+TEST_CASE("measured correction: the longest stream is the recorded compute, of the slowest rank") {
+  small::OpenJob job = step_of_1000();
+  job.workload.optimizer = 50_us;
+  CHECK(longest_stream(job) == 450_us);
+  job.options.compute_scale = 2;
+  CHECK(longest_stream(job) == 225_us);
+  job.options.compute_scale_range = {1.5, 2.5};
+  CHECK(longest_stream(job) == 180_us);
+  job.options = small::bare();
+  job.options.ddp.accumulate = 3;
+  CHECK(longest_stream(job) == 1250_us);
+  job.options = small::bare();
+  job.workload.recorded_with.buffer_broadcast = 30_us;  // is communication
+  CHECK(longest_stream(job) == 420_us);
+  job.workload.recorded_with.buffer_broadcast.reset();
+  job.workload.iteration = 380_us;  // 70 us of the next forward run beside a step of 450
+  CHECK(longest_stream(job) == 380_us);
+  job.workload.iteration.reset();
+  job.options.ddp.accumulate = 2;
+  job.workload.busy = PartTimes{.forward = 40_us, .backward = 200_us, .optimizer = 10_us};
+  CHECK(longest_stream(job) == 490_us);  // what it waited for its host is nobody's compute
+  job.options = small::bare();
+  job.workload.busy.reset();
+  RankRecording slow;
+  slow.forward = 200_us;
+  slow.backward = job.workload.backward;
+  job.workload.ranks = {slow};
+  CHECK(longest_stream(job) == 500_us);
+}
+
+TEST_CASE("tune: what a cap gains is weighed under both causes of today's residual") {
+  // Of 4600 us, 2300 are compute and 2300 the two all-reduces: 4830 is 1.1 times either.
+  //   compute        one bucket 2500 * 1.1 + 1300         = 4050: a gain of 780
+  //   communication             2500       + 1300 * 1.1   = 3930:           900
+  // With collectives at 0.6 of what is predicted for them compute has to be 1.5 times as long, and the gain
+  // is 300; at 1.7 compute would be too fast for any GPU: 0.79, and collectives 3013 us in place of 3910:
+  // 4830 less 2500 * 0.79 and 2210 * 3013 / 3910. If collectives are what the replay misses, they take what
+  // they take, whatever was predicted for them.
+  const small::OpenJob job = three_queued(2200, 100, 1000, 100);
+  REQUIRE(job.step() == 4600_us);
+  const TuneResult result = job.tune({.replay = Replay{4830_us, 4600_us}});
+  CHECK(result.default_setting.iteration == 4830_us);
+  CHECK(result.default_setting.if_communication == 4830_us);
+  CHECK(result.best.iteration == 4050_us);
+  CHECK(result.best.if_communication == 3930_us);
+  CHECK(result.recommended.set);
+  REQUIRE(result.by_cause.size() == 2);
+  for (const AdviceByCause& advice : result.by_cause) {
+    CHECK(advice.set);
+    CHECK(advice.bucket_cap_mb == result.recommended.bucket_cap_mb);
+  }
+  const auto near = [](Duration found, double us) {
+    CHECK(found.microseconds() == doctest::Approx(us).epsilon(1e-9));
+  };
+  const double most = 4830 - 2500 * 0.79 - 2210.0 * 3013 / 3910;
+  near(result.by_cause[0].gain.value, 780);
+  near(result.by_cause[0].gain.low, 300);
+  near(result.by_cause[0].gain.high, most);
+  near(result.by_cause[1].gain.value, 900);
+  near(result.by_cause[1].gain.low, 900);
+  near(result.by_cause[1].gain.high, 900);
+  near(result.recommended.gain.value, (780 + 900) / 2.0);
+  near(result.recommended.gain.low, 300);
+  near(result.recommended.gain.high, std::max(900.0, most));
+}
+
+TEST_CASE("tune: a cap that gains under one cause alone is not recommended, and said") {
+  // Of 2050 us, 1100 are compute, 950 the two all-reduces. 2525 is 1.5 times the latter: one bucket gains
+  // 1.5 * 250 - 200 us; or compute is 1575 / 1100 times as long, and loses.
+  const small::OpenJob job = three_queued(1000, 100, 250, 150);
+  REQUIRE(job.step() == 2050_us);
+  const TuneResult result = job.tune({.replay = Replay{2525_us, 2050_us}});
+  CHECK_FALSE(result.recommended.set);
+  CHECK(result.recommended.depends_on_cause);
+  CHECK(result.recommended.python.empty());
+  REQUIRE(result.by_cause.size() == 2);
+  CHECK(result.by_cause[0].cause == Cause::compute);
+  CHECK_FALSE(result.by_cause[0].set);
+  CHECK(result.by_cause[1].cause == Cause::communication);
+  CHECK(result.by_cause[1].set);
+  CHECK(result.by_cause[1].gain.value == 175_us);
+  // Nothing to tell apart: no cap is worth it either way.
+  const TuneResult neither =
+      three_queued(1000, 150, 250, 150).tune({.replay = Replay{2200_us, 2100_us}});
+  CHECK_FALSE(neither.recommended.depends_on_cause);
+  CHECK_FALSE(neither.recommended.set);
+}
+
+TEST_CASE("tune: where a measured step contradicts the replay nothing is recommended") {
+  const small::OpenJob job = three_queued(1000, 100, 1000, 100);
+  REQUIRE(job.advice().set);
+  const TuneResult result = job.tune({.replay = Replay{1699_us, 3400_us}});
+  CHECK_FALSE(result.recommended.set);
+  CHECK(result.recommended.reason ==
+        "today's measured step contradicts its replay: another job was recorded");
+  CHECK(result.by_cause.empty());
+  CHECK(result.default_setting.iteration == 3400_us);
+}
+
+namespace {
+
+Comparison compared(const std::vector<small::OpenJob>& jobs,
+                    const std::map<std::size_t, Duration>& measured) {
+  std::vector<Job> candidates(jobs.begin(), jobs.end());
+  CompareOptions options{.threads = 1};
+  options.measured.resize(jobs.size());
+  for (const auto& [job, step] : measured) options.measured[job] = MeasuredStep{step};
+  return compare(candidates, options);
+}
+
+Comparison compared(const std::vector<small::OpenJob>& jobs, std::size_t measured, Duration step) {
+  return compared(jobs, {{measured, step}});
+}
+
+small::OpenJob of_cluster(const std::string& name, int gpus, int nodes = 1) {
+  small::OpenJob job = step_of_1000();
+  job.cluster.name = name;
+  job.cluster.gpus_per_node = gpus;
+  job.cluster.nodes = nodes;
+  job.cluster.network = {
+      .kind = NetworkKind::tcp, .nics_per_node = 1, .per_nic = 1000000_GBps, .latency = {}};
+  return job;
+}
+
+/// Nodes of another kind.
+small::OpenJob elsewhere(int gpus, int nodes = 1) {
+  small::OpenJob job = of_cluster("other", gpus, nodes);
+  job.cluster.cpu = CpuVendor::amd;
+  return job;
+}
+
+}  // namespace
+
+TEST_CASE("compare: a measured step is that step, and what it misses other sizes miss, too") {
+  // On four GPUs 2 * 3 / 4 of the bytes pass: 200 + 600 us. Compute of 400 is 1.5 times as long by the
+  // measured 1200 of two GPUs, or collectives are 4 / 3.
+  const Comparison comparison =
+      compared({of_cluster("node", 2), of_cluster("node", 4), elsewhere(4)}, 0, 1200_us);
+  const ComparedJob& two = comparison.jobs[0];
+  CHECK(two.times.iteration == 1200_us);
+  CHECK(two.confidence.low_percent == doctest::Approx(-0.5));
+  CHECK(two.replay->predicted == 1000_us);
+  CHECK(two.times.alone() == 400_us);  // as recorded: nobody measured one GPU
+  const ComparedJob& four = comparison.jobs[1];
+  CHECK(four.corrected_by == 0);
+  CHECK(four.times.iteration == 1400_us);
+  CHECK(four.times.alone() == 400_us);
+  const auto& sources = four.confidence.sensitivities;
+  const auto residual = std::find_if(sources.begin(), sources.end(), [](const Sensitivity& one) {
+    return one.source == ErrorSource::replay_residual;
+  });
+  REQUIRE(residual != sources.end());
+  CHECK(residual->low == -200_us);
+  CHECK(residual->high.microseconds() == doctest::Approx(400 + 800 * 4.0 / 3 - 1400).epsilon(1e-6));
+  CHECK_FALSE(comparison.jobs[2].corrected_by);
+  CHECK(comparison.jobs[2].times.iteration == 1200_us);
+}
+
+TEST_CASE(
+    "compare: a correction crosses no border between one node and several, but for one GPU's") {
+  const Comparison wide = compared(
+      {of_cluster("node", 2), of_cluster("node", 2, 2), of_cluster("node", 1)}, 0, 1200_us);
+  CHECK_FALSE(wide.jobs[1].corrected_by);
+  CHECK_FALSE(wide.jobs[2].corrected_by);
+  const Comparison from_one =
+      compared({of_cluster("node", 2), elsewhere(2, 2), of_cluster("node", 1)}, 2, 480_us);
+  CHECK(from_one.jobs[0].corrected_by == 2);
+  CHECK(from_one.jobs[1].corrected_by == 2);
+  CHECK(from_one.jobs[0].times.iteration == 1080_us);
+  CHECK(from_one.jobs[2].times.alone() == 480_us);
+}
+
+TEST_CASE(
+    "compare: GPUs faster than the recording's are so alone, too, wherever that carries over") {
+  const Comparison comparison = compared({of_cluster("node", 2), of_cluster("node", 4)}, 0, 940_us);
+  CHECK(comparison.jobs[0].times.alone() == 340_us);
+  CHECK(comparison.jobs[1].corrected_by == 0);
+  CHECK(comparison.jobs[1].times.alone() == 340_us);
+  // One GPU by itself takes what one GPU was measured to take.
+  const Comparison single = compared({of_cluster("node", 1), elsewhere(1)}, 0, 480_us);
+  CHECK(single.jobs[1].corrected_by == 0);
+  CHECK(single.jobs[1].times.alone() == 480_us);
+}
+
+TEST_CASE("compare: of several measured sizes the one nearest as a factor corrects") {
+  const auto corrected_by = [](int size, int one, int other) {
+    return compared({of_cluster("node", size), of_cluster("node", one), of_cluster("node", other)},
+                    {{1, 1100_us}, {2, 1200_us}})
+        .jobs[0]
+        .corrected_by.value();
+  };
+  CHECK(corrected_by(6, 2, 8) == 2);  // 3 times as many, or 3 quarters
+  CHECK(corrected_by(6, 8, 2) == 1);
+  CHECK(corrected_by(3, 2, 8) == 1);
+  CHECK(corrected_by(3, 8, 2) == 2);
+  CHECK(corrected_by(4, 2, 8) == 1);  // equally near: the first
+  CHECK(corrected_by(4, 8, 2) == 1);
+}
+
+TEST_CASE(
+    "compare: what a replay misses is missed alike by jobs of one cluster, both in one node or "
+    "neither") {
+  // Recorded all-reduces of 600 us explain nothing: of 400 or 800 us of compute is 1.2 times as much what
+  // the single GPU's 480 us say, and without its correction they are 1000 and 1400 us in place of 1080 and
+  // 1560. Both steps would be measured, to 0.5 % each.
+  const auto recorded = [](small::OpenJob job, double compute_us) {
+    job.workload = small::chain({{4 << 20, compute_us - 100}}, 100, compute_us - 100);
+    job.model = RecordedModel{.durations = {600_us}};
+    return job;
+  };
+  const double ratio = 1560.0 / 1080;
+  const auto check_lead = [&](const small::OpenJob& fast, const small::OpenJob& slow, double low,
+                              double high) {
+    const Comparison comparison =
+        compared({of_cluster("node", 1), recorded(fast, 400), recorded(slow, 800)}, 0, 480_us);
+    REQUIRE(comparison.jobs[1].times.iteration == 1080_us);
+    REQUIRE(comparison.jobs[2].times.iteration == 1560_us);
+    REQUIRE(comparison.by_speed.front() == 1);
+    const Lead lead = comparison.jobs[2].behind;
+    const double noise = 2 * std::pow(0.005 * ratio, 2);
+    CHECK(lead.percent == doctest::Approx(100 * (ratio - 1)).epsilon(1e-6));
+    CHECK(lead.low_percent ==
+          doctest::Approx(100 * (ratio - std::sqrt(noise + low * low) - 1)).epsilon(1e-6));
+    CHECK(lead.high_percent ==
+          doctest::Approx(100 * (ratio + std::sqrt(noise + high * high) - 1)).epsilon(1e-6));
+  };
+  const double together = ratio - 1400.0 / 1000;
+  check_lead(of_cluster("lab", 4), of_cluster("lab", 4), together, 0);
+  check_lead(of_cluster("lab", 2, 2), of_cluster("lab", 2, 2), together, 0);
+  // Apart either may be as predicted: the faster in 1000 us, the slower in 1400.
+  const double slower_alone = ratio - 1400.0 / 1080;
+  const double faster_alone = 1560.0 / 1000 - ratio;
+  check_lead(of_cluster("lab", 4), of_cluster("lab", 2, 2), slower_alone, faster_alone);
+  check_lead(of_cluster("lab", 4), elsewhere(4), slower_alone, faster_alone);
+}
+
+TEST_CASE("compare: a measured step that contradicts the prediction corrects nothing") {
+  const Comparison comparison =
+      compared({of_cluster("node", 2), of_cluster("node", 4)}, 0, 2001_us);
+  CHECK(comparison.jobs[0].times.iteration == 1000_us);
+  CHECK(comparison.jobs[0].replay->contradicted());
+  CHECK_FALSE(comparison.jobs[1].corrected_by);
+}
+
+TEST_CASE("measured correction: a recorded host was slowed with its GPU, and is as much faster") {
+  small::OpenJob job;
+  job.workload = small::chain({{4 << 20, 250}}, 100, 250, 50);
+  job.workload.launch_waits = {.forward = 60_us, .backward = 200_us, .optimizer = 20_us};
+  job.workload.host_ready = {240_us};
+  job.workload.launches = Launches{
+      .forward = 10, .backward = {20}, .optimizer = 5, .cost = PartTimes{9_us, 11_us, 8_us}};
+  job.workload.iteration = 420_us;  // 20 us of a pause, which stays
+  job.model = RecordedModel{.durations = {40_us}};
+  const Duration today = job.step();
+  const Explanation faster = explain(job, 300_us, Cause::compute);
+  CHECK(faster.times.iteration.microseconds() == doctest::Approx(300).epsilon(1e-6));
+  CHECK(faster.compute < 1);
+  CHECK(today == 460_us);
+  CHECK(faster.times.stall == 20_us);
+}

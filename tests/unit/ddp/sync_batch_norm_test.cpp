@@ -1,0 +1,260 @@
+// SyncBatchNorm on the step of paper_step.hpp: p1 is the weight of a batch norm of a million channels. It lies at 120 of
+// 200 us of backward, so at 40 of 100 us of forward.
+#include "sync_batch_norm.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "ddpsim/sim/simulate/cannot_simulate.hpp"
+#include "lever.hpp"
+#include "paper_step.hpp"
+#include "planned_step.hpp"
+#include "schedule_step.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+using namespace ddpsim::paper;
+
+namespace {
+
+Workload normed() {
+  Workload step = workload();
+  step.parameters[kP1].batch_norm = true;
+  return step;
+}
+
+SimulationOptions synced(SimulationOptions options) {
+  options.ddp.sync_batchnorm = true;
+  return options;
+}
+
+/// Either exchange takes 10 us.
+RecordedModel exchanging(Duration first_bucket = 40_us) {
+  return wire({first_bucket, 90_us, 20_us, 5_us, 10_us});
+}
+
+}  // namespace
+
+TEST_CASE("sync batch norm: a layer exchanges in forward and in backward, and compute waits") {
+  // Gathered 40 to 50, forward ends at 110. p2 at 160, b0 to 200; p1 computed at 230, exchanged 230 to 240; b1 240 to
+  // 330, backward ends at 320, b2 to 350.
+  const StepResult step = step_with(synced(free_of_costs()), normed(), exchanging());
+  CHECK(differences(step.times, {.iteration = 380_us,
+                                 .forward = 100_us,
+                                 .backward = 200_us,
+                                 .backward_compute = 200_us,
+                                 .communication = 150_us,
+                                 .exposed_communication = 30_us,
+                                 .overlap = 1 - 30 / 150.0,
+                                 .optimizer = 30_us,
+                                 .sync_batchnorm = 20_us}) == "");
+  CHECK(step.buckets[1].ready == TimePoint(240_us));
+  CHECK(end_of_backward(step.times) == TimePoint(320_us));
+}
+
+TEST_CASE("sync batch norm: the exchange of backward queues behind the bucket in flight") {
+  // b0 160 to 260, p1's exchange 260 to 270 although computed at 230; b1 270 to 360, backward ends at 350.
+  const StepTimes times = step_with(synced(free_of_costs()), normed(), exchanging(100_us)).times;
+  CHECK(times.sync_batchnorm == 50_us);
+  CHECK(times.iteration == 410_us);
+}
+
+TEST_CASE("sync batch norm: the host launches, and thrice reads back what was gathered") {
+  // Two kernels (5 us each) and the all-gather launched at 50, gathered 62 to 72; the compute stream passes at 75, and the
+  // host reads thrice (52 us each) and launches three kernels: 246. Forward ends at 306. b0 ready 356, copied 363, 366 to
+  // 406. p1 computed at 433, exchanged 436 to 446, goes on at 449; copied 460, b1 463 to 553. Backward ends at 545, b2
+  // 573; copies out to 552, 567 and 576 to 581.
+  SimulationOptions options = synced(all_costs());
+  const StepResult step = step_with(options, normed(), exchanging());
+  CHECK(differences(step.times, {.iteration = 611_us,
+                                 .forward = 100_us,
+                                 .backward = 223_us,
+                                 .backward_compute = 200_us,
+                                 .copies_in = 23_us,
+                                 .communication = 150_us,
+                                 .exposed_communication = 28_us,
+                                 .overlap = 1 - 28 / 150.0,
+                                 .finalize = 5_us,
+                                 .optimizer = 30_us,
+                                 .sync_batchnorm = 222_us,
+                                 .stall = 3_us}) == "");
+  CHECK(step.buckets[0].launch == TimePoint(296_us));
+  options.ddp.torch = {1, 12};  // one read: 104 us less, and the rebuild is as before
+  CHECK(step_with(options, normed(), exchanging()).times.sync_batchnorm == 118_us);
+  CHECK(blocking_reads({1, 13}) == 3);
+}
+
+TEST_CASE("sync batch norm: the host launches seven kernels and two exchanges a layer") {
+  Workload launched = normed();
+  launched.launches = Launches{.forward = 10, .backward = {4, 4, 4}, .optimizer = 2};
+  const auto host = [&](const SimulationOptions& options) {
+    return step_with(options, launched, exchanging()).times.host.value_or(Duration());
+  };
+  CHECK(host(synced(all_costs())) - host(all_costs()) == 5_us * 7 + 40_us * 2);
+}
+
+TEST_CASE("sync batch norm: a read takes the lead away of a host that keeps up") {
+  SimulationOptions options = synced(free_of_costs());
+  options.costs.host_kernel = 12_us;
+  options.costs.host_copy_kernel = 0_us;
+  Workload launched = normed();
+  launched.launches = Launches{.forward = 10, .backward = {4, 4, 4}, .optimizer = 2};
+  const StepTimes times = step_with(options, launched, exchanging()).times;
+  CHECK(times.host == 288_us);
+  CHECK(step_with(options, normed(), exchanging()).times.iteration == 380_us);
+  // Behind the all-gather's end at 50 forward's sixth kernel is launched at 122 and ends at 132, not 110; the next, of
+  // backward, is there at 134. From then on the GPU is the slower one.
+  CHECK(times.iteration == 404_us);
+}
+
+TEST_CASE("sync batch norm: micro-batches under no_sync exchange, too") {
+  // 40 to 50 and 230 to 240, then forward from 320: 360 to 370 and 550 to 560; the last bucket ends at 670.
+  SimulationOptions options = synced(free_of_costs());
+  options.ddp.accumulate = 2;
+  const StepTimes times = step_with(options, normed(), exchanging()).times;
+  CHECK(times.sync_batchnorm == 40_us);
+  CHECK(times.iteration == 700_us);
+}
+
+TEST_CASE("sync batch norm: under no_sync every kernel is launched once, and each layer's beside") {
+  Workload launched = normed();
+  launched.launches = Launches{.forward = 10, .backward = {4, 5, 6}, .optimizer = 2};
+  SimulationOptions options = all_costs();
+  options.costs.host_kernel = 12_us;
+  const auto host = [&](bool exchanges, int micro_batches) {
+    SimulationOptions all = options;
+    all.ddp.sync_batchnorm = exchanges;
+    all.ddp.accumulate = micro_batches;
+    return step_with(all, launched, exchanging()).times.host.value_or(Duration());
+  };
+  for (const int micro_batches : {1, 2, 3}) {
+    CAPTURE(micro_batches);
+    CHECK(host(true, micro_batches) - host(false, micro_batches) ==
+          (5_us * 7 + 40_us * 2) * micro_batches);
+  }
+}
+
+TEST_CASE("sync batch norm: static_graph's first iteration exchanges before it launches buckets") {
+  // Of one bucket, so that an exchange takes as long as the third of the wire: 20 us.
+  SimulationOptions options = synced(all_costs());
+  options.ddp.static_graph = true;
+  options.iterations = 1;
+  const SimulationResult result = simulated(options, normed(), exchanging());
+  CHECK(result.step.times.sync_batchnorm > 180_us);
+  const std::string spans = drawn(result.timeline.ranks.at(0));
+  CHECK(spans.find("communication SyncBatchNorm: 62 to 82\n") != std::string::npos);
+}
+
+TEST_CASE("sync batch norm: what it exchanges, by rank and channel") {
+  const SimulationOptions options = synced(free_of_costs());
+  const auto collectives = [&](const Workload& step, int ranks) {
+    const Job job(step, gpus(ranks), options, exchanging());
+    return schedule_step(job, steady_buckets(step, options.ddp), {}, {}).schedule.collectives;
+  };
+  const auto two = collectives(normed(), 2);
+  REQUIRE(two.size() == 5);
+  CHECK(two[3].kind == CollectiveKind::all_gather);
+  CHECK(two[3].size == Bytes(2 * (2 * 1'000'000 + 1) * 4));
+  CHECK(two[4].kind == CollectiveKind::all_reduce);
+  CHECK(two[4].size == 8'000'000_B);
+  CHECK(collectives(normed(), 4)[3].size == Bytes(4 * (2 * 1'000'000 + 1) * 4));
+  CHECK(collectives(normed(), 1).size() == 3);  // nobody to exchange with
+  CHECK(collectives(workload(), 2).size() == 3);
+  Workload recorded = normed();
+  recorded.recorded_with.sync_batchnorm = true;
+  CHECK(collectives(recorded, 2).size() == 3);  // in the recording
+  Workload half = normed();
+  half.parameters[kP1].dtype = Dtype::float16;
+  CHECK(collectives(half, 2)[4].size == 8'000'000_B);  // statistics are fp32
+}
+
+TEST_CASE("sync batch norm: ranks that differ still meet; those of another order are refused") {
+  Workload step = normed();
+  RankRecording first;
+  static_cast<Recorded&>(first) = step;
+  RankRecording second = first;
+  second.rank = 1;
+  second.backward->ready[1].at = 130_us;
+  step.ranks = {first, second};
+  // Rank 1 comes to its all-reduce 10 us later, having been at its all-gather 5 us sooner.
+  CHECK(step_with(synced(free_of_costs()), step, exchanging()).times.sync_batchnorm >= 30_us);
+  std::swap(step.ranks[1].backward->ready[0].parameter, step.ranks[1].backward->ready[1].parameter);
+  const auto problem = cannot_simulate(Job(step, gpus(), synced(free_of_costs()), exchanging()));
+  REQUIRE(problem);
+  CHECK(problem->find("rank 1 wrote its gradients in another order") != std::string::npos);
+  CHECK_FALSE(cannot_simulate(Job(step, gpus(), free_of_costs(), exchanging())));
+}
+
+TEST_CASE("sync batch norm: more exchanges than can be simulated are refused") {
+  SimulationOptions options = synced(free_of_costs());
+  options.ddp.accumulate = 500'001;
+  const auto problem = cannot_simulate(Job(normed(), gpus(), options, exchanging()));
+  REQUIRE(problem);
+  CHECK(problem->find("exchange 1000002 times") != std::string::npos);
+}
+
+TEST_CASE("sync batch norm: groups of their own do not queue behind buckets, but share the links") {
+  // As above, b0 160 to 260 by itself; p1's exchange is beside it at 230, each at half the rate: 10 us take 20, and b0
+  // ends at 270. b1 270 to 360, backward ends at 330, b2 380.
+  SimulationOptions options = synced(free_of_costs());
+  options.ddp.sync_batchnorm_group = 2;
+  const SimulationResult result = simulated(options, normed(), exchanging(100_us));
+  CHECK(result.step.times.sync_batchnorm == 30_us);
+  CHECK(result.step.buckets[0].end == TimePoint(270_us));
+  CHECK(end_of_backward(result.step.times) == TimePoint(330_us));
+  CHECK(result.step.times.iteration == 410_us);
+  const std::string spans = drawn(result.timeline.ranks.at(0));
+  CHECK(spans.find("communication SyncBatchNorm: 230 to 250\n") != std::string::npos);
+  // Where no bucket is in flight, nothing else changes.
+  const StepTimes alone = step_with(synced(free_of_costs()), normed(), exchanging()).times;
+  CHECK(differences(step_with(options, normed(), exchanging()).times, alone) == "");
+}
+
+TEST_CASE("sync batch norm: groups hold whole nodes and exchange among their ranks") {
+  Cluster cluster = gpus(2);
+  cluster.groups = {std::make_shared<const Cluster>(cluster)};
+  cluster.nodes = 4;
+  cluster.network = {.kind = NetworkKind::infiniband, .nics_per_node = 1, .per_nic = 1_GBps};
+  const auto job = [&](int ranks) {
+    SimulationOptions options = synced(free_of_costs());
+    options.ddp.sync_batchnorm_group = ranks;
+    return Job(normed(), cluster, options, AnalyticModel{});
+  };
+  const auto gathered = [&](int ranks) {
+    const Job grouped = job(ranks);
+    REQUIRE_FALSE(cannot_simulate(grouped));
+    return schedule_step(grouped, steady_buckets(normed(), grouped.options().ddp), {}, {})
+        .schedule.collectives[3];
+  };
+  CHECK(gathered(2).size == Bytes(2 * (2 * 1'000'000 + 1) * 4));
+  CHECK(gathered(8).size == Bytes(8 * (2 * 1'000'000 + 1) * 4));
+  CHECK(gathered(2).transfer ==
+        plan(job(2).within(1), CollectiveKind::all_gather, gathered(2).size).transfer);
+  const auto says = [&](int ranks, const char* text) {
+    return cannot_simulate(job(ranks)).value_or("").find(text) != std::string::npos;
+  };
+  CHECK(says(3, "takes a multiple of 2 that divides 8"));
+  CHECK(says(6, "takes a multiple of 2 that divides 8"));
+  CHECK(says(4, "the cluster's nodes differ"));  // nothing is known of two
+  CHECK(batch_norm_job(job(2)).cluster().ranks() == 2);
+  DdpOptions without{.torch = {2, 0}};
+  without.sync_batchnorm_group = 2;
+  CHECK(unsupported(without).value_or("").find("add --sync-batchnorm") != std::string::npos);
+
+  cluster.nodes = 2;
+  SimulationOptions options = synced(free_of_costs());
+  const std::vector<Lever> levers = levers_of(Job(normed(), cluster, options, AnalyticModel{}));
+  const auto group = std::ranges::find(levers, "SyncBatchNorm over groups of 2", &Lever::name);
+  REQUIRE(group != levers.end());
+  CHECK(group->before.find("new_subgroups(2)") != std::string::npos);
+}
+
+TEST_CASE("sync batch norm: since 1.1, and not beside round-robin groups") {
+  DdpOptions options{.torch = {1, 0}, .sync_batchnorm = true};
+  CHECK(unsupported(options).value_or("").find("no SyncBatchNorm (it came with 1.1)") !=
+        std::string::npos);
+  options.torch = {1, 13};
+  CHECK_FALSE(unsupported(options));
+  options.process_groups = 2;
+  CHECK(unsupported(options).value_or("").find("--process-groups") != std::string::npos);
+}

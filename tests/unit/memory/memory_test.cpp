@@ -1,0 +1,272 @@
+// Peak memory by hand: three gradients of 4, 8 and 12 MiB, ready at 10, 20 and 40 us of a backward of 40 us.
+#include "ddpsim/sim/memory/memory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <functional>
+
+#include "small_jobs.hpp"
+
+using namespace ddpsim;
+
+namespace {
+
+struct MemoryJob {
+  SimulationOptions options = small::bare();
+  std::optional<Activations> activations = Activations{.bytes = Bytes(), .recorded = true};
+  Dtype dtype = Dtype::float32;
+};
+
+PeakMemory peak(const std::function<void(MemoryJob&)>& change = {}) {
+  MemoryJob setting;
+  setting.options.ddp.torch = {2, 8};
+  setting.options.optimizer.kind = Optimizer::momentum;
+  if (change) change(setting);
+  Workload workload =
+      small::chain({{4 * small::kMiB, 10}, {8 * small::kMiB, 20}, {12 * small::kMiB, 40}}, 10, 40);
+  workload.buffers = {{.dtype = Dtype::float32, .bytes = Bytes(100), .tensors = 1}};
+  workload.activations = setting.activations;
+  for (Parameter& parameter : workload.parameters) parameter.dtype = setting.dtype;
+  return peak_memory(
+      Job(std::move(workload), small::node(2), std::move(setting.options), FreeModel{}));
+}
+
+std::int64_t in_mib(Bytes bytes) {
+  return bytes.count() / small::kMiB;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "memory: without activations the optimizer decides, with one more copy of all parameters") {
+  const PeakMemory memory = peak();
+  CHECK(memory.at == PeakMoment::optimizer);
+  CHECK(in_mib(memory.parts.parameters) == 24);
+  CHECK(in_mib(memory.parts.gradients) == 24);
+  CHECK(in_mib(memory.parts.buckets) == 24);
+  CHECK(in_mib(memory.parts.optimizer) == 24);
+  CHECK(in_mib(memory.parts.temporaries) == 24);
+  CHECK(memory.parts.buffers == Bytes(100));
+  CHECK(memory.parts.activations == Bytes());
+  CHECK(memory.nccl == Bytes());
+  CHECK(memory.allocated() == Bytes(120 * small::kMiB + 100));
+}
+
+TEST_CASE("memory: views leave gradients in their buckets") {
+  const auto views = [](MemoryJob& setting) { setting.options.ddp.gradient_as_bucket_view = true; };
+  CHECK(peak(views).parts.gradients == Bytes());
+  CHECK(in_mib(peak().allocated() - peak(views).allocated()) == 24);
+}
+
+TEST_CASE("memory: activations leave in equal shares with each gradient") {
+  // 30 MiB: 30 + 4 up to the first gradient, 4 + 20 + 8 up to the second, 12 + 10 + 12 up to the third, 24 after it; on a
+  // host, where the optimizer takes 24 + 12, and of 36 MiB more than that: 36 + 4.
+  GlooModel gloo;
+  gloo.links.host_tensors = true;
+  Workload workload =
+      small::chain({{4 * small::kMiB, 10}, {8 * small::kMiB, 20}, {12 * small::kMiB, 40}}, 10, 40);
+  SimulationOptions options = small::bare();
+  options.ddp.torch = {2, 8};
+  options.optimizer.kind = Optimizer::sgd;
+  workload.activations =
+      Activations{.bytes = Bytes(30 * small::kMiB), .recorded = true, .held = {}};
+  CHECK(peak_memory(Job(workload, small::node(2), options, gloo)).at == PeakMoment::optimizer);
+  workload.activations->bytes = Bytes(36 * small::kMiB);
+  const PeakMemory shares = peak_memory(Job(workload, small::node(2), options, gloo));
+  CHECK(shares.at == PeakMoment::backward);
+  CHECK(in_mib(*shares.parts.activations) == 36);
+  CHECK(in_mib(shares.parts.temporaries) == 4);
+  const auto kept = [](std::int64_t bytes) {
+    return [bytes](MemoryJob& setting) { setting.activations->bytes = Bytes(bytes); };
+  };
+  const PeakMemory start = peak(kept(100 * small::kMiB));
+  CHECK(start.at == PeakMoment::backward);
+  CHECK(in_mib(*start.parts.activations) == 100);
+  CHECK(start.parts.gradients == Bytes());
+  // Before 2.0 gradients are there from the start, and temporaries of the optimizer are one tensor's.
+  const PeakMemory old = peak([](MemoryJob& setting) {
+    setting.activations->bytes = Bytes(100 * small::kMiB);
+    setting.options.ddp.torch = {1, 13};
+  });
+  CHECK(in_mib(old.parts.gradients) == 24);
+  const PeakMemory accumulating = peak([](MemoryJob& setting) {
+    setting.activations->bytes = Bytes(100 * small::kMiB);
+    setting.options.ddp.accumulate = 2;
+  });
+  CHECK(in_mib(accumulating.parts.gradients) == 24);
+  const PeakMemory fast_gradients = peak([](MemoryJob& setting) {
+    setting.activations->bytes = Bytes(6 * small::kMiB);
+    setting.options.ddp.torch = {1, 13};
+    setting.options.optimizer.kind = Optimizer::sgd;
+  });
+  // The last gradient, of 12 MiB, is added to what is there: beside it lie the last third.
+  CHECK(fast_gradients.at == PeakMoment::backward);
+  CHECK(in_mib(fast_gradients.parts.temporaries) == 12);
+  CHECK(in_mib(*fast_gradients.parts.activations) == 2);
+}
+
+TEST_CASE("memory: what is held between gradients comes from the recording, their own among it") {
+  const auto held = [](std::vector<std::int64_t> mib, bool views = false, int accumulate = 1) {
+    return peak([&](MemoryJob& setting) {
+      setting.options.optimizer.kind = Optimizer::sgd;
+      setting.options.ddp.gradient_as_bucket_view = views;
+      setting.options.ddp.accumulate = accumulate;
+      setting.activations->bytes = Bytes(10 * small::kMiB);
+      for (const std::int64_t count : mib)
+        setting.activations->held.emplace_back(count * small::kMiB);
+    });
+  };
+  // Gradients of 4, 8 and 12 MiB lie beside their buckets: 50, 4 + 47, 12 + 38, 24 + 25.
+  const PeakMemory second = held({50, 47, 38, 25, 0});
+  CHECK(second.at == PeakMoment::backward);
+  CHECK(in_mib(*second.parts.activations) == 47);
+  CHECK(in_mib(second.parts.gradients) == 4);
+  CHECK(second.parts.temporaries == Bytes());
+  CHECK(in_mib(held({50, 47, 38, 28, 0}).parts.gradients) == 24);  // after the last
+  CHECK(in_mib(*held({50, 47, 38, 25, 0}, true).parts.activations) == 50);
+  // Accumulated without being all-reduced they are in no bucket, with views or without: 30 + 24, 31 + 20, 38 + 12.
+  const PeakMemory accumulated = held({30, 31, 38, 10, 0}, true, 2);
+  CHECK(in_mib(*accumulated.parts.activations) == 30);
+  CHECK(in_mib(accumulated.parts.gradients) == 24);
+  CHECK(in_mib(*held({30, 31, 43, 10, 0}, true, 2).parts.activations) == 43);
+  // What backward leaves, the batch, is there while the optimizer steps.
+  const PeakMemory stepping = held({9, 9, 9, 9, 3});
+  CHECK(stepping.at == PeakMoment::optimizer);
+  CHECK(in_mib(*stepping.parts.activations) == 3);
+}
+
+TEST_CASE("memory: what is not known is a lower bound, not zero") {
+  const PeakMemory memory = peak([](MemoryJob& setting) { setting.activations.reset(); });
+  CHECK_FALSE(memory.activations);
+  CHECK_FALSE(memory.parts.activations);
+  CHECK(memory.total() == peak().total());
+}
+
+TEST_CASE("memory: what optimizers keep") {
+  const auto state = [](Optimizer kind, bool masters, Dtype dtype) {
+    return in_mib(peak([&](MemoryJob& setting) {
+                    setting.options.optimizer = {.kind = kind, .master_weights = masters};
+                    setting.dtype = dtype;
+                  }).parts.optimizer);
+  };
+  CHECK(state(Optimizer::sgd, false, Dtype::float32) == 0);
+  CHECK(state(Optimizer::momentum, false, Dtype::float32) == 24);
+  CHECK(state(Optimizer::adam, false, Dtype::float32) == 48);
+  CHECK(state(Optimizer::adamw, true, Dtype::float32) == 48);
+  CHECK(state(Optimizer::adam, false, Dtype::float16) == 24);      // as wide as the parameters
+  CHECK(state(Optimizer::adam, true, Dtype::bfloat16) == 3 * 24);  // both, and the copy, in fp32
+  CHECK(state(Optimizer::sgd, true, Dtype::float16) == 24);
+}
+
+TEST_CASE("memory: a compression hook keeps half of every bucket that is full") {
+  const PeakMemory memory = peak([](MemoryJob& setting) {
+    setting.options.ddp.comm_hook = CommHook::fp16_compress;
+    setting.options.ddp.torch = {1, 13};
+    setting.options.optimizer.kind = Optimizer::sgd;
+    setting.activations->bytes = Bytes(4 * small::kMiB);
+  });
+  CHECK(memory.at == PeakMoment::backward);
+  CHECK(in_mib(memory.parts.hook) == 12);
+}
+
+TEST_CASE("memory: an optimizer in backward frees gradients bucket by bucket") {
+  // Buckets of 4, 8 and 12 MiB: the last gradient beside the other 48, and in its place a temporary while it steps.
+  // PyTorch 2.13 on a CPU, eight layers in buckets of 3, 3 and 2: 2.38 times the parameters with SGD, 3.38 with momentum.
+  const auto stepping = [](MemoryJob& setting) {
+    setting.options.ddp.optimizer_in_backward = true;
+    setting.options.ddp.bucket_cap_mb = 1;
+    setting.options.optimizer.kind = Optimizer::sgd;
+  };
+  const PeakMemory memory = peak(stepping);
+  CHECK(memory.at == PeakMoment::backward);
+  CHECK(in_mib(memory.allocated()) == 24 + 24 + 12);
+  CHECK(in_mib(peak([&](MemoryJob& setting) {
+                 stepping(setting);
+                 setting.options.optimizer.kind = Optimizer::momentum;
+               }).allocated()) == 24 + 24 + 12 + 24);
+  // Views: beside a gradient on its way to its bucket a temporary.
+  CHECK(in_mib(peak([&](MemoryJob& setting) {
+                 stepping(setting);
+                 setting.options.ddp.gradient_as_bucket_view = true;
+               }).allocated()) == 24 + 24 + 12 + 12);
+}
+
+TEST_CASE("memory: powerSGD_hook keeps an error, P and Q, and copies of the bucket it reduces") {
+  // One bucket of three matrices of one column: with their 1, 2 and 3 Mi elements P, and Q of one each.
+  const auto hooked = [](MemoryJob& setting) {
+    setting.options.ddp.comm_hook = CommHook::power_sgd;
+    setting.options.ddp.power_sgd.min_compression_rate = 0.5;
+    setting.options.ddp.bucket_cap_mb = 100;
+    setting.options.optimizer.kind = Optimizer::sgd;
+  };
+  const PeakMemory memory = peak(hooked);
+  CHECK(memory.at == PeakMoment::backward);
+  CHECK(memory.parts.hook ==
+        Bytes(24 * small::kMiB + 24 * small::kMiB + 12 + 2 * 24 * small::kMiB));
+  CHECK(memory.parts.temporaries == Bytes());
+  // Bucket by bucket: 4 MiB, 8 MiB, 12 MiB, and all travel whole.
+  const PeakMemory apart = peak([&](MemoryJob& setting) {
+    hooked(setting);
+    setting.options.ddp.power_sgd = {};
+    setting.options.ddp.bucket_cap_mb = 1;
+  });
+  CHECK(apart.at == PeakMoment::backward);
+  CHECK(in_mib(apart.parts.hook) == 24 + 3 * 12);
+}
+
+TEST_CASE("memory: local SGD's next average stands beside the parameters") {
+  const auto local = [](MemoryJob& setting) {
+    setting.options.ddp.comm_hook = CommHook::post_local_sgd;
+    setting.options.ddp.torch = {1, 13};
+    setting.options.optimizer.kind = Optimizer::sgd;
+  };
+  const PeakMemory memory = peak(local);
+  CHECK(memory.at == PeakMoment::averaging);
+  CHECK(in_mib(memory.parts.hook) == 24);
+  CHECK(in_mib(memory.parts.gradients) == 24);
+  CHECK(in_mib(memory.allocated()) == 4 * 24);
+  CHECK(name_of(memory.at) == "averaging");
+}
+
+TEST_CASE("memory: before 2.0 the rebuild holds old and new buckets of views") {
+  const auto rebuilding = [](MemoryJob& setting) {
+    setting.options.ddp.torch = {1, 13};
+    setting.options.ddp.gradient_as_bucket_view = true;
+    setting.options.optimizer.kind = Optimizer::sgd;
+  };
+  const PeakMemory memory = peak(rebuilding);
+  CHECK(memory.at == PeakMoment::rebuild);
+  CHECK(in_mib(memory.parts.buckets) == 48);
+  CHECK(in_mib(memory.allocated()) == 72);
+  // Buckets that are never rebuilt.
+  CHECK(peak([&](MemoryJob& setting) {
+          rebuilding(setting);
+          setting.options.ddp.find_unused_parameters = true;
+        }).at != PeakMoment::rebuild);
+}
+
+TEST_CASE("memory: the allocator's blocks and segments") {
+  Workload workload = small::chain({{600, 10}}, 10, 20);
+  workload.activations = Activations{};
+  SimulationOptions options = small::bare();
+  options.optimizer.kind = Optimizer::sgd;
+  const PeakMemory memory = peak_memory(Job(workload, small::node(2), options, FreeModel{}));
+  CHECK(memory.rounding == Bytes(2 * (1024 - 600)));  // the parameter and its bucket
+  CHECK(memory.segments == Bytes(2 * small::kMiB - 2 * 1024));
+  GlooModel gloo;
+  gloo.links.host_tensors = true;
+  const PeakMemory on_host = peak_memory(Job(workload, small::node(2), options, gloo));
+  CHECK(on_host.rounding + on_host.segments == Bytes());
+}
+
+TEST_CASE("memory: what is larger than 10 MiB is a segment of its own, in multiples of 2 MiB") {
+  Workload workload = small::chain({{11 * small::kMiB, 10}, {3 * small::kMiB, 15}}, 10, 20);
+  workload.activations = Activations{};
+  SimulationOptions options = small::bare();
+  options.optimizer.kind = Optimizer::sgd;
+  options.ddp.bucket_cap_mb = 1;
+  const PeakMemory memory = peak_memory(Job(workload, small::node(2), options, FreeModel{}));
+  // Parameter and bucket of 11 MiB take 12 each, those of 3 MiB one segment of 20 together.
+  CHECK(memory.rounding == Bytes());
+  CHECK(memory.segments == Bytes(2 * small::kMiB + 14 * small::kMiB));
+}

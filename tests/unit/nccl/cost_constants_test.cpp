@@ -1,0 +1,92 @@
+#include "ddpsim/sim/values/cost_constants.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "data_files.hpp"
+
+using namespace ddpsim;
+
+TEST_CASE("cost constants: every row is of a value of its own, with a unit and a meaning") {
+  PathConstants constants;
+  std::set<double*> values;
+  for (const CostConstant& row : cost_constants()) {
+    CAPTURE(std::string(row.name) + " " + std::string(row.element));
+    CHECK(values.insert(&row.of(constants)).second);
+    CHECK_FALSE(row.unit.empty());
+    CHECK_FALSE(row.meaning.empty());
+    CHECK(row.range.least < row.range.most);
+    CHECK(row.prior.deviation >= 0);
+    if (row.prior.deviation > 0) CHECK(row.prior.most > row.range.least);
+  }
+  CHECK(values.size() * sizeof(double) == sizeof(PathConstants));
+}
+
+TEST_CASE(
+    "cost constants: elements of one array stand side by side, in NCCL's order of protocols") {
+  const auto begins = [](std::string_view name) {
+    const auto row = std::ranges::find(cost_constants(), name, &CostConstant::name);
+    return static_cast<std::size_t>(row - cost_constants().begin());
+  };
+  PathConstants constants;
+  for (const auto& [key, array] : {std::pair{"start_us", &constants.start_us},
+                                   {"local_us", &constants.local_us},
+                                   {"hop_us", &constants.hop_us}}) {
+    const char* const name = key;  // a capture must not name a structured binding: clang 14
+    CAPTURE(name);
+    const std::size_t first = begins(name);
+    constexpr const char* kProtocolNames[] = {"LL", "LL128", "Simple"};
+    for (std::size_t i = 0; i < 3; ++i) {
+      const CostConstant& row = cost_constants()[first + i];
+      CHECK(row.name == name);
+      CHECK(row.element == kProtocolNames[i]);
+      CHECK(&row.of(constants) == &(*array)[i]);
+    }
+  }
+}
+
+TEST_CASE("cost constants: what a cluster file may say, and what a fit expects of each kind") {
+  const auto row = [](std::string_view name) -> const CostConstant& {
+    return *std::ranges::find(cost_constants(), name, &CostConstant::name);
+  };
+  CHECK(row("launch_us").range.most == 1e6);
+  CHECK_FALSE(row("launch_us").range.positive);
+  for (const char* share : {"local_share", "nic_share", "nvls_share", "tree_share", "ll_share",
+                            "single_gpu_per_node"}) {
+    CAPTURE(share);
+    CHECK(row(share).range.most == 1);
+    CHECK(row(share).range.positive);
+  }
+  CHECK_FALSE(row("ring_ends").range.positive);  // what no link carries may be nothing
+  CHECK(row("ll_gbps").range.positive);
+  CHECK(row("overlap").range.least == 1);
+  CHECK(row("channel_us").prior.deviation == 0);  // no log tells it from hop_us
+  CHECK(row("start_us").prior.deviation == 0);    // with LL nothing is agreed upon beforehand
+  CHECK(row("hop_growth").prior.additive);
+  CHECK_FALSE(row("hop_us").prior.additive);
+  CHECK_FALSE(row("hop_growth").required);
+  CHECK(row("hop_us").required);
+}
+
+TEST_CASE("cost constants: docs/formats.md has each with its unit, its range and its meaning") {
+  std::ifstream file(files::page("docs/formats.md"));
+  REQUIRE(file);
+  std::stringstream page;
+  page << file.rdbuf();
+  std::string_view before;
+  for (const CostConstant& row : cost_constants()) {
+    if (row.name == before) continue;
+    before = row.name;
+    const auto [least, most, positive] = row.range;
+    std::ostringstream line;
+    line << "| … `" << row.name << "` | " << row.unit << " | " << (positive ? "above " : "")
+         << least << " to " << most << " | " << row.meaning
+         << (row.required ? "" : "; older files lack it") << " |\n";
+    CHECK_MESSAGE(page.str().find(line.str()) != std::string::npos, "expected: " << line.str());
+  }
+}

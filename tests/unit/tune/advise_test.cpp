@@ -1,0 +1,296 @@
+// Levers ranked: what each gains, alone and together, by the rule that recommends caps.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+
+#include "ddpsim/sim/memory/memory.hpp"
+#include "ddpsim/sim/simulate/simulate.hpp"
+#include "ddpsim/sim/step/job_buckets.hpp"
+#include "ddpsim/sim/tune/advise.hpp"
+#include "lever.hpp"
+#include "tune_jobs.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+using small::gain_us;
+using small::six_hidden;
+using small::three_queued;
+
+namespace {
+
+const AdviceRow* row_of(const Advice& advice, const std::vector<std::string>& levers) {
+  const auto row = std::ranges::find(advice.rows, levers, &AdviceRow::levers);
+  return row == advice.rows.end() ? nullptr : &*row;
+}
+
+Duration hooked_step(const Job& job, CommHook hook) {
+  SimulationOptions options = job.options();
+  options.ddp.comm_hook = hook;
+  return simulate_times(job.with(std::move(options))).iteration;
+}
+
+}  // namespace
+
+TEST_CASE("advise: a lever's gain is today's step less the step with it, caps by tune's own rule") {
+  const Job job = six_hidden(3400, 100, 100);
+  const Advice advice = advise(job, {});
+  CHECK(advice.iteration == 10000_us);
+  CHECK(advice.measurable == 100_us);
+  const AdviceRow* cap = row_of(advice, {"bucket_cap_mb=1"});
+  REQUIRE(cap);
+  CHECK(cap->gain == gain_us(400, 240, 600));  // what communication costs
+  CHECK(cap->expected == 412_us);
+  CHECK(cap->worth);
+  CHECK_FALSE(cap->changes_numerics);
+  CHECK(cap->line == "DistributedDataParallel(model, bucket_cap_mb=1)");
+  CHECK(advice.best() == cap);
+  const AdviceRow* hook = row_of(advice, {"fp16_compress_hook"});
+  REQUIRE(hook);
+  CHECK(hook->changes_numerics);
+  CHECK(hook->iteration == hooked_step(job, CommHook::fp16_compress));
+  CHECK(hook->gain.value == advice.iteration - hook->iteration);
+  CHECK(hook->note == "gradients travel with 16 bits");
+}
+
+TEST_CASE("advise: rows come by what they are expected to gain") {
+  const Advice advice = advise(three_queued(1000, 100, 500, 400), {});
+  REQUIRE(advice.rows.size() > 3);
+  CHECK(std::ranges::is_sorted(advice.rows, std::ranges::greater(), &AdviceRow::expected));
+}
+
+TEST_CASE("advise: accumulated micro-batches count one by one") {
+  const Job job = six_hidden(3400, 100, 100);
+  SimulationOptions options = job.options();
+  options.ddp.accumulate = 2;
+  const Duration two = simulate_times(job.with(options)).iteration;
+  const Advice advice = advise(job, {});
+  const AdviceRow* row = row_of(advice, {"accumulate 2 under no_sync()"});
+  REQUIRE(row);
+  CHECK(row->iteration == two.scaled(0.5));
+  CHECK(row->changes_numerics);
+  CHECK(row->note ==
+        "the optimizer steps 2 times more rarely, on a batch 2 times as large; "
+        "micro-batch k runs forward and backward within \"with sync(k):\"");
+  // Who accumulates two already is offered four, of which a step of two is half.
+  const Job today = job.with(options);
+  options.ddp.accumulate = 4;
+  const Advice from_two = advise(today, {});
+  const AdviceRow* four = row_of(from_two, {"accumulate 4 under no_sync()"});
+  REQUIRE(four);
+  CHECK(four->iteration == simulate_times(today.with(options)).iteration.scaled(0.5));
+}
+
+TEST_CASE("advise: large buckets alone are cast where that gains measurably more") {
+  small::OpenJob job = six_hidden(34000, 100, 1000);
+  job.options.ddp.torch = {2, 11};
+  job.options.ddp.bucket_cap_mb_list = {5, 1};  // the small one is the last
+  job.options.ddp.gradient_as_bucket_view = true;
+  CHECK_FALSE(partial_cast_lever(job, CommHook::fp16_compress));
+  job.options.costs.host_copy = 1000_us;
+  const auto lever = partial_cast_lever(job, CommHook::fp16_compress);
+  REQUIRE(lever);
+  CHECK(lever->name == "fp16_compress_hook from 5 MiB");
+  CHECK(lever->after.find(".element_size() >= 5242880 else") != std::string::npos);
+  const Job today = job;
+  const Duration part = simulate_times(lever->change(today)).iteration;
+  CHECK(hooked_step(today, CommHook::fp16_compress) - part >= 1000_us);
+  const Advice advice = advise(today, {.caps = false});
+  REQUIRE(row_of(advice, {lever->name}));
+  CHECK(row_of(advice, {lever->name})->iteration == part);
+  job.options.costs.host_copy = 520_us;  // casting back takes 20 us more than 0.5 MiB less save
+  CHECK(partial_cast_lever(job, CommHook::fp16_compress));
+  CHECK_FALSE(row_of(advise(job, {.caps = false}), {lever->name}));
+  job.options.ddp.comm_hook = CommHook::fp16_compress;
+  CHECK_FALSE(partial_cast_lever(job, CommHook::fp16_compress));
+}
+
+TEST_CASE("advise: no static graph where micro-batches are accumulated, and the other way round") {
+  const auto offers = [](const Job& job, const std::string& name) {
+    const std::vector<Lever> levers = levers_of(job);
+    return std::ranges::find(levers, name, &Lever::name) != levers.end();
+  };
+  const Job job = six_hidden(3400, 100, 100);
+  SimulationOptions options = job.options();
+  CHECK(offers(job, "static_graph=True"));
+  CHECK(offers(job, "accumulate 2 under no_sync()"));
+  options.ddp.accumulate = 2;
+  CHECK_FALSE(offers(job.with(options), "static_graph=True"));
+  options.ddp.static_graph = true;  // which is this user's affair
+  CHECK(offers(job.with(options), "accumulate 4 under no_sync()"));
+  options.ddp.accumulate = 1;
+  CHECK_FALSE(offers(job.with(options), "accumulate 2 under no_sync()"));
+}
+
+TEST_CASE("advise: only what this PyTorch has and what is not in force") {
+  small::OpenJob job = six_hidden(3400, 100, 100);
+  job.options.ddp.torch = {1, 6};
+  const Advice old = advise(job, {});
+  CHECK_FALSE(row_of(old, {"static_graph=True"}));
+  CHECK_FALSE(row_of(old, {"gradient_as_bucket_view=True"}));
+  CHECK_FALSE(row_of(old, {"bf16_compress_hook"}));
+  job.options.ddp.torch = {2, 8};
+  job.options.ddp.gradient_as_bucket_view = true;
+  job.options.ddp.comm_hook = CommHook::fp16_compress;
+  const Advice set = advise(job, {});
+  CHECK_FALSE(row_of(set, {"gradient_as_bucket_view=True"}));
+  CHECK_FALSE(row_of(set, {"bf16_compress_hook"}));
+  CHECK(row_of(set, {"static_graph=True"}));
+}
+
+TEST_CASE("advise: looking for unused parameters may be left where all were used, and only there") {
+  small::OpenJob job = six_hidden(3400, 100, 100);
+  job.options.ddp.find_unused_parameters = true;
+  CHECK(row_of(advise(job, {}), {"find_unused_parameters=False"}));
+  job.workload.parameters.push_back(job.workload.parameters.back());  // never written
+  CHECK_FALSE(row_of(advise(job, {}), {"find_unused_parameters=False"}));
+}
+
+TEST_CASE(
+    "advise: a combination has one lever of a kind, and each of them adds what could be seen") {
+  int combinations = 0;
+  for (const small::OpenJob& job : {six_hidden(3400, 100, 100), three_queued(1000, 100, 500, 400),
+                                    three_queued(10, 4000, 50, 2000)}) {
+    const Advice advice = advise(job, {});
+    std::set<std::string> kinds;
+    for (const AdviceRow& row : advice.rows) {
+      if (row.levers.size() < 2) continue;
+      ++combinations;
+      const std::string& first = row.levers.front();
+      if (row.changes_numerics) CHECK(kinds.insert(first.substr(0, first.find(' '))).second);
+      const auto hook = [](const std::string& lever) { return lever.find("_hook") != lever.npos; };
+      const auto cap = [](const std::string& lever) {
+        return lever.find("bucket_cap") != lever.npos;
+      };
+      const auto batch = [](const std::string& lever) { return lever.starts_with("accumulate"); };
+      CHECK(std::ranges::count_if(row.levers, hook) <= 1);
+      CHECK(std::ranges::count_if(row.levers, cap) <= 1);
+      CHECK(std::ranges::count_if(row.levers, batch) <= 1);
+      for (const std::string& lever : row.levers) {
+        INFO(row.line);
+        const AdviceRow* alone = row_of(advice, {lever});
+        if (alone && alone->worth)
+          CHECK(row.expected > alone->expected + advice.measurable.scaled(0.25));
+      }
+    }
+  }
+  CHECK(combinations > 3);
+}
+
+TEST_CASE("advise: nothing worth changing") {
+  // Collectives take a thousandth of the step.
+  const Advice advice = advise(six_hidden(100'000, 1, 1), {});
+  CHECK(advice.best() == nullptr);
+  CHECK(std::ranges::none_of(advice.rows, &AdviceRow::worth));
+}
+
+TEST_CASE("advise: what does not fit into memory is a row with an error, without times") {
+  const Job job = six_hidden(3400, 100, 100);
+  const Bytes today = peak_memory(job).total();
+  const Advice advice = advise(job, {.tuning = {}, .memory = today});
+  const AdviceRow* hook = row_of(advice, {"fp16_compress_hook"});
+  REQUIRE(hook);
+  CHECK(hook->error.starts_with("needs "));
+  CHECK(hook->gain == Gain{});
+  CHECK_FALSE(hook->worth);
+  CHECK(advice.rows.back().error != "");
+  const AdviceRow* cap = row_of(advice, {"bucket_cap_mb=1"});
+  REQUIRE(cap);
+  CHECK(cap->error.empty());
+}
+
+TEST_CASE("advise: all levers in one line, imports first, each where it is written") {
+  const auto none = [](const Job& job) { return job; };
+  const std::vector<Lever> levers = {
+      {.name = "a", .change = none, .before = "NCCL_ALGO=Tree", .nccl_variable = true},
+      {.name = "b", .change = none, .argument = "static_graph=True"},
+      {.name = "c",
+       .change = none,
+       .after = "model.register_comm_hook(None, hook)",
+       .imports = {"from hooks import hook"}},
+      {.name = "d", .change = none, .argument = "bucket_cap_mb=8", .imports = {"import os"}}};
+  CHECK(python_of(levers) ==
+        "import os; from hooks import hook; os.environ[\"NCCL_ALGO\"] = \"Tree\"; "
+        "model = DistributedDataParallel(model, static_graph=True, bucket_cap_mb=8); "
+        "model.register_comm_hook(None, hook)");
+  CHECK(python_of({levers[0]}) == "export NCCL_ALGO=Tree");
+  CHECK(python_of({levers[1]}) == "DistributedDataParallel(model, static_graph=True)");
+  const Lever unset = {.name = "e", .change = none, .before = "NCCL_ALGO", .nccl_variable = true};
+  CHECK(python_of({unset}) == "unset NCCL_ALGO");
+  CHECK(python_of({unset, levers[1]}) ==
+        "import os; os.environ.pop(\"NCCL_ALGO\", None); DistributedDataParallel(model, "
+        "static_graph=True)");
+}
+
+TEST_CASE("advise: what today's setting keeps NCCL from choosing can be given back") {
+  const Job other = six_hidden(3400, 100, 100);
+  AnalyticModel model;
+  model.tuning.max_channels = 1;
+  model.tuning.nvls = false;
+  const Job job(other.workload(), other.cluster(), other.options(), model);
+  std::vector<std::string> unset;
+  for (const Lever& lever : levers_of(job)) {
+    if (!lever.name.ends_with(" unset")) continue;
+    unset.push_back(lever.name);
+    const Job changed = lever.change(job);
+    const CollectiveTuning& tuning = nccl_of(changed.model())->tuning;
+    CHECK(tuning.max_channels.has_value() != (lever.name == "NCCL_MAX_NCHANNELS unset"));
+    CHECK(tuning.nvls == (lever.name == "NCCL_NVLS_ENABLE unset"));
+  }
+  CHECK(unset == std::vector<std::string>{"NCCL_MAX_NCHANNELS unset", "NCCL_NVLS_ENABLE unset"});
+}
+
+TEST_CASE("advise: a comment ends its line") {
+  const auto none = [](const Job& job) { return job; };
+  CHECK(python_of({{.name = "a", .change = none, .after = "# leave that out"},
+                   {.name = "b", .change = none, .argument = "static_graph=True"},
+                   {.name = "c", .change = none, .after = "hook()"}}) ==
+        "DistributedDataParallel(model, static_graph=True); hook(); # leave that out");
+}
+
+TEST_CASE("advise: a partition as a list of limits that PyTorch cuts in just that way") {
+  small::OpenJob job = small::two_then_four(18400, 100);
+  job.options.ddp.torch = {2, 11};
+  const TuneResult tuned = job.tune();
+  REQUIRE(tuned.best_partition);
+  const std::optional<Lever> list = cap_list_lever(job, tuned.best_partition->buckets);
+  REQUIRE(list);
+  CHECK(list->argument == "bucket_cap_mb_list=[2, 4]");
+  CHECK(simulate_times(list->change(job)).iteration == tuned.best_partition->iteration);
+  job.options.ddp.torch = {2, 10};
+  CHECK_FALSE(cap_list_lever(job, tuned.best_partition->buckets));
+}
+
+TEST_CASE("advise: the errors of other algorithms are not those of today's") {
+  // A change that does nothing: with shared errors sure to gain nothing, with errors of its own it may be either.
+  const Job job = six_hidden(3400, 100, 100);
+  const Gains gains(job, buckets_of(job), readings_of(std::nullopt));
+  const auto same = [](const Job& today) { return today; };
+  CHECK(gains.of(same, {}).gain == gain_us(0, 0, 0));
+  const WeighedGain own = gains.of(same, {.other_collectives = true});
+  // T(5) = 600: 0.6 to 1.7 times that for either, independent of each other.
+  CHECK(own.gain.value == 0_us);
+  CHECK(own.gain.low.microseconds() == doctest::Approx(-std::hypot(240, 420)));
+  CHECK(own.gain.high.microseconds() == doctest::Approx(std::hypot(240, 420)));
+}
+
+TEST_CASE("advise: the allowance for multi-GPU overhead enters no gain of accumulating") {
+  // Only the last all-reduce, T(5) = 600, is exposed, and however slow compute is: half of it is saved, or three quarters.
+  small::OpenJob job = six_hidden(3400, 100, 100);
+  const Advice alone = advise(job, {});
+  job.options.rank_slowdown.several_gpus = 0.2;
+  const Advice slowed = advise(job, {});
+  CHECK(slowed.iteration > alone.iteration + 1000_us);
+  for (const char* lever : {"accumulate 2 under no_sync()", "accumulate 4 under no_sync()"}) {
+    CAPTURE(lever);
+    const AdviceRow* without = row_of(alone, {lever});
+    const AdviceRow* with = row_of(slowed, {lever});
+    REQUIRE(without);
+    REQUIRE(with);
+    CHECK(with->gain.value.microseconds() ==
+          doctest::Approx(without->gain.value.microseconds()).epsilon(1e-6));
+    CHECK(with->gain.high <= 600_us);
+  }
+}

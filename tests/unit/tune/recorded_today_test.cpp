@@ -1,0 +1,254 @@
+// What the recorded job did beside what is predicted for it: times only where they are of the same work,
+// buckets always.
+#include "ddpsim/sim/tune/recorded_today.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "ddpsim/sim/step/job_buckets.hpp"
+#include "tune_jobs.hpp"
+
+using namespace ddpsim;
+using namespace ddpsim::literals;
+
+namespace {
+
+/// Six gradients of 1 MiB on two GPUs; the recorded job launched buckets of so many MiB each, which took
+/// 500 us a MiB. An all-reduce of k MiB is predicted to take 100 k us.
+small::OpenJob recorded(const std::vector<int>& mib) {
+  small::OpenJob job{.workload = small::mib_layers({1000, 2000, 3000, 4000, 5000, 6000}, 3400),
+                     .model = small::alpha_beta(0, 100)};
+  job.workload.gpu = job.cluster.gpu.name = "V100";
+  job.workload.recorded_with.world_size = 2;
+  for (const int size : mib)
+    job.workload.recorded_with.collectives.push_back({.bytes = Bytes(size) * 1048576,
+                                                      .launch = {},
+                                                      .start = {},
+                                                      .duration = 500_us * size,
+                                                      .channels = size});
+  return job;
+}
+
+}  // namespace
+
+TEST_CASE("recorded today: nothing where no all-reduce was recorded") {
+  CHECK_FALSE(recorded_today(recorded({})).has_value());
+}
+
+TEST_CASE("recorded today: every bucket with its recorded and its predicted time") {
+  const RecordedToday today = recorded_today(recorded({1, 5})).value();
+  CHECK(today.ranks == 2);
+  CHECK(today.channels == 5);
+  REQUIRE(today.buckets.size() == 2);
+  CHECK(today.buckets[1].bytes == Bytes(5 << 20));
+  CHECK(today.buckets[1].median == 2500_us);
+  CHECK(today.buckets[1].predicted == 500_us);
+  CHECK(today.recorded() == 3_ms);
+  CHECK(today.predicted() == 600_us);
+  CHECK(today.comparable);
+  CHECK(today.same_buckets);  // PyTorch's default: 1 MiB first
+  CHECK_FALSE(today.setting);
+  CHECK_FALSE(today.asked_otherwise);
+}
+
+TEST_CASE("recorded today: times are of the same work on as many GPUs of the same model only") {
+  small::OpenJob other = recorded({1, 5});
+  other.workload.gpu = "A100";
+  CHECK_FALSE(recorded_today(other)->comparable);
+  other.workload.gpu = "";  // which may be any
+  CHECK_FALSE(recorded_today(other)->comparable);
+  other.workload.gpu = "V100";
+  CHECK(recorded_today(other)->comparable);
+  other.workload.carried_over = true;
+  CHECK_FALSE(recorded_today(other)->comparable);
+  other.workload.carried_over = false;
+  other.workload.recorded_with.world_size = 4;
+  CHECK_FALSE(recorded_today(other)->comparable);
+  CHECK(recorded_today(other)->same_buckets);
+}
+
+TEST_CASE("recorded today: NCCL's recorded times say nothing of gloo's") {
+  small::OpenJob job = recorded({1, 5});
+  job.workload.recorded_with.nccl_kernels = 2;
+  job.model = AnalyticModel{};
+  CHECK(recorded_today(job)->comparable);
+  job.model = GlooModel{};
+  CHECK_FALSE(recorded_today(job)->comparable);
+}
+
+TEST_CASE("recorded today: the cap that gives the recorded buckets is found") {
+  const RecordedToday twos = recorded_today(recorded({2, 2, 2})).value();
+  CHECK_FALSE(twos.same_buckets);
+  REQUIRE(twos.setting);
+  CHECK(twos.setting->torch == TorchVersion{2, 8});
+  CHECK(twos.setting->bucket_cap_mb == 2);
+  CHECK_FALSE(twos.setting->first_bucket_mb);
+  const RecordedToday no_cap = recorded_today(recorded({4, 1, 1})).value();
+  CHECK_FALSE(no_cap.same_buckets);
+  CHECK_FALSE(no_cap.setting);
+}
+
+TEST_CASE("recorded today: under another version that it may be, with its rules") {
+  small::OpenJob job = recorded({1, 2, 3});
+  CHECK_FALSE(recorded_today(job)->setting);  // 2.8: a cap of 2 holds for the first bucket, too
+  job = recorded({1, 2, 2, 1});
+  CHECK_FALSE(recorded_today(job)->setting);
+  job.options.possible_versions = {{{1, 6}, {2, 4}, {2, 4, 8}, {2, 20, 5}}};
+  REQUIRE(recorded_today(job)->setting);
+  CHECK(recorded_today(job)->setting->torch == TorchVersion{2, 4});
+  CHECK(recorded_today(job)->setting->bucket_cap_mb == 2);
+  CHECK_FALSE(recorded_today(job)->setting->first_bucket_mb);
+}
+
+TEST_CASE("recorded today: whoever asks for a cap is not told that the job ran another") {
+  small::OpenJob job = recorded({2, 2, 2});
+  job.options.ddp.bucket_cap_mb = 3;
+  CHECK_FALSE(recorded_today(job)->same_buckets);
+  CHECK(recorded_today(job)->asked_otherwise);
+  CHECK_FALSE(recorded_today(job)->setting);
+  job.options.ddp.bucket_cap_mb = 2;
+  CHECK(recorded_today(job)->same_buckets);
+}
+
+TEST_CASE(
+    "recorded today: behind a compression hook the bytes are those on the wire, whatever is "
+    "asked") {
+  small::OpenJob job = recorded({1, 5});
+  job.options.ddp.comm_hook = CommHook::fp16_compress;
+  CHECK(recorded_today(job)->same_buckets);  // it ran without
+  for (RecordedCollective& one : job.workload.recorded_with.collectives)
+    one.bytes = Bytes(one.bytes.count() / 2);
+  CHECK_FALSE(recorded_today(job)->same_buckets);
+  job.workload.recorded_with.wire = Dtype::bfloat16;
+  CHECK(recorded_today(job)->same_buckets);
+  job.options.ddp.comm_hook = CommHook::none;
+  CHECK(recorded_today(job)->same_buckets);
+}
+
+TEST_CASE("recorded today: whoever asks for construction buckets knows that they are others") {
+  small::OpenJob job = recorded({2, 2, 2});
+  job.options.ddp.find_unused_parameters = true;
+  CHECK(recorded_today(job)->asked_otherwise);
+  CHECK_FALSE(recorded_today(job)->setting);
+}
+
+TEST_CASE("recorded today: buckets that no cap gives are cut from the gradients as they ran") {
+  const small::OpenJob job = recorded({4, 1, 1});
+  const RecordedToday today = recorded_today(job).value();
+  CHECK(small::members(today.others) == std::vector<std::size_t>{4, 1, 1});
+  const Job replayed = as_recorded(job, today);
+  CHECK(small::members(buckets_of(replayed)) == std::vector<std::size_t>{4, 1, 1});
+  CHECK(small::members(buckets_of(job)) == std::vector<std::size_t>{1, 5});
+  CHECK(small::members(recorded_today(recorded({2, 2, 2}))->others) ==
+        std::vector<std::size_t>{2, 2, 2});
+  CHECK(recorded_today(recorded({1, 5}))->others.empty());  // as simulated anyway
+}
+
+TEST_CASE("recorded today: bytes that are no cut of the gradients are not replayed") {
+  for (const auto& mib : {std::vector<int>{4, 1}, {4, 1, 2}, {4, 3}}) {
+    const small::OpenJob job = recorded(mib);
+    const RecordedToday today = recorded_today(job).value();
+    CHECK(today.others.empty());
+    CHECK_FALSE(as_recorded(job, today).options().buckets);
+  }
+  small::OpenJob halves = recorded({4, 1, 1});
+  halves.workload.recorded_with.collectives[0].bytes = Bytes((4 << 20) - 4);
+  CHECK(recorded_today(halves)->others.empty());
+  small::OpenJob mixed = recorded({4, 1, 1});
+  mixed.workload.parameters[4].dtype = Dtype::float16;  // the second to be ready
+  CHECK(recorded_today(mixed)->others.empty());
+}
+
+TEST_CASE("recorded today: the first iterations of a training have buckets of their own") {
+  small::OpenJob job = recorded({4, 1, 1});
+  job.options.iterations = 3;
+  CHECK_FALSE(as_recorded(job, recorded_today(job).value()).options().buckets);
+}
+
+TEST_CASE("tune: gains count from the recorded buckets, and the default may be the better one") {
+  // Ready at 1000, 2000, … us; a bucket of k MiB takes 100 k us. Forward 3400, backward 6000: the step ends 100 us
+  // after backward with the default's last MiB apart, 600 us with one bucket of all.
+  small::OpenJob job = recorded({6});
+  job.model = small::alpha_beta(0, 100);
+  const Job today = as_recorded(job, recorded_today(job).value());
+  const TuneResult result = tune(today, {});
+  REQUIRE(result.today);
+  CHECK(result.today->recorded);
+  CHECK(result.today->bucket_bytes == std::vector<Bytes>{Bytes(6 << 20)});
+  CHECK(result.baseline().iteration == 10_ms);
+  CHECK(result.recommended.set);
+  CHECK_FALSE(result.recommended.default_today);
+  CHECK(result.recommended.gain.value == 10_ms - result.best.iteration);
+}
+
+TEST_CASE("tune: a cap passed is today's setting") {
+  small::OpenJob job = recorded({});
+  job.options.ddp.bucket_cap_mb = 100;
+  const TuneResult result = job.tune();
+  REQUIRE(result.today);
+  CHECK_FALSE(result.today->recorded);
+  CHECK(result.today->point.bucket_cap_mb == 100);
+  CHECK(result.baseline().iteration == job.step());
+  CHECK(result.recommended.gain.value == job.step() - result.best.iteration);
+  CHECK_FALSE(recorded({}).tune().today);
+}
+
+TEST_CASE("recorded today: shortest, median and longest of every bucket; inside or not") {
+  small::OpenJob job = recorded({1, 5});
+  for (const int percent : {80, 100, 400}) {
+    StepSample step{.name = std::to_string(percent),
+                    .forward = {},
+                    .backward = {},
+                    .iteration = 10_ms + 1_us * percent,
+                    .collectives = job.workload.recorded_with.collectives};
+    for (RecordedCollective& one : step.collectives)
+      one.duration = one.duration.scaled(percent / 100.0);
+    job.workload.steps.push_back(step);
+  }
+  const RecordedToday today = recorded_today(job).value();
+  CHECK(today.steps == 3);
+  CHECK(today.buckets[1].least == 2_ms);
+  CHECK(today.buckets[1].median == 2500_us);
+  CHECK(today.buckets[1].most == 10_ms);
+  CHECK(today.iterations->median == 10100_us);
+  RecordedBucket bucket{
+      .bytes = {}, .least = 100_us, .median = 150_us, .most = 200_us, .predicted = 100_us};
+  CHECK(is_inside(bucket, false));
+  CHECK(is_inside(bucket, true));
+  bucket.predicted = 101_us;
+  CHECK_FALSE(is_inside(bucket, false));
+  bucket.predicted = 90_us;
+  CHECK(is_inside(bucket, false));
+  CHECK(is_inside(bucket, true));
+  bucket.predicted = 89_us;
+  CHECK_FALSE(is_inside(bucket, true));
+  bucket.predicted = 220_us;
+  CHECK(is_inside(bucket, true));
+  bucket.predicted = 221_us;
+  CHECK_FALSE(is_inside(bucket, true));
+}
+
+TEST_CASE(
+    "recorded today: longer than predicted it widens the interval of NCCL's steps, no other") {
+  const auto widened = [](const small::OpenJob& job) {
+    return std::ranges::any_of(job.assess().sensitivities, [](const Sensitivity& one) {
+      return one.source == ErrorSource::recorded_waits && one.high > Duration();
+    });
+  };
+  small::OpenJob nccl = recorded({1, 5});
+  nccl.workload.recorded_with.nccl_kernels = 2;
+  nccl.model = AnalyticModel{};
+  CHECK(widened(nccl));
+  small::OpenJob gloo = nccl;  // simulated, and recorded
+  gloo.model = small::alpha_beta(0, 100);
+  CHECK_FALSE(widened(gloo));
+  small::OpenJob of_gloo = nccl;
+  of_gloo.workload.recorded_with.nccl_kernels = 0;
+  CHECK_FALSE(widened(of_gloo));
+  small::OpenJob elsewhere = nccl;
+  elsewhere.cluster.gpu.name = "A100";
+  CHECK_FALSE(widened(elsewhere));
+}

@@ -1,0 +1,180 @@
+// Levers of schemes without DDP's buckets.
+#include "scheme_levers.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "ddpsim/sim/tune/advise.hpp"
+#include "mentions.hpp"
+#include "scheme_step.hpp"
+
+using namespace ddpsim;
+
+namespace {
+
+Job scheme_job(Scheme scheme, const Cluster& cluster = small::node(2)) {
+  return Job(schemes::layered(), cluster, schemes::options(std::move(scheme)), FreeModel{});
+}
+
+std::vector<std::string> names_of(const Job& job) {
+  std::vector<std::string> names;
+  for (const Lever& lever : scheme_levers(job)) names.push_back(lever.name);
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("levers of schemes: what is in force is none, and each changes what it is called by") {
+  for (const Scheme& scheme : {Scheme(Fsdp1{}), Scheme(Fsdp2{}), Scheme(Zero{.stage = 2}),
+                               Scheme(Zero{.stage = 3}), Scheme(MegatronOptimizer{})}) {
+    CAPTURE(name_of(scheme));
+    CHECK(has_levers(scheme));
+    const Job job = scheme_job(scheme, schemes::two_by_two());
+    CHECK(!scheme_levers(job).empty());
+    for (const Lever& lever : scheme_levers(job)) {
+      CAPTURE(lever.name);
+      const auto after = options_of(lever.change(job).options().scheme);
+      const auto before = options_of(job.options().scheme);
+      CHECK(after != before);
+      const std::string key = lever.name.substr(0, lever.name.find('='));
+      const std::string value = lever.name.substr(key.size() + 1);
+      const auto set = std::ranges::find(after, key, &std::pair<std::string, std::string>::first);
+      REQUIRE(set != after.end());
+      CHECK(value.starts_with(set->second));
+    }
+  }
+  CHECK(!has_levers(NaiveAllReduce{}));
+  CHECK(scheme_levers(scheme_job(NaiveAllReduce{})).empty());
+}
+
+TEST_CASE("levers of schemes: all that a library has, in order, with what is said beside") {
+  const auto listed = [](const Scheme& scheme) {
+    std::string text;
+    for (const Lever& lever : scheme_levers(scheme_job(scheme, schemes::two_by_two())))
+      text +=
+          fmt::format("\n{}{}{}", lever.name, lever.argument.empty() ? "" : " | " + lever.argument,
+                      lever.note.empty() ? "" : " | " + lever.note);
+    return text;
+  };
+  CHECK(listed(Fsdp1{}) == R"(
+strategy=shard_grad_op | sharding_strategy=ShardingStrategy.SHARD_GRAD_OP
+strategy=hybrid_shard | sharding_strategy=ShardingStrategy.HYBRID_SHARD
+strategy=hybrid_shard_zero2 | sharding_strategy=ShardingStrategy._HYBRID_SHARD_ZERO2
+wrap=none | auto_wrap_policy=None
+wrap=size,min_num_params=1000000 | auto_wrap_policy=functools.partial(size_based_auto_wrap_policy, min_num_params=1000000)
+wrap=size,min_num_params=10000000 | auto_wrap_policy=functools.partial(size_based_auto_wrap_policy, min_num_params=10000000)
+wrap=size,min_num_params=100000000 | auto_wrap_policy=functools.partial(size_based_auto_wrap_policy, min_num_params=100000000)
+backward_prefetch=post | backward_prefetch=BackwardPrefetch.BACKWARD_POST
+backward_prefetch=none | backward_prefetch=None
+forward_prefetch=true | forward_prefetch=True | only where modules run in the same order in every step
+limit_all_gathers=false | limit_all_gathers=False | more of the model may be gathered at once than is counted)");
+  CHECK(listed(Fsdp2{}) == R"(
+reshard_after_forward=false | reshard_after_forward=False
+reshard_after_forward=2 | reshard_after_forward=2
+group=2 | mesh=init_device_mesh("cuda", (2, 2))
+wrap=none
+wrap=size,min_num_params=1000000
+wrap=size,min_num_params=10000000
+wrap=size,min_num_params=100000000)");
+  CHECK(listed(Zero{.stage = 2, .reduce_bucket_size = 7}) == R"(
+overlap_comm=true | "overlap_comm": true
+reduce_bucket_size=5000000 | "reduce_bucket_size": 5000000
+reduce_bucket_size=50000000 | "reduce_bucket_size": 50000000
+reduce_bucket_size=200000000 | "reduce_bucket_size": 200000000
+reduce_bucket_size=500000000 | "reduce_bucket_size": 500000000)");
+  CHECK(listed(Zero{.stage = 3,
+                    .reduce_bucket_size = 50'000'000,
+                    .stage3_prefetch_bucket_size = 7,
+                    .stage3_param_persistence_threshold = 7,
+                    .stage3_max_live_parameters = 7,
+                    .stage3_max_reuse_distance = 7}) == R"(
+overlap_comm=false | "overlap_comm": false
+reduce_bucket_size=5000000 | "reduce_bucket_size": 5000000
+reduce_bucket_size=200000000 | "reduce_bucket_size": 200000000
+reduce_bucket_size=500000000 | "reduce_bucket_size": 500000000
+stage3_prefetch_bucket_size=0 | "stage3_prefetch_bucket_size": 0
+stage3_prefetch_bucket_size=5000000 | "stage3_prefetch_bucket_size": 5000000
+stage3_prefetch_bucket_size=50000000 | "stage3_prefetch_bucket_size": 50000000
+stage3_prefetch_bucket_size=500000000 | "stage3_prefetch_bucket_size": 500000000
+stage3_param_persistence_threshold=0 | "stage3_param_persistence_threshold": 0
+stage3_param_persistence_threshold=10000 | "stage3_param_persistence_threshold": 10000
+stage3_param_persistence_threshold=100000 | "stage3_param_persistence_threshold": 100000
+stage3_param_persistence_threshold=1000000 | "stage3_param_persistence_threshold": 1000000
+stage3_max_live_parameters=100000000 | "stage3_max_live_parameters": 100000000
+stage3_max_live_parameters=1000000000 | "stage3_max_live_parameters": 1000000000
+stage3_max_reuse_distance=0 | "stage3_max_reuse_distance": 0
+stage3_max_reuse_distance=1000000000 | "stage3_max_reuse_distance": 1000000000
+zero_hpz_partition_size=2 | "zero_hpz_partition_size": 2 | a node keeps a copy of all parameters, which is not counted as memory)");
+  CHECK(listed(MegatronOptimizer{}) == R"(
+overlap_grad_reduce=true | --overlap-grad-reduce
+overlap_param_gather=true | --overlap-grad-reduce --overlap-param-gather)");
+  CHECK(listed(MegatronOptimizer{.overlap_grad_reduce = true, .bucket_size = 40'000'000}) == R"(
+overlap_param_gather=true | --overlap-grad-reduce --overlap-param-gather
+bucket_size=10000000 | --ddp-bucket-size 10000000
+bucket_size=100000000 | --ddp-bucket-size 100000000
+bucket_size=400000000 | --ddp-bucket-size 400000000)");
+}
+
+TEST_CASE("levers of schemes: a choice that a lever took back is a lever again") {
+  for (const Scheme& scheme : {Scheme(Fsdp1{}), Scheme(Fsdp2{}), Scheme(Fsdp2{.group = 2})}) {
+    const Job job = scheme_job(scheme, schemes::two_by_two());
+    for (const Lever& there : scheme_levers(job)) {
+      CAPTURE(there.name);
+      const Job changed = there.change(job);
+      std::vector<std::string> names;
+      for (const Lever& lever : scheme_levers(changed)) {
+        names.push_back(lever.name);
+      }
+      CHECK(!has(names, there.name));
+      const std::string key = there.name.substr(0, there.name.find('=') + 1);
+      if (key != "group=")
+        CHECK(std::ranges::any_of(names,
+                                  [&](const std::string& name) { return name.starts_with(key); }));
+    }
+  }
+}
+
+TEST_CASE("levers of schemes: groups of a node are levers of several nodes alone") {
+  CHECK(!has(names_of(scheme_job(Fsdp2{})), "group=2"));
+  CHECK(has(names_of(scheme_job(Fsdp2{}, schemes::two_by_two())), "group=2"));
+  CHECK(has(names_of(scheme_job(Fsdp1{}, schemes::two_by_two())), "strategy=hybrid_shard"));
+  CHECK(!has(names_of(scheme_job(Fsdp1{})), "strategy=hybrid_shard"));
+}
+
+TEST_CASE("levers of schemes: the line to paste is the library's own call") {
+  const auto line = [](const Job& job, const std::vector<std::string>& names) {
+    std::vector<Lever> levers;
+    for (const Lever& lever : scheme_levers(job))
+      if (has(names, lever.name)) levers.push_back(lever);
+    return python_of(levers);
+  };
+  const std::string blocks =
+      "[block for blocks in model.modules() if isinstance(blocks, torch.nn.ModuleList) for block "
+      "in "
+      "blocks]";
+  const std::string fsdp2 = "from torch.distributed.fsdp import fully_shard; ";
+  CHECK(line(scheme_job(Fsdp2{}), {"reshard_after_forward=false"}) ==
+        fsdp2 + "[fully_shard(module, reshard_after_forward=False) for module in " + blocks +
+            "]; fully_shard(model)");
+  CHECK(line(scheme_job(Fsdp2{}), {"reshard_after_forward=false", "wrap=none"}) ==
+        fsdp2 + "fully_shard(model, reshard_after_forward=False)");
+  CHECK(line(scheme_job(Fsdp2{}, schemes::two_by_two()), {"group=2"}) ==
+        fsdp2 +
+            "from torch.distributed.device_mesh import init_device_mesh; [fully_shard(module, "
+            "mesh=init_device_mesh(\"cuda\", (2, 2))) for module in " +
+            blocks + "]; fully_shard(model, mesh=init_device_mesh(\"cuda\", (2, 2)))");
+  CHECK(line(scheme_job(Fsdp1{}), {"strategy=shard_grad_op", "forward_prefetch=true"}) ==
+        "from torch.distributed.fsdp import FullyShardedDataParallel; from torch.distributed.fsdp "
+        "import ShardingStrategy; FullyShardedDataParallel(model, "
+        "sharding_strategy=ShardingStrategy.SHARD_GRAD_OP, forward_prefetch=True)");
+  CHECK(line(scheme_job(Zero{.stage = 2}), {"overlap_comm=true", "reduce_bucket_size=50000000"}) ==
+        "{\"zero_optimization\": {\"stage\": 2, \"overlap_comm\": true, \"reduce_bucket_size\": "
+        "50000000}}");
+  CHECK(line(scheme_job(MegatronOptimizer{}), {"overlap_grad_reduce=true"}) ==
+        "--overlap-grad-reduce");
+}
