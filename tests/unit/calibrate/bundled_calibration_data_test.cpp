@@ -2,6 +2,7 @@
 // the same: what each would say without its log.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -15,6 +16,7 @@
 #include "data_files.hpp"
 #include "ddpsim/calibrate/fit/fit.hpp"
 #include "ddpsim/calibrate/logs/measured_log.hpp"
+#include "ddpsim/formats/files.hpp"
 #include "ddpsim/sim/certainty/allreduce_table.hpp"
 #include "ddpsim/sim/nccl/correction.hpp"
 #include "ddpsim/sim/nccl/nccl.hpp"
@@ -234,4 +236,23 @@ TEST_CASE("bundled clusters: a grade no better than B, and C beyond the nodes me
   CHECK(grade_of(load_cluster_at("p4d", 4, 8), true) == Grade::c);
   CHECK(grade_of(load_cluster_at("alps-gh200", 64, 4), true) == Grade::b);
   CHECK(grade_of(load_cluster_at("alps-gh200", 256, 4), true) == Grade::c);
+}
+
+TEST_CASE("bundled clusters: what is published of one stays beside a file with logs of one's own") {
+  const auto published_beside = [](const std::string& cluster) {
+    Calibration own;
+    own.constants = constants_of(load_cluster({cluster, {}, {}}));
+    own.shapes = {{1, 8, Bytes(8), Bytes(1024), "own.txt"}};
+    const auto path = std::filesystem::temp_directory_path() /
+                      ("ddpsim-own-logs-" + std::to_string(::getpid()) + ".json");
+    write_file(path, calibrated_cluster_file(cluster, own));
+    auto found = published_calibration(path.string());
+    std::filesystem::remove(path);
+    return found;
+  };
+  const auto beside = published_beside("dgxh100");
+  REQUIRE(beside);
+  CHECK(beside->shapes.size() == published_calibration("dgxh100")->shapes.size());
+  CHECK(beside->shapes.front().source == published_calibration("dgxh100")->shapes.front().source);
+  CHECK(published_beside("node:1 gpu:8xA100 nvswitch:300GBps") == nullptr);
 }

@@ -10,6 +10,7 @@
 #include "ddpsim/sim/nccl/correction.hpp"
 #include "ddpsim/sim/tune/tune.hpp"
 #include "small_jobs.hpp"
+#include "uncertainty.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
@@ -135,4 +136,25 @@ TEST_CASE("measured sizes: one rank sends nothing that a log could cover") {
   cluster.gpus_per_node = 1;
   CHECK(graded({25_MiB}, cluster).grade == Grade::b);
   CHECK(graded({}, measured_up_to(8)).grade == Grade::b);
+}
+
+TEST_CASE("measured sizes: how many nodes were measured, by network and generation of GPUs") {
+  const auto most = [](NetworkKind kind, int capability) {
+    Cluster cluster = small::node(8);
+    cluster.network.kind = kind;
+    cluster.gpu.compute_capability = capability;
+    return most_nodes_measured(cluster);
+  };
+  for (const NetworkKind kind : {NetworkKind::infiniband, NetworkKind::roce}) {
+    CHECK(most(kind, 70) == 8);
+    CHECK(most(kind, 75) == 8);
+    CHECK(most(kind, 80) == 8);
+    CHECK(most(kind, 60) == 2);
+    CHECK(most(kind, 90) == 2);
+  }
+  CHECK(most(NetworkKind::slingshot, 80) == 540);
+  CHECK(most(NetworkKind::slingshot, 90) == 128);
+  CHECK(most(NetworkKind::slingshot, 70) == 2);
+  CHECK(most(NetworkKind::tcp, 80) == 2);
+  CHECK(most(NetworkKind::efa, 80) == 2);
 }

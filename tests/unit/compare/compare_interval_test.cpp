@@ -295,3 +295,28 @@ TEST_CASE("compare: the best cap of each job is the one its own search finds") {
     CHECK(compared.confidence.sensitivities.front().source == ErrorSource::collective_times);
   }
 }
+
+TEST_CASE(
+    "compare: what a job takes for its work, as predicted and with each source at its bounds") {
+  small::OpenJob job = with_compute(400);
+  job.cluster = small::node(8, 5);
+  job.model = AnalyticModel{};
+  job.options.costs = DdpCosts();
+  for (const double samples : {8.0, 256.0}) {
+    const std::vector<double> stated =
+        samples == 8 ? std::vector<double>() : std::vector<double>{samples};
+    const Comparison comparison = compare({job}, {.threads = 1, .samples = stated});
+    const WorkTime& work = *comparison.jobs.front().work;
+    CHECK(work.expected == job.step().seconds() / samples);
+    CHECK(work.measured == 0);
+    CHECK(work.jobs.size() == 1);
+    const std::vector<Bounds> all = simulate_scenarios(job);
+    REQUIRE(work.moved.size() == all.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      CHECK(work.moved[i].source == all[i].source);
+      CHECK(work.moved[i].at_one == all[i].at_one.iteration.seconds() / samples);
+      CHECK(work.moved[i].at_other == all[i].at_other.iteration.seconds() / samples);
+      CHECK_FALSE(work.moved[i].workload);
+    }
+  }
+}

@@ -436,6 +436,28 @@ TEST_CASE("Two sides: one rank's log against all ranks' is compared by that rank
         Kinds{FindingClass::gpudirect_off, FindingClass::gpudirect_off});
 }
 
+TEST_CASE("Two sides: where no rank is in both logs, shares of all their channels are compared") {
+  const auto channels = [](int rank, int with, int without) {
+    std::string lines;
+    for (int k = 0; k < with + without; ++k)
+      lines += "n1:1:2 [0] NCCL INFO Channel 0" + std::to_string(k) +
+               "/0 : " + std::to_string(rank) + "[0] -> " + std::to_string(rank + 8) +
+               "[0] [send] via NET/IB/0" + (k < with ? "/GDRDMA" : "") + "\n";
+    return lines;
+  };
+  const auto said = [&](const std::string& before, const std::string& after) -> std::string {
+    for (const Finding& finding : changes_of(before, after))
+      if (finding.what == FindingClass::gpudirect_off && mentions(finding.says, "of the ends"))
+        return finding.says.substr(0, finding.says.find(" now"));
+    return "";
+  };
+  CHECK(said(channels(0, 1, 1), channels(1, 2, 2)) == "");
+  CHECK(said(channels(0, 1, 1), channels(1, 1, 3)) ==
+        "50 % of the ends of channels between nodes used GPUDirect RDMA and 25 % use it");
+  CHECK(said(channels(0, 1, 3), channels(1, 2, 2)) ==
+        "25 % of the ends of channels between nodes used GPUDirect RDMA and 50 % use it");
+}
+
 TEST_CASE("Two sides: a NIC is the same whatever runs over it, and ports merged into one are") {
   const auto job = [](const std::string& listed, int nic) {
     return "n1:1:2 [0] NCCL INFO NET/IB : Using " + listed +

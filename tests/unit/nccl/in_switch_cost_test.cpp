@@ -2,8 +2,11 @@
 // NICs that carry 40 GB/s together; NVLS starts in 10 + 30 us, a wave takes 2 us.
 #include <doctest/doctest.h>
 
+#include <memory>
+
 #include "ddpsim/sim/nccl/nccl.hpp"
 #include "ddpsim/sim/values/collective.hpp"
+#include "ddpsim/sim/values/link_loads.hpp"
 #include "pipeline_cost.hpp"
 #include "round_costs.hpp"
 
@@ -116,4 +119,30 @@ TEST_CASE("in-switch cost model: slow links inside a node bind CollNet by what p
       terms(Algorithm::collnet_direct, 2, Bytes(16'000'000), round_costs::cluster(2, 1));
   round_costs::check(
       lone, {.start = 14.25, .latency = 2 * 70.5, .fill = 524'288 / 20e3, .transfer = 16e6 / 20e3});
+}
+
+TEST_CASE("in-switch cost model: a wire that is busy longer than the switch binds NVLS") {
+  // A byte of every hop keeps the busiest NVLink busy for 1/50 ns, of which 0.6 carries data; a slot for 1/20 ns.
+  Cluster two = round_costs::cluster(2, 4);
+  two.nvls_channels = 4;
+  LinkLoads loads;
+  LinkLoad load;
+  load.local[static_cast<std::size_t>(LinkKind::nvlink)] = 1 / 50e9;
+  loads.by_channels[static_cast<std::size_t>(ChannelShape::in_switch)] = {load};
+  loads.by_channels[static_cast<std::size_t>(ChannelShape::ring)] = {LinkLoad()};
+  loads.by_channels[static_cast<std::size_t>(ChannelShape::tree)] = {LinkLoad()};
+  two.loads = std::make_shared<const LinkLoads>(loads);
+  Cluster one = two;
+  one.nodes = 1;
+  CHECK(terms(Algorithm::nvls, 16, 32_MiB, one).transfer_us ==
+        doctest::Approx(33'554'432 / (0.6 * 50e3)));
+  CHECK(terms(Algorithm::nvls_tree, 16, 32_MiB, two).transfer_us ==
+        doctest::Approx(33'554'432 / (0.6 * 50e3)));
+  // Between two nodes a slot carries 0.85 of its rate; the NICs would carry 40 GB/s.
+  loads.by_channels[static_cast<std::size_t>(ChannelShape::in_switch)]
+      .front()
+      .network[static_cast<std::size_t>(LinkKind::pcie)] = 1 / 20e9;
+  two.loads = std::make_shared<const LinkLoads>(loads);
+  CHECK(terms(Algorithm::nvls_tree, 16, 32_MiB, two).transfer_us ==
+        doctest::Approx(33'554'432 / (0.85 * 20e3)));
 }

@@ -353,3 +353,13 @@ TEST_CASE(
   step.iteration = 280_us;
   CHECK(step_with(free_of_costs(), step).times.buffer_broadcast == Duration());
 }
+
+TEST_CASE(
+    "paper step: a forward longer than its backward may run ahead by more than the backward") {
+  Workload step = small::chain({{4096, 60}}, 500, 100);
+  step.iteration = 250_us;
+  const StepTimes times = step_with(free_of_costs(), step).times;
+  CHECK(times.backward == 100_us);
+  CHECK(times.forward_ahead == 350_us);
+  CHECK(times.forward == 150_us);
+}

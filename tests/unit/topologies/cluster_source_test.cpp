@@ -13,6 +13,7 @@
 #include "ddpsim/sim/nccl/correction.hpp"
 #include "ddpsim/sim/nccl/nccl.hpp"
 #include "ddpsim/topologies/kind_words.hpp"
+#include "description.hpp"
 #include "mentions.hpp"
 
 using namespace ddpsim;
@@ -164,6 +165,9 @@ TEST_CASE("cluster: the rate of one TCP connection may be stated") {
       "network": {"kind": "tcp", "nics_per_node": 1, "per_nic": "100Gbps", "connection": "12Gbps"}})";
   CHECK(parse_cluster(by_hand, "lab.json").network.connection == cluster.network.connection);
   CHECK_FALSE(load_cluster({"p3.16xlarge node:2 nic:1x25Gbps:tcp", {}, {}}).network.connection);
+  // It is of the file's NICs, not of those that a word puts in their place.
+  CHECK(describe_source(by_hand, "lab.json", "").network.connection);
+  CHECK_FALSE(describe_source(by_hand, "lab.json", "nic:1x25Gbps:tcp").network.connection);
   CHECK(load_cluster({"p3.16xlarge connection:5Gbps", 2, {}}).network.connection);
 }
 

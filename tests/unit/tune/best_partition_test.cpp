@@ -54,6 +54,10 @@ TEST_CASE("best partition: of equally good cuts the one with the smallest bucket
   const small::OpenJob job{.workload = small::mib_layers({1000, 2000, 3000}, 0),
                            .model = small::alpha_beta(0, 100)};
   CHECK(small::members(best(job)) == BucketSizes{1, 1, 1});
+  // Where buckets queue and starting costs nothing, any cut ends at 100 + T(3).
+  const small::OpenJob queued{.workload = small::mib_layers({100, 200, 300}, 0),
+                              .model = small::alpha_beta(0, 1000)};
+  CHECK(small::members(best(queued)) == BucketSizes{1, 1, 1});
 }
 
 TEST_CASE("best partition: one bucket where starting dominates, one each where bytes do") {
@@ -123,4 +127,18 @@ TEST_CASE("best partition: without one where gradients cannot share buckets, and
   half.parameters[2].ignored = false;
   half.parameters[0].ignored = half.parameters[1].ignored = true;
   CHECK_FALSE(no_partition_because(half));
+}
+
+TEST_CASE("best partition: of more gradients than places to cut the places part the bytes evenly") {
+  // Nothing waits, so buckets are as small as places allow: bucket b ends where b + 1 of 512 parts of the bytes do.
+  std::vector<small::Gradient> gradients;
+  for (std::size_t k = 0; k < 700; ++k) gradients.push_back({4096, 1000.0 * (k + 1)});
+  const std::vector<Bucket> cut =
+      best({.workload = small::chain(gradients, 0, 700'000), .model = small::alpha_beta(0, 100)});
+  REQUIRE(cut.size() == 512);
+  std::size_t end = 0;
+  for (std::size_t b = 0; b < cut.size(); ++b) {
+    end += cut[b].parameters.size();
+    REQUIRE(end == ((b + 1) * 700 + 511) / 512);
+  }
 }
