@@ -1,0 +1,358 @@
+// What is read of step times, in full: each step, where it was found, what was left out and what is doubtful; or what is
+// wrong and what to give.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "complaint.hpp"
+#include "ddpsim/calibrate/validate/step_times.hpp"
+
+using namespace ddpsim;
+
+namespace {
+
+struct StepText {
+  std::string text;
+  std::string answer;  ///< milliseconds | source | warnings, or the complaint
+};
+
+std::string full_answer(const std::string& text) {
+  std::string answer;
+  const std::string complaint = complaint_of([&] {
+    const MeasuredSteps measured = parse_step_times(text, "run", {});
+    for (const Duration step : measured.steps)
+      answer += fmt::format("{:.6g} ", step.milliseconds());
+    answer += "| " + measured.source;
+    for (const std::string& warning : measured.warnings) answer += " | " + warning;
+  });
+  return complaint.empty() ? answer : complaint;
+}
+
+}  // namespace
+
+TEST_CASE("step times: all that is said of a record, one record for each way to answer") {
+  const std::vector<StepText> records = {
+      {R"({"mode": "ddp", "num_gpus": 2, "avg_step_time_ms": 47.5, "throughput_samples_per_sec": 1337.2})",
+       "47.5 | 1 value of key \"avg_step_time_ms\""},
+      {R"({"results": {"step_times_ms": [12.5, 13, NaN]}, "eval": {"step_time_ms": 99}})",
+       "12.5 13 | 2 values of key \"results/step_times_ms\"; 1 line is without one"},
+      {R"([{"backend": "gloo", "step_time_ms": 10}, {"backend": "nccl", "step_time_ms": 12}])",
+       "run: its steps are of several settings (backend: gloo, nccl). Give the steps of one "
+       "setting in a file of their own"},
+      {R"({"schema": "ddpsim.result/1", "iteration_us": 100})",
+       "run: is a ddpsim.result/1 document of ddpsim, no record of a training. Give what the "
+       "training wrote, or a time such as 104ms"},
+      {R"([{"iter": 1, "time": 0.5}, {"iter": 2, "time": 0.6}])",
+       "run: \"time\" has no unit. A number alone may be anything: say its unit, as in run:time=s"},
+      {R"({"log_history": [{"step": 5, "eval_a_steps_per_second": 9.5}]})",
+       "run: this run has not ended (no train_runtime), so no step time is in it. Let the run end, "
+       "give a log with its steps, or the mean itself, such as 104ms"},
+      {"iter 10: loss 4.1, time 350.00ms, mfu 35.00%\n"
+       "iter 20: loss 4.0, time 352.00ms, mfu 34.90%\n",
+       "350 352 | 2 values of \"time\" in its lines"},
+      {"step   8 | loss: 0.31 | norm: 0.49 | dt: 471.50ms | tok/sec: 34764.61\n",
+       "471.5 | 1 value of \"dt\" in its lines"},
+      {"Epoch(train) [1][ 10/196] lr: 3.3e-04 eta: 0:10:31 time: 0.3125  data_time: 0.0344  "
+       "memory: 597\n"
+       "Epoch(val) [1][10/20] eta: 0:00:01 time: 0.9  data_time: 0.1\n",
+       "312.5 | 1 value of \"time\" in its lines, in seconds, as detectron2 and mmengine write it; "
+       "1 line of an evaluation left out"},
+      {"eta: 1 day, 0:42:08  iter: 20  loss: 2.5 (nan)  time: 0.7500 (0.9883)  data: 0.0348 "
+       "(0.0980)  max mem: 6825\n",
+       "750 | 1 value of \"time\" in its lines, in seconds, as maskrcnn-benchmark and torchvision "
+       "write it"},
+      {"epoch 001:  10 / 1000 loss=9.1, wps=25000, ups=2.5, wpb=8770, bsz=32, train_wall=4, "
+       "wall=12\n",
+       "400 | 1 value of \"ups\" in its lines, updates a second, as fairseq writes it"},
+      {"{\"epoch\": 1, \"loss\": \"9.1\", \"wps\": \"25000\", \"ups\": \"2.5\", \"wpb\": "
+       "\"8770\"}\n",
+       "400 | 1 value of key \"ups\", updates a second, as fairseq writes it"},
+      {"\t Train throughput/batches_per_sec: 2.5\n"
+       "\t Train throughput/device/batches_per_sec: 0.5\n"
+       "\t Train time/batch: 10\n",
+       "400 | 1 value of \"Train throughput/batches_per_sec\" in its lines; not taken: Train "
+       "time/batch"},
+      {"{'loss': 1.2, 'epoch': 0.1}\n"
+       "{'train_runtime': 62.5, 'train_steps_per_second': 8.0}\n"
+       "{'eval_steps_per_second': 9.5}\n",
+       "125 | 1 value of \"train_steps_per_second\" in its lines, the mean of a whole run; too "
+       "short where the run was resumed or stopped early: it divides the steps that were planned "
+       "by the time"},
+      {"Epoch: [0] Total time: 0:10:22 (0.125 s / it)\n",
+       "125 | 1 value of \"it/s\" in its lines, the mean of a whole run"},
+      {"Loading checkpoint shards: 100%|##| 2/2 [00:01<00:00,  1.20s/it]\n"
+       "Epoch 0:  10%|#| 5/50 [00:10<01:30,  5.00it/s]\n",
+       "200 | 1 value of \"it/s\" in its lines (a running mean, where a progress bar wrote it)"},
+      {"step_avg:2105.0ms\n"
+       "step_avg:290.0ms\n"
+       "step_avg:94.5ms\n",
+       "94.5 | the last of 3 values of \"step_avg\" in its lines, a running mean"},
+      {"\"Step\",\"a run - step_time_ms\",\"a run - step_time_ms__MIN\",\"a run - "
+       "step_time_ms__MAX\"\n"
+       "\"1\",\"12.5\",\"1\",\"99\"\n",
+       "12.5 | 1 value of column \"a run - step_time_ms\""},
+      {"step;step_time_ms\n"
+       "1;12,5\n"
+       "2;1.213,5\n",
+       "12.5 1213.5 | 2 values of column \"step_time_ms\""},
+      {"step,mode,step_time_ms\n"
+       "1,train,12.5\n"
+       "2,val,99\n",
+       "12.5 | 1 value of column \"step_time_ms\"; 1 line of an evaluation left out"},
+      {"Epoch: [5][500/5005]\tTime  1.034 ( 2.526)\tData  0.586 ( 1.589)\n"
+       "Test: [1/9]\tTime  9.0 ( 9.0)\n",
+       "run:line 1: \"Time\" has no unit. A number alone may be anything: say its unit, as in "
+       "run:Time=s"},
+      {"t,u\n"
+       "3,4\n",
+       "run: no column is named as step times are; there are t, u. Say which, with its unit, as "
+       "FILE:COLUMN=UNIT"},
+      {"t=3 u=4\n",
+       "run: no step time was found in it. Expected a column or key of step times with its unit, "
+       "such as step_time_ms, or lines such as \"step_time=0.123 s\", \"123.4 ms/step\", "
+       "\"5.67it/s\"; or a trainer_state.json"},
+      {"step_time_ms: 0.312s\n",
+       "run:line 1: \"step_time_ms\" states one unit in its name and another behind its numbers. "
+       "If the one behind them is right: run:step_time_ms=s"},
+      {"step time=3 ms\n",
+       "3 | 1 value of \"step time\" in its lines | run: the numbers of \"step time\" are printed "
+       "so roughly that a step may be 17 % off"},
+      {"CurrSamplesPerSec=64.0\n"
+       "CurrSamplesPerSec=64.0\n",
+       "run: it states samples per second (CurrSamplesPerSec: 2 values, median 64), and no step "
+       "time. Add --batch N, the samples per GPU and step; and write "
+       "run:CurrSamplesPerSec=samples/s/gpu if they are per GPU, "
+       "run:CurrSamplesPerSec=samples/s/8gpus if they are the total of 8 GPUs"},
+      {"Epoch[0] Batch [20]\tSpeed: 64.0 samples/sec\n",
+       "run: it states samples per second (Speed: 1 value, median 64), and no step time. Add "
+       "--batch N, the samples per GPU and step; and write run:Speed=samples/s/gpu if they are per "
+       "GPU, run:Speed=samples/s/8gpus if they are the total of 8 GPUs"},
+      {"step: 10  loss: 7.9  tps: 5,800  mfu: 33.1%\n",
+       "run: it states tokens per second (tps: 1 value, median 5800), and no step time. Say how "
+       "many tokens a step has on the GPUs that it counts, 16384 for example: run:tps=16384/step; "
+       "--batch counts samples"},
+      {"optimizer_step_time_ms=5 max_step_time_ms=900 p99_step_time_ms=4\n",
+       "run: no step time was found in it. \"optimizer_step_time_ms\" may be of something else; if "
+       "it is the step's time, say so: run:optimizer_step_time_ms"},
+      {"dataloader time per step: 35 ms\n",
+       "run: no step time was found in it. \"dataloader time per step\" may be of something else; "
+       "if it is the step's time, say so: 'run:dataloader time per step'"},
+      {"Generating samples: 10%|#| 1/10 [00:02<00:18,  2.10s/it]\n",
+       "run: no step time was found in it. \"Generating samples it/s\" may be of something else; "
+       "if it is the step's time, say so: 'run:Generating samples it/s'"},
+      {"Epochs:  30%|#| 3/10 [05:00<11:40, 100.00s/it]\n",
+       "run: no step time was found in it. \"Epochs it/s\" may be of something else; if it is the "
+       "step's time, say so: 'run:Epochs it/s'"},
+      {"iter 1 time 12 s\n"
+       "iter 2 time 24 s\n"
+       "iter 3 time 36 s\n",
+       "run:line 1: \"time\" grows from line to line: it is no step's time, but the time since the "
+       "beginning. If it is a step's time all the same: run:time"},
+      {"step time: 12x\n",
+       "run:line 1: \"step time\": \"x\" behind the number is not understood. Expected a number "
+       "with its unit, such as \"step_time=0.123 s\""},
+      {"step_time_s: 1,234\n",
+       "run:line 1: \"step_time_s\": \"1,234\" may be thousands or decimals. Write its numbers "
+       "without a comma"},
+      {"step_time_ms: 12,5 loss: 3.25\n",
+       "run:line 1: \"step_time_ms\": \"12,5\" may be two numbers: others here have a decimal "
+       "point. Expected a number with its unit, such as \"step_time=0.123 s\""},
+      {"mode,step_time_ms\n"
+       "ddp,10\n"
+       "fsdp,12\n",
+       "run: its steps are of several settings (mode: ddp, fsdp). Give the steps of one setting in "
+       "a file of their own"},
+      {"Test: [1/9] step_time=9 ms\n",
+       "run: \"step_time\" stands on lines of an evaluation alone. Give the steps of training"},
+      {"Epoch 0:  10%|#| 5/50 [00:10<01:30,  5.00it/s, train_step_timing in s=0.201]\n",
+       "201 | 1 value of \"train_step_timing in s\" in its lines; not taken: it/s"},
+      {"{}: {} step {} step_time_ms: {}\n",
+       "run: column \"{}: {} step {} step_time_ms: {}\" is empty. Give another"},
+      {"{\"global_step\": 500, \"log_history\": [\n"
+       "    {\"epoch\": 0.5, \"grad_norm\": NaN, \"loss\": 1.5, \"step\": 250},\n"
+       "    {\"epoch\": 1.0, \"step\": 500, \"total_flos\": 1.0, \"train_loss\": 1.2, "
+       "\"train_runtime\": 62.5,\n"
+       "     \"train_samples_per_second\": 64.0, \"train_steps_per_second\": 8.0}], \"max_steps\": "
+       "500}",
+       "125 | 1 value of train_runtime over 500 steps: their mean, with all evaluation, saving and "
+       "starting up; too short where the run was resumed from a checkpoint"},
+      {R"({"log_history": [{"train_runtime": 62.5}]})",
+       "run: train_runtime stands without the step it ended at. Expected {\"step\": 500, "
+       "\"train_runtime\": 61.3} as transformers.Trainer writes it"},
+      {R"({"global_step": 1, "log_history": [)",
+       "run:line 1, column 35: not valid JSON: the text ends too early"},
+      {R"({"loss": 2, "step": 250}, {"step": 500, "train_runtime": 62.5})",
+       "run:line 1, column 25: not valid JSON: unexpected ','"},
+      {"step,train/steps_per_sec\n"
+       "1,4\n"
+       "2,5\n",
+       "250 200 | 2 values of column \"train/steps_per_sec\" | run: the numbers of "
+       "\"train/steps_per_sec\" are printed so roughly that a step may be 10 % off"},
+      {"it/s\n"
+       "4\n",
+       "250 | 1 value of column \"it/s\" (a running mean, where a progress bar wrote it) | run: "
+       "the numbers of \"it/s\" are printed so roughly that a step may be 12 % off"},
+      {"s/it\n"
+       "4\n",
+       "4000 | 1 value of column \"s/it\" | run: the numbers of \"s/it\" are printed so roughly "
+       "that a step may be 12 % off"},
+      {"epoch,step,val_loss,batch_time_s\n"
+       "0,9,,0.5\n"
+       "0,9,1.25,\n"
+       "0,19,,0.25\n",
+       "500 250 | 2 values of column \"batch_time_s\"; 1 row is without one"},
+      {" 10%|# | 50/500 [00:10<01:30,  5.00it/s]\r 20%|## | 100/500 [00:20<01:20,  1.25s/it]\n",
+       "200 1250 | 2 values of \"it/s of 500\" in its lines (a running mean, where a progress bar "
+       "wrote it)"},
+      {"step_time_ms\n"
+       "900\n"
+       "100\n"
+       "101\n",
+       "100 101 | 2 values of column \"step_time_ms\"; the first is left out as warm-up: over "
+       "twice as long as every one of the second half"},
+      {"step,step_time\n"
+       "1,0.125\n",
+       "run:line 2: \"0.125\" in column \"step_time\" has no unit. A number alone may be anything: "
+       "say its unit, as in run:step_time=s"},
+      {"step_time_ms,iteration_us\n"
+       "1,2\n",
+       "run: 2 columns are of step times: step_time_ms, iteration_us. Say which: run:step_time_ms"},
+      {"step,loss\n"
+       "1,2\n",
+       "run: no column is named as step times are; there are step, loss. Say which, with its unit, "
+       "as FILE:COLUMN=UNIT"},
+      {"step_time_ms\n"
+       "-3\n",
+       "run:line 2: a step of -0.003 s. Expected a time above zero and below a day: is the unit "
+       "right?"},
+      {"step_time_ms\n"
+       "0\n",
+       "run:line 2: a step of 0 s. Expected a time above zero and below a day: is the unit right?"},
+      {"step_time_ms\n"
+       "1e12\n",
+       "run:line 2: a step of 1e+09 s. Expected a time above zero and below a day: is the unit "
+       "right?"},
+      {"it/s\n"
+       "0\n",
+       "run:line 2: a step of inf s. Expected a time above zero and below a day: is the unit "
+       "right?"},
+      {"step_time_ms\n"
+       "fast\n",
+       "run:line 2: \"step_time_ms\": \"fast\" is no time. Expected a number with its unit, such "
+       "as \"step_time=0.123 s\""},
+      {"step_time_ms\n"
+       "1,2\n",
+       "run:line 2: 2 cells under 1 names. Expected a table with commas between cells, and none "
+       "within: quote a cell that has one"},
+      {"bucket_cap_mb,iteration_us\n"
+       "25,100\n",
+       "run:line 1: its rows are steps under several caps (bucket_cap_mb). Give the steps of one "
+       "setting; `ddpsim validate` reads tables of caps"},
+      {"step_time=1 s\n"
+       "5 ms/step\n",
+       "run: 2 keys are of step times: step_time, ms/step. Say which: run:step_time"},
+      {"step time: 1700000000.5 s\n"
+       "step time: 1700000001.5 s\n",
+       "run:line 1: \"step time\" is a clock: it holds points in time, counted from 1970, and no "
+       "durations. Give the times of steps"},
+      {"step_time=0.1 s\n"
+       "step_time=nan s\n"
+       "step_time=0.1 s\n"
+       "step_time=bad s\n",
+       "100 100 | 2 values of \"step_time\" in its lines; line 2 has \"nan\" there, which is no "
+       "number, and so have 1 more | run: the numbers of \"step_time\" are printed so roughly that "
+       "a step may be 50 % off"},
+      {"step_time=0.9 s\n"
+       "step_time=0.1 s\n"
+       "step_time=0.1 s\n"
+       "step_time=0.1 s\n"
+       "step_time=0.1 s\n"
+       "step_time=0.1 s\n"
+       "step_time=0.1 s\n"
+       "step_time=0.1 s\n",
+       "100 100 100 100 100 100 100 | 7 values of \"step_time\" in its lines; the first is left "
+       "out as warm-up: over twice as long as every one of the second half | run: the numbers of "
+       "\"step_time\" are printed so roughly that a step may be 6 % off"},
+      {"step_time=0 s\n"
+       "step_time=0 s\n"
+       "step_time=0.1 s\n"
+       "step_time=0.1 s\n",
+       "100 100 | 2 values of \"step_time\" in its lines; the first 2 are left out: they are 0"},
+      {"step_time=0.1 s\n"
+       "step_time=0.1 s\n"
+       "step_time=0.1 s\n"
+       "step_time=0.1 s\n"
+       "step_time=0.1 s\n"
+       "step_time=0.1 s\n"
+       "step_time=0.2 s\n"
+       "step_time=0.2 s\n"
+       "step_time=0.2 s\n"
+       "step_time=0.2 s\n"
+       "step_time=0.2 s\n"
+       "step_time=0.2 s\n",
+       "run: holds two kinds of steps: 6 of about 100 ms, then 6 of about 200 ms. Give those of "
+       "training under one setting in a file of their own"},
+      {"step_time=0.1 s\n"
+       "step_time=0.2 s\n"
+       "step_time=0.1 s\n"
+       "step_time=0.2 s\n"
+       "step_time=0.1 s\n"
+       "step_time=0.2 s\n"
+       "step_time=0.1 s\n"
+       "step_time=0.2 s\n"
+       "step_time=0.1 s\n"
+       "step_time=0.2 s\n"
+       "step_time=0.1 s\n"
+       "step_time=0.2 s\n",
+       "100 200 100 200 100 200 100 200 100 200 100 200 | 12 values of \"step_time\" in its lines "
+       "| run: the numbers of \"step_time\" are printed so roughly that a step may be 25 % off"},
+      {"step_time=0.1 s\n"
+       "eval step_time=0.2 s\n"
+       "step_time=0.1 s\n"
+       "step_time=0.1",
+       "100 100 | 2 values of \"step_time\" in its lines; its last line has no end and was left "
+       "out | run: the numbers of \"step_time\" are printed so roughly that a step may be 50 % "
+       "off"},
+      {"samples/s: 1000\n"
+       "samples/s: 1010\n",
+       "run: it states samples per second (samples/s: 2 values, median 1000), and no step time. "
+       "Add --batch N, the samples per GPU and step; and write run:samples/s=samples/s/gpu if they "
+       "are per GPU, run:samples/s=samples/s/8gpus if they are the total of 8 GPUs"},
+      {"tokens/s: 100000\n"
+       "tokens/s: 101000\n",
+       "run: it states tokens per second (tokens/s: 2 values, median 100000), and no step time. "
+       "Say how many tokens a step has on the GPUs that it counts, 16384 for example: "
+       "run:tokens/s=16384/step; --batch counts samples"},
+      {"samples/s/gpu: 100\n",
+       "run: it states samples per second (samples/s/gpu: 1 value, median 100), and no step time. "
+       "Add --batch N, the samples per GPU and step"},
+      {"a,b\n"
+       "1,2\n",
+       "run: no column is named as step times are; there are a, b. Say which, with its unit, as "
+       "FILE:COLUMN=UNIT"},
+      {"step_time_ms,step_time_s\n"
+       "10,1\n"
+       "10,1\n",
+       "run: 2 columns are of step times: step_time_ms, step_time_s. Say which: run:step_time_ms"},
+      {R"({"step_time_ms": [10, 11]})", "10 11 | 2 values of key \"step_time_ms\""},
+      {"step_time=0.3 s\n"
+       "batch_time=0.1 s\n",
+       "run: 2 keys are of step times: step_time, batch_time. Say which: run:step_time"},
+      {"step_time=0.1 s +- 0.01\n"
+       "step_time=0.1 s +- 0.01\n",
+       "100 | the last of 2 values of \"step_time\" in its lines, a running mean | run: the "
+       "numbers of \"step_time\" are printed so roughly that a step may be 50 % off"},
+      {"rank 0 step 1 step_time=0.1 s\n"
+       "rank 1 step 1 step_time=0.2 s\n"
+       "rank 0 step 2 step_time=0.1 s\n"
+       "rank 1 step 2 step_time=0.3 s\n",
+       "200 300 | 2 values of \"step_time\" in its lines, each step's slowest of 2 ranks | run: "
+       "the numbers of \"step_time\" are printed so roughly that a step may be 17 % off"},
+  };
+  for (const StepText& record : records) {
+    CAPTURE(record.text);
+    CHECK(full_answer(record.text) == record.answer);
+  }
+}
