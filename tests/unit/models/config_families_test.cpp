@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -12,6 +13,7 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/models/estimate.hpp"
 #include "ddpsim/models/model_config.hpp"
+#include "model_digest.hpp"
 
 using namespace ddpsim;
 
@@ -238,6 +240,35 @@ TEST_CASE("config.json: parameters of every type are those of its class") {
     CHECK(elements_of_model(model) == built.elements);
     CHECK(model.parameters.front().name == built.first);
     CHECK(model.parameters.back().name == built.last);
+  }
+}
+
+TEST_CASE("config.json: every type in full, as a digest") {
+  // In the order of kBuilt.
+  const std::vector<std::string> digests = {
+      "d0514c697ce7c3ad", "5959fa3273ee79f4", "b549295334fe5b9c", "11cdeb100ec23e68",
+      "1b8ff4f9f07d3138", "fc1c00bd7e3cf5fd", "6144a15d19457911", "fa3aac0af9c1e63c",
+      "2555a69f140abb86", "b932cf87bdd4826f", "ee06063c29119ce9", "289e303b01f2065f",
+      "b2f9fb9444fac212", "dae6a7a204df51ad", "29137f3a2e9176ee", "0a54b5c794f74d70",
+      "03d3cfcfa6d1dfa5", "452b58366bf539ac", "3258445f57e5fe88", "befcf9f272e070d2",
+      "5cf657a708e10932", "fb17992b1ab9c060", "df9ef086ec690613", "bbe17660c03a6de0",
+      "52073754ce3f27df", "7278a87f8a1d2989", "4ddc5262d96654e8", "59dbd912caddf0fe",
+      "dc697a6ae6f39590", "01650c1b9910d209", "df1f17114aeda9ce", "ad5f97fb683364a5",
+      "4cc7e4fe85db344c", "25ce982613726125", "05d5c613262f4124", "b9cf80ba36f697d8",
+      "0b0a5a41245d48d4", "28d162152aa9cfb8", "9cccf2c386fff593", "9a2c26b72ff1464b",
+      "6dc48f0285a54d45", "a95e855cf86262c2", "8ea5ff40ad1aec64", "49eb92e07d83b804",
+      "b024abb5e2e1459c", "8cf6ca59b1055c5e", "21607473ab4ab9ad", "e783c56f03e1ffc0",
+      "fe0e2cacb88486ee", "07865168eb2d9c7c", "982f2fe052eef7e9", "13ab4bf36da40447",
+      "92a98c447b71fa4e", "0769b2a7286032fd", "0b82a9924f67ed93", "4b9fb729c3b17a69",
+      "e2fa68214e607901", "b56da74d351d4881", "f14407ab7b0edb5a", "e6036106f3fc1916",
+      "2e1da52e045fd193", "e9821ee2d1074e01", "817a49adee5808b4", "0ddf2c618197e70e",
+      "b0ecec14ae95c4dc", "7b189deae1388772", "c3e3397c1405a270", "b69f9277797c94f0",
+      "cc9a5a004a618a5a",
+  };
+  REQUIRE(digests.size() == std::size(kBuilt));
+  for (std::size_t i = 0; i < digests.size(); ++i) {
+    CAPTURE(kBuilt[i].config);
+    CHECK(model_digest::digest_of(model_of_config(kBuilt[i].config, "c.json")) == digests[i]);
   }
 }
 

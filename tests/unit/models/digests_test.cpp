@@ -1,0 +1,183 @@
+// Models in full, as digests: those of the catalogue, and of each type of config.json what its class makes where the file
+// says nothing but the type.
+#include "model_digest.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "complaint.hpp"
+#include "ddpsim/models/model_config.hpp"
+
+using namespace ddpsim;
+
+namespace {
+
+struct Digested {
+  std::string name;
+  std::string digest;  ///< or the complaint
+};
+
+}  // namespace
+
+TEST_CASE("model digests: every model of the catalogue") {
+  const std::vector<Digested> models = {
+      {"resnet18", "9d059e7a650d4672"},
+      {"resnet34", "a3a8294ec9499ba2"},
+      {"resnet50", "a80c2a303d4930d4"},
+      {"resnet101", "d9ff6bf2c72956de"},
+      {"resnet152", "6e3571d1c17a590c"},
+      {"resnext50_32x4d", "326a6c63cdec09a2"},
+      {"resnext101_32x4d", "9579439d2edb4340"},
+      {"resnext101_32x8d", "0be39ae8909bfb0a"},
+      {"vgg11", "248d5428e0376266"},
+      {"vgg13", "3bd0686104f0dd32"},
+      {"vgg16", "e4adafb7b80863b2"},
+      {"vgg19", "5dcd62a3f5578bd4"},
+      {"alexnet", "757d7412b2bad238"},
+      {"densenet121", "addb2da2f9bd54ec"},
+      {"inception_v3", "645f01868cb6ba68"},
+      {"bert-base", "c21f06d28bcbacd4"},
+      {"bert-large", "41a3e72537a36672"},
+      {"gpt2", "3d69be37d0ab40ad"},
+      {"gpt2-medium", "fb06cd9e2dc7026a"},
+      {"gpt2-large", "21d0779eb275dc01"},
+      {"gpt2-xl", "0df02809553900f6"},
+      {"transformer-base", "e9ab061e4986a8ab"},
+      {"transformer-big", "686c16cf91f889eb"},
+      {"llama2-7b", "40c792e7c7a57f50"},
+      {"llama2-13b", "5b183f69d0a6abcd"},
+      {"llama2-34b", "6d10644072f8ff02"},
+      {"llama2-70b", "74a7a53738e2d8db"},
+      {"llama3-8b", "5931a732341e6fb9"},
+      {"llama3-70b", "c098e61e182e785b"},
+      {"llama3-405b", "35514e49d93d9795"},
+      {"tinyllama-1.1b", "1dfe7d0441ecfc91"},
+      {"yi-6b", "820ea70641506dbd"},
+      {"mistral-7b", "61d0b9325f5184a1"},
+      {"qwen2.5-1.5b", "6eefc2509f67cc7b"},
+      {"qwen2.5-3b", "2619aa59e7cf91f4"},
+      {"qwen2.5-7b", "d64f41690dfecf4e"},
+      {"mpt-125m", "b04d4cfafbecf474"},
+      {"mpt-350m", "fd2ed3116954898e"},
+      {"mpt-760m", "35415882f44de178"},
+      {"mpt-1b", "8b53cac26ad6206a"},
+      {"mpt-3b", "e12c5ff7bbabd9e4"},
+      {"mpt-7b", "533ab20ee2316365"},
+      {"mpt-13b", "1e2b3d01afee2c06"},
+      {"mpt-30b", "7f44643b6a76dd6c"},
+      {"mpt-70b", "8faecc35aa89d969"},
+      {"opt-125m", "f1d0b6f0c5379516"},
+      {"opt-350m", "75438065678c67f5"},
+      {"opt-1.3b", "555cd02851e91334"},
+      {"opt-2.7b", "757fdd5818cc19f8"},
+      {"opt-6.7b", "737958a27cb60169"},
+      {"opt-13b", "56dc7b3a9b379f55"},
+      {"opt-30b", "d75c24dda5e4966f"},
+      {"opt-66b", "a900fbc7046321a4"},
+      {"bloom-560m", "96f18b331f8f8605"},
+      {"bloom-1b1", "c2f375bf67e9a10b"},
+      {"bloom-7b1", "8d910fbab86fccab"},
+      {"gpt-neox-20b", "a6c9051cd2ff4a81"},
+      {"gpt-j-6b", "c69471b425ac1b57"},
+      {"falcon-7b", "d572550ae03800d5"},
+      {"falcon-40b", "afa33a0957a35454"},
+      {"t5-small", "35b7c72138c7182d"},
+      {"t5-base", "eebb5f8f140e545b"},
+      {"t5-large", "0cbc97e941994e6a"},
+      {"t5-3b", "eff488c753da6ab4"},
+      {"t5-11b", "0afa646169e4f61e"},
+  };
+  const std::vector<std::string> names = model_names();
+  REQUIRE(names.size() == models.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    CHECK(names[i] == models[i].name);
+    CHECK_MESSAGE(model_digest::digest_of(*describe_model(names[i])) == models[i].digest, names[i]);
+  }
+}
+
+TEST_CASE("model digests: every type of config.json by its usual values") {
+  const std::vector<Digested> types = {
+      {"llama", "6077b0e71b0d4909"},
+      {"mistral", "445f48e6b3155a60"},
+      {"mixtral", "ed481da15fc1c8cc"},
+      {"qwen2", "27c4e6a682a59477"},
+      {"qwen3", "d18a4d4e832d5553"},
+      {"qwen2_moe", "3715b4c4a138fec0"},
+      {"qwen3_moe", "2e89da61eb506a90"},
+      {"gemma", "4cad5b8a8503c00b"},
+      {"gemma2", "8829915226d77fba"},
+      {"gemma3_text", "0112c0d5ef1144d9"},
+      {"gemma4_text",
+       "c.json: embeddings for each layer are not built here. Record the job instead"},
+      {"phi", "40228b8ff152bb44"},
+      {"phi3", "ec0aa0161480854a"},
+      {"olmo", "1fe1f6d2e772ed81"},
+      {"olmo2", "dc7a6d36435806f6"},
+      {"olmoe", "c4f864ad95a5d9b5"},
+      {"deepseek_v2", "6f29b7205ed53c73"},
+      {"deepseek_v3", "e9dd473d4aa8c287"},
+      {"gpt_oss", "22b85dbddfa80310"},
+      {"stablelm", "8d26fbf27e9b8e88"},
+      {"granite", "9ca62f33c9c94bfe"},
+      {"granitemoe", "f8f9fbd5e265a36f"},
+      {"glm", "d1427491462b5124"},
+      {"glm4", "fb94e0f19a18585b"},
+      {"glm4_moe", "c.json: hidden_size 4096 is not a multiple of num_attention_heads 96"},
+      {"cohere", "7427e795d9c88238"},
+      {"cohere2", "81f0c90b6427d751"},
+      {"starcoder2", "d3aafd264aed4826"},
+      {"smollm3", "3ffe028aee9cfd1c"},
+      {"nemotron",
+       "c.json: num_key_value_heads is missing. Write it: its class takes no usual value"},
+      {"gpt2", "30fe903fad4df16b"},
+      {"gpt_neox", "ebc9cc3bf048ef7e"},
+      {"opt", "9f372123f0a1dd2a"},
+      {"bloom", "c4f2ce95da8b1580"},
+      {"mpt", "acdfc3b60a6be6be"},
+      {"gptj", "7c63ad6dca6797d7"},
+      {"falcon", "4361c76dd286c5cf"},
+      {"bert", "9a9b155050b9f135"},
+      {"roberta", "381674fb86ab8334"},
+      {"xlm-roberta", "91442f80b756f956"},
+      {"distilbert", "c05c46525743d77b"},
+      {"albert", "a7a654e98b426a33"},
+      {"electra", "4e002c6df2c46155"},
+      {"deberta-v2", "31ba2c5395a162b7"},
+      {"modernbert", "b50f3393e64dfb15"},
+      {"t5", "fa8fa71d43305683"},
+      {"mt5", "8c4e3a32a54a5587"},
+      {"bart", "9135e9296b785b34"},
+      {"mbart", "eedcae3de4e6b6a4"},
+      {"pegasus", "5a97d516d14908e8"},
+      {"marian", "70e74b550f140ff0"},
+      {"whisper", "ed6113733603a165"},
+      {"vit", "e17848924a29a465"},
+      {"deit", "7d96b95d6dd203e8"},
+      {"beit", "277ab01705ffd552"},
+      {"dinov2", "2cb0229aaf786a5f"},
+      {"dinov2_with_registers", "ee3de77ef4af2d26"},
+      {"swin", "7aac558caa9ca55f"},
+      {"convnext", "213d611d637f50a3"},
+      {"convnextv2", "e76ff97290550449"},
+      {"wav2vec2", "ce18993d1bcf9f7c"},
+      {"hubert", "f474e0b045242fd1"},
+  };
+  std::size_t at = 0;
+  for (const std::string& type : config_model_types()) {
+    std::string digest;
+    const std::string complaint = complaint_of([&] {
+      digest =
+          model_digest::digest_of(model_of_config(R"({"model_type":")" + type + R"("})", "c.json"));
+    });
+    // An image beside words has two models within.
+    if (complaint == "c.json: text_config is missing. Give the config.json as it was saved")
+      continue;
+    REQUIRE(at < types.size());
+    CHECK(type == types[at].name);
+    CHECK_MESSAGE((complaint.empty() ? digest : complaint) == types[at].digest, type);
+    ++at;
+  }
+  CHECK(at == types.size());
+}
