@@ -397,6 +397,97 @@ class BadInput(unittest.TestCase):
                         self.assertNotIn("filesystem error", outcome.err)
 
 
+STUDY = {"schema": "ddpsim.study/1", "workload": "resnet18@V100", "candidates": ["dgx1v"]}
+BOTH = ["compare", "sweep"]
+# (commands, what is another in STUDY, None: not there; what is said behind "ddpsim: study.json:")
+STUDIES = [
+    (BOTH, {"options": {"--torch": "2.8"}},
+     '/options/--torch: options are keys without dashes here. Write "torch"'),
+    (BOTH, {"options": {"trch": "2.8"}},
+     '/options/trch: `ddpsim compare` has no option --trch. Did you mean "torch"?'),
+    (BOTH, {"options": {"torch": True}},
+     '/options/torch: --torch takes a value. Write the value in place of true'),
+    (BOTH, {"options": {"static-graph": 1}},
+     '/options/static-graph: --static-graph takes no value. Write true or false'),
+    (BOTH, {"workloads": [], "workload": None},
+     '/workloads: is empty. Name at least one workload'),
+    (BOTH, {"workloads": ["resnet50@V100"]},
+     '/workloads: stands beside /workload. Give one of the two'),
+    (BOTH, {"candidates": [{"label": "a"}]},
+     '/candidates/0: missing "cluster"'),
+    (BOTH, {"workloads": [{"workload": "resnet18@V100", "share": -1}], "workload": None},
+     '/workloads/0/share: -1 is out of range; expected a number from 0 to 1000000000'),
+    (BOTH, {"workloads": [{"share": 1}], "workload": None},
+     '/workloads/0: missing "workload"'),
+    (BOTH, {"schema": "ddpsim.result/1"},
+     '/schema: "ddpsim.result/1" is not known; expected one of: ddpsim.study/1. Did you mean "ddpsim.study/1"?'),
+    (BOTH, {"about": 3},
+     '/about: 3 is not a string; expected text in quotes'),
+    (BOTH, {"options": {"torch": {}}},
+     '/options/torch: an object is not true or false'),
+    (["sweep"], {"candidates": []},
+     '/candidates: is empty. Name at least one cluster'),
+    (["sweep"], {"workload": None},
+     ' missing "workload"'),
+    (["compare"], {"options": {"csv": "a.csv"}},
+     '/options/csv: --csv names a file to write, and a study names none. Leave it out, and type --csv beside the study'),
+    (["compare"], {"options": {"json": True}},
+     '/options/json: --json says how the answer is shown, and a study says only what is asked. Leave it out, and type --json beside the study'),
+    (["compare"], {"options": {"quiet": True}},
+     '/options/quiet: --quiet says how the answer is shown, and a study says only what is asked. Leave it out, and type --quiet beside the study'),
+    (["compare"], {"grid": {"bucket-cap-mb": [5]}},
+     '/grid: is of a sweep, `ddpsim compare` takes none. Run `ddpsim sweep` with this file, or leave it out'),
+    (["compare"], {"measured_with": {}},
+     '/measured_with: is of a sweep, `ddpsim compare` takes none. Run `ddpsim sweep` with this file, or leave it out'),
+    (["sweep"], {"grid": {"bucket-cap-mb": 5}},
+     '/grid/bucket-cap-mb: varies, so it is a list. Write [value, …], or move it to /options'),
+    (["sweep"], {"grid": {"bucket-cap-mb": []}},
+     '/grid/bucket-cap-mb: is empty. Give at least one value'),
+    (["sweep"], {"grid": {"bucket-cap-mb": [5]}, "options": {"bucket-cap-mb": 5}},
+     '/grid/bucket-cap-mb: stands in /options, too. Give it in one of the two'),
+    (["sweep"], {"grid": {"measured-step": ["dgx1v=100ms"]}},
+     "/grid/measured-step: does not vary: it is of today's job. Give it in /options"),
+    (["sweep"], {"grid": {"trch": ["2.8"]}},
+     '/grid/trch: `ddpsim compare` has no option --trch. Did you mean "torch"?'),
+    (["sweep"], {"grid": {"static-graph": ["yes"]}},
+     '/grid/static-graph/0: --static-graph takes no value. Write true or false'),
+    (["sweep"], {"grid": {"bucket-cap-mb": [5]}, "measured_with": {"bucket-cap-mb": 5}},
+     '/measured_with: no step was measured. Leave it out'),
+    (["sweep"], {"candidates": [{"cluster": "dgx1v", "measured_step": "100ms"}], "grid": {"bucket-cap-mb": [5]}},
+     ' a step was measured: say which value each option of "grid" had. Add "measured_with": {"bucket-cap-mb": …}'),
+    (["sweep"], {"candidates": [{"cluster": "dgx1v", "measured_step": "100ms"}], "grid": {"bucket-cap-mb": [5], "torch": ["2.8"]},
+                "measured_with": {"bucket-cap-mb": 5}},
+     '/measured_with: misses torch: a step was measured: say which value each option of "grid" had'),
+    (["sweep"], {"candidates": [{"cluster": "dgx1v", "measured_step": "100ms"}], "grid": {"bucket-cap-mb": [5]},
+                "measured_with": {"bucket-cap-mb": 5, "torch": "2.8"}},
+     '/measured_with/torch: does not vary. Name options of "grid" alone'),
+    (["sweep"], {"candidates": [{"cluster": "dgx1v", "measured_step": "100ms"}], "workloads": ["resnet18@V100", "resnet50@V100"], "workload": None},
+     '/workloads: a step was measured, which is of one workload. Sweep this workload by itself'),
+    (["sweep"], {"grid": {"bucket-cap-mb": list(range(1, 1002)), "accumulate": list(range(1, 1002))}, "candidates": ["dgx1v@1..10"]},
+     ' has more than 10000000 points. Split it into several studies'),
+    (["sweep"], {"grid": {"scheme": [["ddp", "fsdp2"]]}},
+     '/grid/scheme/0: --scheme: a point of a sweep has one; several are values of its grid'),
+    (["sweep"], {"candidates": ["dgx1v@4..2"], "grid": {"bucket-cap-mb": [5]}},
+     "/candidates: \"dgx1v@4..2\": the range ends below its start."
+     " Expected items such as {1,2,4} or {1..16*2}, in a name's size also dgxa100@1..16*2: whole numbers from 1 to 1000000, at most 10000 clusters"),
+    (["sweep"], {"candidates": ["a=dgx1v", "a=p3dn"], "grid": {"bucket-cap-mb": [5]}},
+     '/candidates: a: two candidates have this label; give each its own'),
+]
+
+
+class Studies(unittest.TestCase):
+    def test_what_is_wrong_stands_at_its_place_with_a_remedy(self):
+        with empty_folder() as folder:
+            path = pathlib.Path(folder, "study.json")
+            for commands, changed, said in STUDIES:
+                write_json(path, {key: value for key, value in {**STUDY, **changed}.items() if value is not None})
+                for command in commands:
+                    outcome = ddpsim(command, *(["--study"] if command == "compare" else []), "study.json", cwd=folder)
+                    with self.subTest(command=command, changed=changed):
+                        self.assertEqual((outcome.code, outcome.out), (BAD_INPUT, ""))
+                        self.assertEqual(outcome.err, f"ddpsim: study.json:{said}\n")
+
+
 class FailingMachine(unittest.TestCase):
     def test_outputs_that_cannot_be_written(self):
         with empty_folder() as folder:
