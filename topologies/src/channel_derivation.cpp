@@ -83,7 +83,6 @@ class NodeSearch {
         auto channels = search_channels(paths_, wanted);
         if (static_cast<double>(channels.size()) * speed <= enough) continue;
         best = {std::move(channels), speed, farthest};
-        break;
       }
     }
     return best.channels.empty() ? in_order() : best;
