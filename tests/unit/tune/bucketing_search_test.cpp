@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -236,4 +237,73 @@ TEST_CASE("bucketing search: what to pass for a bucketing, by version") {
   found.point.bucket_cap_mb.reset();
   CHECK(caps({2, 4}) == Caps(std::nullopt, 3));
   CHECK(caps({2, 5}) == Caps(std::nullopt, 3));
+}
+
+TEST_CASE("bucketing search: caps within a range, both ends included, in order") {
+  using Caps = std::vector<double>;
+  const Caps caps = {0.5, 1, 2, 5};
+  CHECK(caps_within(caps, {0.5, 5}) == caps);
+  CHECK(caps_within(caps, {1, 2}) == Caps{1, 2});
+  CHECK(caps_within(caps, {0.501, 4.999}) == Caps{1, 2});
+  CHECK(caps_within(caps, {2, 2}) == Caps{2});
+  CHECK(caps_within(caps, {5, kNoLimitMb}) == Caps{5});
+  CHECK(caps_within(caps, {5.001, kNoLimitMb}).empty());
+  CHECK(caps_within(caps, {0, 0.499}).empty());
+}
+
+TEST_CASE(
+    "bucketing search: the roundest cap is the multiple of the largest unit, nearest to the "
+    "middle") {
+  // Quarters have no rounding errors.
+  for (int low = 1; low <= 260; ++low)
+    for (int high = low; high <= 2 * low + 300; high += 7) {
+      const double least = low / 4.0, most = high / 4.0;
+      double nearest = 0;
+      for (const double unit : {100.0, 50.0, 25.0, 10.0, 5.0, 1.0, 0.5}) {
+        for (double cap = unit; cap <= most; cap += unit) {
+          const double middle = (least + most) / 2;
+          if (cap >= least &&
+              (nearest == 0 || std::abs(cap - middle) <= std::abs(nearest - middle)))
+            nearest = cap;
+        }
+        if (nearest > 0) break;
+      }
+      if (nearest == 0) continue;  // of two decimals
+      CAPTURE(least);
+      CAPTURE(most);
+      REQUIRE(round_cap(least, most) == nearest);
+    }
+  CHECK(round_cap(0.26, 0.34) == 0.3);
+  CHECK(round_cap(0.26, 0.29) == 0.28);
+  CHECK(round_cap(0.2601, 0.2609) == 0.2605);
+  CHECK(round_cap(0, 0.3) == 0.2);
+  CHECK(round_cap(60, kNoLimitMb) == 100);
+  CHECK(round_cap(49, kNoLimitMb) == 50);
+}
+
+TEST_CASE("bucketing search: first buckets that give the same buckets are a range of their own") {
+  const Workload workload = gradients_of_1_mib(4);
+  const auto firsts = [&](TorchVersion torch) {
+    std::vector<std::pair<double, double>> ranges;
+    for (const Bucketing& found : search_bucketings(workload, {.torch = torch}, {}).found)
+      ranges.push_back(found.first_range_mb);
+    return ranges;
+  };
+  const auto one = searched_caps(Bytes(), 1_MiB);
+  const auto two = searched_caps(1_MiB + 1_B, 2 * 1_MiB);
+  const auto three = searched_caps(2 * 1_MiB + 1_B, 3 * 1_MiB);
+  const std::pair<double, double> all = {mib(3 * 1_MiB + 1_B), kNoLimitMb};
+  using Ranges = std::vector<std::pair<double, double>>;
+  CHECK(firsts({2, 4}) == Ranges{one, one, one, two, two, three, all});
+  // One cap is the first bucket's, too.
+  CHECK(firsts({2, 8}) == Ranges{one, two, three, all, one});
+  // Before 1.10 there is one first bucket.
+  CHECK(firsts({1, 9}) == Ranges{{1, 1}, {1, 1}, {1, 1}});
+}
+
+TEST_CASE("bucketing search: under a list, buckets are those of construction or rebuilt by it") {
+  const Workload workload = gradients_of_1_mib(6);
+  const std::vector<Bytes> limits = {2 * 1_MiB, 3 * 1_MiB};
+  CHECK(text_of(buckets_under(workload, {.torch = {2, 8}}, limits)) == "2 3 1");
+  CHECK(text_of(buckets_under(workload, {.torch = {1, 4}}, limits)) == "1 3 2");
 }
