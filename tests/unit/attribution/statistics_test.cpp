@@ -74,3 +74,45 @@ TEST_CASE("statistics: the mean step is the mean of each part") {
   steps[1].times.overlap.reset();
   CHECK_FALSE(statistics_of(steps, 1)->mean.overlap);
 }
+
+TEST_CASE("statistics: of every part of a step there is a mean, and it is that part's") {
+  const auto parts = [](StepTimes& times) {
+    return std::vector<Duration*>{&times.iteration,
+                                  &times.forward,
+                                  &times.buffer_broadcast,
+                                  &times.backward,
+                                  &times.backward_compute,
+                                  &times.copies_in,
+                                  &times.interference,
+                                  &times.communication,
+                                  &times.wait,
+                                  &times.exposed_communication,
+                                  &times.exposed_in_backward,
+                                  &times.exposed_in_forward,
+                                  &times.exposed_in_optimizer,
+                                  &times.optimizer_in_backward,
+                                  &times.finalize,
+                                  &times.optimizer,
+                                  &times.sync_batchnorm,
+                                  &times.model_averaging,
+                                  &times.stall,
+                                  &times.input,
+                                  &times.input_alone,
+                                  &times.pause,
+                                  &times.slowest_gpu,
+                                  &times.unexplained,
+                                  &times.slowed_backward,
+                                  &times.launch_bound,
+                                  &times.forward_ahead};
+  };
+  std::vector<StepResult> steps = iterations_of(2);
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    Duration next = Duration::microseconds(s == 0 ? 10 : 30);
+    for (Duration* part : parts(steps[s].times)) *part = next += 2_us;
+    for (const LossCause cause : all_loss_causes()) steps[s].times.loss[cause] = next += 2_us;
+  }
+  StepTimes mean = statistics_of(steps, 1)->mean;
+  Duration expected = 20_us;
+  for (const Duration* part : parts(mean)) CHECK(*part == (expected += 2_us));
+  for (const LossCause cause : all_loss_causes()) CHECK(mean.loss[cause] == (expected += 2_us));
+}
