@@ -508,3 +508,90 @@ TEST_CASE("collective scenarios: no all-reduce of a step is faster than its wire
   }
   CHECK(held > 0);  // the band alone would pass the wires somewhere
 }
+
+TEST_CASE("uncertainty: every cost of DDP is 0.7 to 1.5 times as assumed, all of them together") {
+  const auto costs = [](const DdpCosts& of) {
+    return std::vector<Duration>{of.copy_kernel,      of.kernel_gap,
+                                 of.host_copy,        of.host_hook,
+                                 of.host_launch,      of.host_comm_hook,
+                                 of.host_hook_kernel, of.qr,
+                                 of.qr_column,        of.host_step,
+                                 of.host_step_kernel, of.launch_latency,
+                                 of.event_latency,    of.host_search_per_parameter,
+                                 of.host_python_hook, of.host_module_hook,
+                                 of.host_unit_hook};
+  };
+  std::vector<Job> worlds;
+  for (const small::Bound& world :
+       small::bounds(Job(two_mib(), of_kind(IntraKind::nvswitch), {}, AnalyticModel{})))
+    if (world.source == ErrorSource::ddp_costs) worlds.push_back(world.job);
+  REQUIRE(worlds.size() == 2);
+  const std::vector<Duration> assumed = costs(DdpCosts());
+  for (const std::size_t w : {0U, 1U}) {
+    const double factor = w == 0 ? 0.7 : 1.5;
+    const DdpCosts& of_world = worlds[w].options().costs;
+    const std::vector<Duration> scaled = costs(of_world);
+    for (std::size_t i = 0; i < assumed.size(); ++i) {
+      CAPTURE(i);
+      CHECK(scaled[i] == assumed[i].scaled(factor));
+    }
+    CHECK(of_world.copy_bandwidth_share ==
+          doctest::Approx(std::min(1.0, DdpCosts().copy_bandwidth_share / factor)));
+    CHECK(of_world.host_kernel == DdpCosts().host_kernel);  // a source of its own
+  }
+}
+
+TEST_CASE(
+    "uncertainty: interference is half or twice as assumed, NCCL between 0.6 and 1 beside "
+    "compute") {
+  SimulationOptions options;
+  options.interference = {.sm_share = 0.5, .memory_share = 0.25, .communication_rate = {}};
+  const auto worlds = [&](const Workload& workload) {
+    std::vector<Interference> found;
+    for (const small::Bound& world :
+         small::bounds(Job(workload, of_kind(IntraKind::nvswitch), options, AnalyticModel{})))
+      if (world.source == ErrorSource::interference)
+        found.push_back(world.job.options().interference);
+    return found;
+  };
+  const std::vector<Interference> found = worlds(two_mib());
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].sm_share == 0.25);
+  CHECK(found[0].memory_share == 0.125);
+  CHECK(found[0].communication_rate == 1);
+  CHECK(found[1].sm_share == 1);
+  CHECK(found[1].memory_share == 0.5);
+  CHECK(found[1].communication_rate == 0.6);
+  options.interference.communication_rate = 0.9;  // stated
+  for (const Interference& one : worlds(two_mib())) CHECK(one.communication_rate == 0.9);
+}
+
+TEST_CASE(
+    "uncertainty: over RDMA through host memory few GPUs of a node have a band of their own") {
+  Cluster staged = of_kind(IntraKind::nvswitch, 2);
+  staged.network.gpudirect = false;
+  staged.gpus_per_node = 2;
+  check_band(staged, 64_KiB, 0.55, 1.73);
+  check_band(staged, 256_KiB, 0.70, 3.02);
+  check_band(staged, 1_MiB, 0.66, 1.83);
+  staged.gpus_per_node = 3;
+  check_band(staged, 1_MiB, 0.85, 1.52);
+}
+
+TEST_CASE("uncertainty: errors that know nothing of each other add up in squares, either side") {
+  const Spread none = combine({});
+  CHECK(none.low == Duration());
+  CHECK(none.high == Duration());
+  const Spread both =
+      combine({{ErrorSource::bandwidth, -3_us, 5_us}, {ErrorSource::fixed_cost, -4_us, 12_us}});
+  CHECK(both.low == -5_us);
+  CHECK(both.high == 13_us);
+  // A source that only lengthens a step shortens none.
+  CHECK(sensitivity(ErrorSource::bandwidth, 3_us, 5_us).low == Duration());
+  CHECK(sensitivity(ErrorSource::bandwidth, 3_us, 5_us).high == 5_us);
+  CHECK(sensitivity(ErrorSource::bandwidth, -3_us, -5_us).low == -5_us);
+  CHECK(sensitivity(ErrorSource::bandwidth, -3_us, -5_us).high == Duration());
+  CHECK(sensitivity(ErrorSource::bandwidth, 5_us, -3_us).source == ErrorSource::bandwidth);
+  CHECK(measurement_noise(1000_us).low == -5_us);
+  CHECK(measurement_noise(1000_us).high == 5_us);
+}
