@@ -356,3 +356,37 @@ TEST_CASE("step times: all that is said of a record, one record for each way to 
     CHECK(full_answer(record.text) == record.answer);
   }
 }
+
+TEST_CASE("step times: samples a millisecond are a thousand times as many a second") {
+  const StepTimesAsked asked{.key = "", .unit = {}, .samples_per_gpu = 100, .gpus = 1};
+  for (const char* text : {"samples_per_ms: 10\n", "samples/s: 10000\n"}) {
+    CAPTURE(text);
+    const MeasuredSteps steps = parse_step_times(text, "run", asked);
+    REQUIRE(steps.steps.size() == 1);
+    CHECK(steps.steps.front() == Duration::milliseconds(10));
+  }
+}
+
+TEST_CASE("step times: lines that say they are of a warm-up are left out and counted") {
+  const auto said = [](int warm_ups) {
+    std::string text;
+    for (int k = 0; k < warm_ups; ++k) text += "{\"warmup\": true, \"step_time_ms\": 50}\n";
+    return full_answer(text + "{\"warmup\": false, \"step_time_ms\": 10}\n");
+  };
+  CHECK(said(0) == "10 | 1 value of key \"step_time_ms\"");
+  CHECK(said(1) ==
+        "10 | 1 value of \"step_time_ms\" in its lines; 1 line left out that say they are of a "
+        "warm-up");
+  CHECK(said(2) ==
+        "10 | 1 value of \"step_time_ms\" in its lines; 2 lines left out that say they are of a "
+        "warm-up");
+}
+
+TEST_CASE("step times: batches a second of a device are steps where nothing else is named") {
+  CHECK(full_answer("{\"throughput/device/batches_per_sec\": 0.5}\n") ==
+        "2000 | 1 value of key \"throughput/device/batches_per_sec\"");
+  CHECK(full_answer("{\"throughput/batches_per_sec\": 2.5, "
+                    "\"throughput/device/batches_per_sec\": 0.5}\n") ==
+        "run: 2 keys are of step times: throughput/batches_per_sec, "
+        "throughput/device/batches_per_sec. Say which: run:throughput/batches_per_sec");
+}

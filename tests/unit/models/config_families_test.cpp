@@ -654,3 +654,37 @@ TEST_CASE("config.json: what contradicts itself or describes no model is refused
   CHECK(complaint_has(R"({"_class_name":"UNet2DConditionModel"})", "diffusers"));
   CHECK(complaint_has(R"({"tokenizer_class":"LlamaTokenizer"})", "a tokenizer"));
 }
+
+TEST_CASE("config.json: a class that is not known is refused with those that are") {
+  CHECK(complaint_about(R"({"model_type":"llama","architectures":["LlamaForNothing"]})") ==
+        "c.json:/architectures/0: the class \"LlamaForNothing\" is not known here: its head would "
+        "be a guess. Write the class whose parameters your model has, one of LlamaForCausalLM, "
+        "LlamaLMHeadModel, LlamaForSequenceClassification, LlamaForTokenClassification, "
+        "LlamaForQuestionAnswering, LlamaModel; or record the job");
+}
+
+TEST_CASE("config.json: a decoder that finds an answer has two outputs for each token") {
+  const Model model = model_of_text(
+      R"({"model_type":"llama","architectures":["LlamaForQuestionAnswering"],"hidden_size":64,)"
+      R"("num_hidden_layers":1,"num_attention_heads":4,"intermediate_size":96,"vocab_size":300})");
+  CHECK(model.parameters.back().name == "qa_outputs.bias");
+  CHECK(model.parameters.back().shape == std::vector<std::int64_t>{2});
+  CHECK(layer_of(model, "qa_outputs").weights == 2 * 64 + 2);
+}
+
+TEST_CASE(
+    "config.json: every so many layers of a Gemma 4 are full, by either name of the pattern") {
+  const auto digest = [](const std::string& more) {
+    return model_digest::digest_of(model_of_text(
+        R"({"model_type":"gemma4_text","hidden_size":64,"num_hidden_layers":4,)"
+        R"("num_attention_heads":4,"num_key_value_heads":2,"intermediate_size":96,)"
+        R"("vocab_size":300,"hidden_size_per_layer_input":0,"head_dim":16,"global_head_dim":32,)"
+        R"("num_kv_shared_layers":0)" +
+        more + "}"));
+  };
+  const std::string listed =
+      R"(,"layer_types":["sliding_attention","full_attention","sliding_attention","full_attention"])";
+  CHECK(digest(R"(,"sliding_window_pattern":2)") == digest(listed));
+  CHECK(digest(R"(,"_sliding_window_pattern":2)") == digest(listed));
+  CHECK(digest(R"(,"sliding_window_pattern":4)") != digest(listed));
+}

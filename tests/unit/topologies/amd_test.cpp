@@ -11,6 +11,7 @@
 #include "ddpsim/topologies/kind_words.hpp"
 #include "ddpsim/topologies/plausible.hpp"
 #include "ddpsim/topologies/topology.hpp"
+#include "description.hpp"
 #include "nccl_xml.hpp"
 
 using namespace ddpsim;
@@ -33,13 +34,13 @@ std::string node_complaint(const std::string& node) {
 }
 
 /// Two GPUs with this between them.
-std::string pair_xml(const std::string& link) {
+std::string pair_xml(const std::string& link, const std::string& gcn = "gfx942") {
   std::string text = R"(<system><cpu arch="x86_64" vendor="AuthenticAMD">)";
   for (const char* ends : {"12", "21"}) {
     const std::string own(1, ends[0]);
     const std::string other(1, ends[1]);
     text += "<pci busid=\"" + own + R"(" class="0x120000"><gpu dev=")" + own +
-            R"(" sm="94" gcn="gfx942"><)" + link + " target=\"" + other +
+            R"(" sm="94" gcn=")" + gcn + R"("><)" + link + " target=\"" + other +
             R"(" count="1" tclass="0x120000"/></gpu></pci>)";
   }
   return text + "</cpu></system>";
@@ -179,4 +180,15 @@ TEST_CASE("plausible: links that a GPU does not have are asked about") {
         "RTX5090 has no NVLink: was \"pcie:63GBps\" meant?");
   CHECK(doubts("node:1 gpu:2xA40 nvlink:4x14GBps") == "");
   CHECK(doubts("node:1 gpu:8xL40S pcie:31.5GBps") == "");
+}
+
+TEST_CASE("xgmi: which GPU it is by RCCL's number of its instructions") {
+  const auto gpu = [](const std::string& gcn) {
+    return describe_source(pair_xml("xgmi", gcn), "t.xml", "").types.front().gpu.name;
+  };
+  CHECK(gpu("gfx90a") == "MI250X");
+  CHECK(gpu("90a") == "MI250X");
+  CHECK(gpu("910") == "MI250X");
+  CHECK(gpu("940") == "MI300A");
+  CHECK(gpu("942") == "MI300X");
 }

@@ -238,3 +238,14 @@ TEST_CASE("topology files: complaints about lists of switches") {
   for (const WrongFile& c : cases)
     CHECK(complaint_of([&] { parse_switch_list(c.text, "switches.txt"); }) == c.complaint);
 }
+
+TEST_CASE("topology files: a list of switches has as many rows as nodes and switches together") {
+  const auto rows = [](std::size_t count) {
+    std::string text;
+    for (std::size_t k = 0; k < count; ++k) text += "n" + std::to_string(k) + " leaf\n";
+    return complaint_of([&] { parse_switch_list(text, "switches.txt"); });
+  };
+  CHECK(rows(65'536) == "");
+  CHECK(rows(65'537) == "switches.txt:line 65537: more nodes than can be laid out (65536)");
+  CHECK(rows(65'536 + 16'385) == "switches.txt:line 81921: more rows than can be laid out");
+}

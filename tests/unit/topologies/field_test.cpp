@@ -417,12 +417,15 @@ TEST_CASE("NVLink: behind a switch the cluster's rate is that of the GPU with th
 TEST_CASE("NVLink: a GPU without, and one with fewer, are faults that are named") {
   const std::string lost =
       "\tGPU0\tGPU1\tGPU2\nGPU0\tX\tNV12\tSYS\nGPU1\tNV12\tX\tSYS\nGPU2\tSYS\tSYS\tX\n";
-  CHECK(mentions(joined_lines(described_machine(lost, "gpu:A100").cluster.doubts),
-                 "GPU2 has no NVLink"));
+  CHECK(
+      mentions(joined_lines(described_machine(lost, "gpu:A100").cluster.doubts),
+               "GPU2 has no NVLink, where 2 of the node's GPUs have it: a fault, or a bridge that "
+               "is missing (`nvidia-smi nvlink --status`)"));
   const std::string fewer =
       "\tGPU0\tGPU1\tGPU2\nGPU0\tX\tNV12\tNV10\nGPU1\tNV12\tX\tNV10\nGPU2\tNV10\tNV10\tX\n";
   CHECK(mentions(joined_lines(described_machine(fewer, "gpu:A100").cluster.doubts),
-                 "GPU2 (10 of 12)"));
+                 "fewer NVLinks than other GPUs behind the switch, a fault: GPU2 (10 of 12) "
+                 "(`nvidia-smi nvlink --status`)"));
 }
 
 NodeGraph rocm_node(const std::string& text, std::string_view gpu = "MI300X") {

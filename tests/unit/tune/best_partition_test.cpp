@@ -131,14 +131,27 @@ TEST_CASE("best partition: without one where gradients cannot share buckets, and
 
 TEST_CASE("best partition: of more gradients than places to cut the places part the bytes evenly") {
   // Nothing waits, so buckets are as small as places allow: bucket b ends where b + 1 of 512 parts of the bytes do.
-  std::vector<small::Gradient> gradients;
-  for (std::size_t k = 0; k < 700; ++k) gradients.push_back({4096, 1000.0 * (k + 1)});
-  const std::vector<Bucket> cut =
-      best({.workload = small::chain(gradients, 0, 700'000), .model = small::alpha_beta(0, 100)});
-  REQUIRE(cut.size() == 512);
-  std::size_t end = 0;
-  for (std::size_t b = 0; b < cut.size(); ++b) {
-    end += cut[b].parameters.size();
-    REQUIRE(end == ((b + 1) * 700 + 511) / 512);
+  for (const std::size_t count : {513U, 700U, 1024U}) {
+    CAPTURE(count);
+    std::vector<small::Gradient> gradients;
+    for (std::size_t k = 0; k < count; ++k)
+      gradients.push_back({4096, 1000 * static_cast<double>(k + 1)});
+    const std::vector<Bucket> cut =
+        best({.workload = small::chain(gradients, 0, 1000 * static_cast<double>(count)),
+              .model = small::alpha_beta(0, 100)});
+    REQUIRE(cut.size() == 512);
+    std::size_t end = 0;
+    for (std::size_t b = 0; b < cut.size(); ++b) {
+      end += cut[b].parameters.size();
+      REQUIRE(end == ((b + 1) * count + 511) / 512);
+    }
   }
+}
+
+TEST_CASE("best partition: the first gradient counts with its bytes") {
+  // T(k) = 300 + 100 k. [1] [2]: 700 and 500 more; [1] [1] [1] ends at 1500, [2] [1] at 1300, [3] at 1500.
+  const small::OpenJob job{
+      .workload = small::chain({{4 << 20, 0}, {1 << 20, 100}, {1 << 20, 600}}, 0, 600),
+      .model = small::alpha_beta(300, 100)};
+  CHECK(small::members(best(job)) == BucketSizes{1, 2});
 }
