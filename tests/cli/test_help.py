@@ -50,6 +50,19 @@ class Help(unittest.TestCase):
                 wanted = [name if one["required"] else f"[{name}]" for name, one in zip(arguments, told["positionals"])]
                 self.assertEqual(usage.split()[3:], wanted)
 
+    def test_says_of_each_command_argument_and_option_all_that_is_to_say(self):
+        def joined(text):
+            return " ".join(text.split())
+
+        program = joined(ddpsim("--help").out)
+        for command in answer("list", "--commands")["commands"]:
+            self.assertIn(f" {command['name']} {joined(command['summary'])}", program)
+            shown = joined(ddpsim(command["name"], "--help").out)
+            self.assertIn(joined(command["summary"]), shown)
+            for one in command["positionals"] + command["options"]:
+                with self.subTest(command=command["name"], name=one["name"]):
+                    self.assertIn(" " + joined(one["summary"]), shown)
+
     def test_list_commands_has_a_line_for_each_of_them(self):
         text = ddpsim("list", "--commands").out
         for command in answer("list", "--commands")["commands"]:
