@@ -673,7 +673,7 @@ Described read_deepseek(Config& config, const DeepseekDefaults& usual, bool vers
   read.shape.frequencies = {rotated / 2};
   const bool biased = block.feed_forward.up.bias;
   experts_behind_dense(config, read, usual, version3);  // moves the blocks
-  if (!version3 && biased && read.shape.kinds[1].feed_forward.experts)
+  if (biased && read.shape.kinds[1].feed_forward.experts)
     for (LinearModule* linear : {&read.shape.kinds[1].feed_forward.experts->shared_gate,
                                  &read.shape.kinds[1].feed_forward.experts->shared_up,
                                  &read.shape.kinds[1].feed_forward.experts->shared_down})
