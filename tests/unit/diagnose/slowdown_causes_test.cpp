@@ -160,6 +160,9 @@ TEST_CASE("causes: waits for a rank are what that rank's own rows grew by") {
   evidence.late = late;
   evidence.late_difference = grown(StepPart::kernels, 20);
   CHECK(slowdown_causes(waits, evidence).front().what == "slow_rank");
+  CHECK(slowdown_causes(waits, evidence).front().decide_by ==
+        "the late rank's process on another GPU, or another core: lateness that goes with it is "
+        "its data's or its process's, lateness that stays the GPU's, the core's or the node's");
   evidence.late_difference = grown(part_of(LossCause::buffer_broadcast), 20);
   evidence.settings = {{"buffers_broadcast", "buffers", {part_of(LossCause::buffer_broadcast)}}};
   CHECK(slowdown_causes(waits, evidence).front().what == "buffers_broadcast");

@@ -153,6 +153,19 @@ TEST_CASE("cluster: whether NICs reach GPU memory is said, or assumed by the GPU
   CHECK_THROWS_AS(parse_cluster_line("node:2 gpu:1xV100 nic:1x25Gbps:tcp:gdr"), InputError);
 }
 
+TEST_CASE("cluster: that a plugin joins EFA adapters is said once, where it joins them") {
+  const auto said = [](const std::string& text) {
+    std::size_t count = 0;
+    for (const std::string& source : load_cluster({text, {}, {}}).sources)
+      if (source == "aws-ofi-nccl presents the 4 adapters beside each GPU as one device") ++count;
+    return count;
+  };
+  const std::string h100 = "node:2 gpu:8xH100 nvswitch:450GBps ";
+  CHECK(said(h100 + "nic:32x100Gbps:efa") == 1);
+  CHECK(said(h100 + "nic:8x100Gbps:efa") == 0);
+  CHECK(said(h100 + "nic:32x100Gbps:ib") == 0);
+}
+
 TEST_CASE("cluster: the rate of one TCP connection may be stated") {
   const std::string line = "node:2 gpu:1xV100 nic:1x100Gbps:tcp connection:12Gbps";
   const Cluster cluster = parse_cluster_line(line);

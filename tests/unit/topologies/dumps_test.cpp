@@ -208,6 +208,8 @@ TEST_CASE("nvidia-smi matrix: SOC is SYS, and NVLink alone leaves the CPU to the
   CHECK(cpus("0-15\t0", "16-31\t1") == 2);
   CHECK(cpus("0-15\tN/A", "16-31\tN/A") == 2);
   CHECK(cpus("0-15\t0", "16-31\t0") == 1);
+  CHECK(cpus("0-15", "0-15") == 1);
+  CHECK(cpus("0-15", "16-31") == 2);
 }
 
 TEST_CASE("nvidia-smi matrix: up to as many links as the GPU has, and no word of three digits") {
