@@ -171,6 +171,9 @@ TEST_CASE("a measured step's parts: the middle half of the steps, all parts of t
   CHECK(parts.steps == 4);
   // Of a forward of 11 ms the broadcast and the waits take their recorded share.
   CHECK(time_of(parts, LossCause::buffer_broadcast) == 1.1_ms);
+  // Where one of them has no forward the recorded one counts.
+  workload.steps[1].forward.reset();
+  CHECK(time_of(step_breakdown(workload).value(), LossCause::buffer_broadcast) == 1_ms);
 }
 
 TEST_CASE("a measured step's parts: a profiler's own time is unexplained, less than nothing") {
