@@ -310,7 +310,10 @@ def text_kind(case, corpus):
 def study_kind(case, corpus):
     """Words of a study that look like options, and options that a study has no business with."""
     draw = case.draw
-    path = draw.choice([file for file in case.files() if file.name.startswith(("study", "grid"))] or case.files())
+    files = [file for file in case.files() if file.name.startswith(("study", "grid"))] or case.files()
+    if not files:  # of a command whose study is not there
+        return
+    path = draw.choice(files)
     try:
         document = json.loads(path.read_bytes())
     except ValueError:
