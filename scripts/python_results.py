@@ -19,6 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "python"))
 
 import documents  # noqa: E402
+from golden import GOLDEN  # noqa: E402, which documents.py has made importable
 
 # Class of a document; its section in docs/formats.md; what it is; the key of its rows.
 ANSWERS = {
@@ -262,7 +263,7 @@ def module(program):
     for _, document in documents.printed(program):
         classes.document(document)
     for path in ("measured.json", "measured-one-bucket.json"):  # as ddpsim-real writes timelines
-        document = json.loads((documents.GOLDEN / "inputs" / path).read_text())
+        document = json.loads((GOLDEN / "inputs" / path).read_text())
         classes.document(document)
     for schema, document in FURTHER:
         classes.document({"schema": schema, **document}, whole=False)

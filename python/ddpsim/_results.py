@@ -490,8 +490,8 @@ class DataLoader(Record):
     recorded_steps: int | None
     recorded_in: str | None
     batches_per_step: int
-    supply_interval_us: float
-    batches_per_second: float
+    supply_interval_us: float | None
+    batches_per_second: float | None
     step_without_us: float
     stall_us: float
     wait_us: float
@@ -520,6 +520,22 @@ class DataLoader(Record):
         "options": DataLoaderOptions.from_document,
         "worker_batch_us": real,
         "storage_demand_gbps": real,
+    }
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class ModelAveraging(Record):
+    """`model_averaging` of a document."""
+
+    period: int
+    bytes: int
+    whole_us: float
+    what: str | None
+    share_of_steps: float | None
+
+    _reads: ClassVar[Mapping[str, Read]] = {
+        "whole_us": real,
+        "share_of_steps": real,
     }
 
 
@@ -556,6 +572,8 @@ class Iteration(Record):
     collectives: tuple[Collective, ...] | None
     staleness: Staleness | None
     data_loader: DataLoader | None
+    model_averaging_us: float | None
+    model_averaging: ModelAveraging | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "iteration_us": real,
@@ -585,22 +603,8 @@ class Iteration(Record):
         "collectives": each(Collective.from_document),
         "staleness": Staleness.from_document,
         "data_loader": DataLoader.from_document,
-    }
-
-
-@dataclass(frozen=True, init=False, eq=False, repr=False)
-class ModelAveraging(Record):
-    """`model_averaging` of a document."""
-
-    period: int
-    bytes: int
-    whole_us: float
-    what: str | None
-    share_of_steps: float | None
-
-    _reads: ClassVar[Mapping[str, Read]] = {
-        "whole_us": real,
-        "share_of_steps": real,
+        "model_averaging_us": real,
+        "model_averaging": ModelAveraging.from_document,
     }
 
 
@@ -1313,7 +1317,7 @@ class TuneResult(Answer):
     bucket_setting: str
     budget: StepBudget
     samples_per_second: float | None
-    tokens_per_second: float | None
+    tokens_per_second: None
     model_flops_utilization: float | None
     scaling_efficiency: float
     default: CurvePoint
@@ -1346,7 +1350,6 @@ class TuneResult(Answer):
         "min_compression_rate": real,
         "budget": StepBudget.from_document,
         "samples_per_second": real,
-        "tokens_per_second": real,
         "model_flops_utilization": real,
         "scaling_efficiency": real,
         "default": CurvePoint.from_document,
@@ -1660,13 +1663,14 @@ class MixRow(Record):
     same: bool | None
     never_slower: bool | None
     error: str | None
-    memory: None
+    memory: Memory | None
     cost: Cost | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "time": Interval.from_document,
         "behind_percent": Interval.from_document,
         "behind_sources": each(BehindSource.from_document),
+        "memory": Memory.from_document,
         "cost": Cost.from_document,
     }
 
@@ -1913,6 +1917,7 @@ class AllreduceResult(Answer):
     warnings: tuple[str, ...]
     calibrated_by: tuple[CalibratedBy, ...] | None
     collective: str | None
+    nodes_per_domain: int | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "rows": each(AllreduceRow.from_document),
@@ -2119,8 +2124,8 @@ class TopoResult(Answer):
     nvls_channels: int
     node_types: tuple[NodeType, ...]
     node_trees: tuple[tuple[int | None, ...], ...]
-    bottleneck: Bottleneck
-    bounds: Bounds
+    bottleneck: Bottleneck | None
+    bounds: Bounds | None
     warnings: tuple[str, ...]
 
     _reads: ClassVar[Mapping[str, Read]] = {
@@ -2268,6 +2273,10 @@ class RecordedWith(Record):
     finalize_us: float | None
     buffer_broadcast_us: float | None
     collectives: tuple[RecordedCollective, ...] | None
+    compiled_gradients: int | None
+    reduced_by: str | None
+    sync_batchnorm: bool | None
+    accumulate: int | None
 
     _reads: ClassVar[Mapping[str, Read]] = {
         "exposed_us": real,

@@ -287,7 +287,7 @@ class Collects(unittest.TestCase):
         self.assertEqual(answer("topo", self.folder / "ddpsim-collect.tar.gz")["cluster"]["nodes"], 1)
 
     def test_what_findings_read_is_collected(self):
-        rules = (ROOT / "calibrate" / "src" / "environment_problems.cpp").read_text(encoding="utf-8")
+        rules = (ROOT / "diagnose" / "evidence" / "environment_problems.cpp").read_text(encoding="utf-8")
         read = set(re.findall(r'Rule\{"([A-Z0-9_]+)"', rules))
         self.assertGreater(len(read), 20)
         listed = subprocess.run([ROOT / "scripts" / "job_archive.py", "environment"], env={**os.environ, **dict.fromkeys(read, "1")},
@@ -296,7 +296,7 @@ class Collects(unittest.TestCase):
         self.assertEqual(read - packed, set())
 
     def test_how_many_ranks_a_node_has_is_collected(self):
-        facts = (ROOT / "calibrate" / "src" / "environment_facts.cpp").read_text(encoding="utf-8")
+        facts = (ROOT / "diagnose" / "evidence" / "environment_facts.cpp").read_text(encoding="utf-8")
         of_launchers = re.findall(r'"([A-Z_]+)"', facts[facts.index("kLaunchers"):facts.index("};", facts.index("kLaunchers"))])
         self.assertIn("LOCAL_WORLD_SIZE", of_launchers)
         said = {**dict.fromkeys(of_launchers, "8"), "SLURM_NTASKS_PER_NODE": "8(x2)", "TORCHELASTIC_RUN_ID": f"{USER}-run"}
