@@ -32,9 +32,9 @@ constexpr std::array<std::string_view, 4> kTokens = {"token", "tokens", "tok", "
 /// Whole names: images, tokens, words per second.
 constexpr std::array<std::string_view, 3> kItemsPerSecond = {"ips", "tps", "wps"};
 constexpr std::array<std::string_view, 8> kGpuWords = {"gpu",  "gpus",   "device", "devices",
-                                                   "rank", "worker", "chip",   "process"};
+                                                       "rank", "worker", "chip",   "process"};
 constexpr std::array<std::string_view, 5> kAllGpuWords = {"total", "overall", "global", "aggregate",
-                                                      "aggregated"};
+                                                          "aggregated"};
 constexpr std::array<std::string_view, 20> kEvaluations = {
     "eval",      "evals",    "evaluation", "evaluate",   "evaluating", "evaluator", "val",
     "valid",     "validate", "validation", "validating", "test",       "testing",   "tests",
