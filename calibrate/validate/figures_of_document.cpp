@@ -147,9 +147,9 @@ void read_tune(const Object& root, Figures& figures) {
   if (action == "keep default") figures.advised = figures.caps.front();
   if (action == "set") figures.advised = advised_cap(recommended, root);
   if (action == "keep today") {
-    const Object today = root.required("today").free_object();
+    const Object current = root.required("today").free_object();
     // Of recorded buckets nobody need have passed a cap.
-    if (today.optional("bucket_cap_mb")) figures.advised = advised_cap(today, root);
+    if (current.optional("bucket_cap_mb")) figures.advised = advised_cap(current, root);
   }
 }
 

@@ -28,7 +28,7 @@ namespace ddpsim {
 namespace {
 
 struct AdviseArguments {
-  std::optional<std::string> lever;  ///< to export
+  std::optional<std::string> setting;  ///< to export
   JobArguments job;
   OutputArguments output;
   int threads = 0;
@@ -47,17 +47,17 @@ bool chooses_alike(const CollectiveTuning& a, const CollectiveTuning& b) {
 
 /// What --export writes: the best of what leaves numerics as they are, or what --lever names. Null where nothing is worth
 /// changing. Throws UsageError.
-const AdviceRow* to_export(const Advice& advice, const std::optional<std::string>& lever) {
-  if (!lever) return advice.best();
-  const AdviceRow* row = advice.find(*lever);
+const AdviceRow* to_export(const Advice& advice, const std::optional<std::string>& setting) {
+  if (!setting) return advice.best();
+  const AdviceRow* row = advice.find(*setting);
   if (row == nullptr) {
     std::vector<std::string> names;
     for (const AdviceRow& one : advice.rows)
-      names.push_back(fmt::format("{}", fmt::join(one.levers, " + ")));
-    throw UsageError(fmt::format("--lever: no row of this advice is {}. {}", in_quotes(*lever),
-                                 did_you_mean(*lever, names, "--verbose shows all of them")));
+      names.push_back(fmt::format("{}", fmt::join(one.settings, " + ")));
+    throw UsageError(fmt::format("--lever: no row of this advice is {}. {}", in_quotes(*setting),
+                                 did_you_mean(*setting, names, "--verbose shows all of them")));
   }
-  if (!row->error.empty()) throw UsageError(fmt::format("--lever {}: {}", *lever, row->error));
+  if (!row->error.empty()) throw UsageError(fmt::format("--lever {}: {}", *setting, row->error));
   return row;
 }
 
@@ -67,16 +67,16 @@ std::string tuner_plan(const Advice& advice, const AdviceRow* best, const Job& j
                        const std::string& made_by) {
   if (best == nullptr)
     throw UsageError(fmt::format("--export {}: there is nothing to change", file));
-  if (!best->setting.nccl || chooses_alike(*best->setting.nccl, *advice.today.nccl))
+  if (!best->job_settings.nccl || chooses_alike(*best->job_settings.nccl, *advice.current.nccl))
     throw UsageError(
         fmt::format("--export {}: what is advised ({}) sets neither NCCL's algorithm nor its "
                     "channels; write it as Python: --export {}.py",
-                    file, fmt::join(best->levers, " + "), file.substr(0, file.rfind('.'))));
-  return tuner_csv(job.cluster(), *best->setting.nccl, context, made_by);
+                    file, fmt::join(best->settings, " + "), file.substr(0, file.rfind('.'))));
+  return tuner_csv(job.cluster(), *best->job_settings.nccl, context, made_by);
 }
 
 int run(const AdviseArguments& arguments, const TypedLine& typed) {
-  if (arguments.lever && !arguments.output.plan)
+  if (arguments.setting && !arguments.output.plan)
     throw UsageError("--lever: it says what --export writes; add --export FILE.py");
   LoadedJob loaded = load_job(arguments.job, typed);
   if (!uses_reducer(loaded.job.options().scheme))
@@ -90,7 +90,7 @@ int run(const AdviseArguments& arguments, const TypedLine& typed) {
   const std::optional<Diagnostic> does_not_fit = count_memory(loaded);
 
   ReportContext& context = loaded.context;
-  const Job measured = replay_today(loaded, job);
+  const Job measured = replay_current(loaded, job);
   AdviseOptions options;
   options.tuning.threads = arguments.threads;
   options.tuning.replay = context.replay;
@@ -107,16 +107,16 @@ int run(const AdviseArguments& arguments, const TypedLine& typed) {
     context.overturn("no cap is weighed: " + why);
   }
   const Advice advice = advise(job, options);
-  describe_today(context, measured, simulate_times(measured), arguments.threads);
+  describe_current(context, measured, simulate_times(measured), arguments.threads);
   const bool to_take_along = advice.best() != nullptr && !arguments.output.plan;
   TypedLine next = typed;
   next.set(to_take_along ? "--export" : "--timeline",
            to_take_along ? "advised.py" : "step.pftrace");
   context.next_command = next.for_command(to_take_along ? "advise" : "simulate");
   prefer_measuring(context, typed, "advise");
-  const AdviceRow* proposed = to_export(advice, arguments.lever);
+  const AdviceRow* proposed = to_export(advice, arguments.setting);
   std::string made_by = fmt::format("ddpsim {}: {}", DDPSIM_VERSION, typed.for_command("advise"));
-  if (arguments.lever) made_by += fmt::format(" --lever {}", in_quotes(*arguments.lever));
+  if (arguments.setting) made_by += fmt::format(" --lever {}", in_quotes(*arguments.setting));
 
   deliver({.json = [&] { return advice_json(advice, context); },
            .text = [&](const TerminalStyle& style) { return advice_text(advice, context, style); },
@@ -161,7 +161,7 @@ void add_advise(CLI::App& app, std::function<int()>& action) {
             "plugin")
         ->type_name("FILE")
         ->check(names_a_plan);
-    command->add_option("--lever", arguments->lever,
+    command->add_option("--lever", arguments->setting,
                         "what --export writes in place of the best that leaves numerics as they "
                         "are: a row's levers, as printed");
   }

@@ -108,7 +108,7 @@ int run(const SimulateArguments& arguments, TypedLine typed) {
   require_simulatable(loaded);
   require_memory(loaded);
   ReportContext& context = loaded.context;
-  const Job steady = replay_today(loaded, steady_of(job));
+  const Job steady = replay_current(loaded, steady_of(job));
   const Job asked = as_asked(steady, job.options());
   const bool drawn = arguments.output.timeline || arguments.output.report || measured;
   const SimulationResult result = simulated(asked, drawn ? WithTimeline::yes : WithTimeline::no);
@@ -126,7 +126,7 @@ int run(const SimulateArguments& arguments, TypedLine typed) {
   if (interrupted)
     context.overturn(fmt::format("interrupted: {} of {} iterations were simulated", done,
                                  job.options().iterations));
-  describe_today(context, steady, predicted, 0, otherwise(context));
+  describe_current(context, steady, predicted, 0, otherwise(context));
   if (arguments.job.iterations > 0) describe_speed(context, result.times());
   if (run_asked)
     context.elastic =

@@ -53,7 +53,7 @@ int run(const TuneArguments& arguments, TypedLine typed) {
   require_memory(loaded);
 
   ReportContext& context = loaded.context;
-  const Job measured = replay_today(loaded, job);
+  const Job measured = replay_current(loaded, job);
   tuning.replay = context.replay;
   TerminalProgress progress("settings", TerminalProgress::Interrupt::ends);
   tuning.progress = &progress;
@@ -63,19 +63,20 @@ int run(const TuneArguments& arguments, TypedLine typed) {
     result.recommended = {};  // no point of the curve is marked, no command hinted at
   }
   if (!result.left_out.empty()) context.warnings.push_back(result.left_out);
-  const std::optional<AdviceRow> lever =
-      best_lever(job, {.tuning = tuning, .memory = loaded.memory});
+  const std::optional<AdviceRow> setting =
+      best_setting(job, {.tuning = tuning, .memory = loaded.memory});
   const Recommendation& cap = result.recommended;
   // A cap that must be measured first may save as much for all that is known.
   const Gain named = cap.measure_first ? cap.measure_first->gain : cap.gain;
-  if (lever && lever->expected > cap.expected + cap.measurable && lever->gain.value > named.value)
-    context.better_lever = lever;
-  describe_today(context, measured, simulate_times(measured), arguments.threads);
+  if (setting && setting->expected > cap.expected + cap.measurable &&
+      setting->gain.value > named.value)
+    context.better_setting = setting;
+  describe_current(context, measured, simulate_times(measured), arguments.threads);
   const std::string again = typed.for_command("tune");
   const auto text = [](std::optional<double> mb) {
     return mb ? std::optional(fmt::format("{}", *mb)) : std::nullopt;
   };
-  const bool cap_is_best = result.recommended.set && !context.better_lever;
+  const bool cap_is_best = result.recommended.set && !context.better_setting;
   if (cap_is_best) {
     typed.set("--bucket-cap-mb", text(result.recommended.bucket_cap_mb));
     typed.set("--first-bucket-mb", text(result.recommended.first_bucket_mb));

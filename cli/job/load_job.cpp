@@ -13,7 +13,7 @@
 #include "ddpsim/models/transfer.hpp"
 #include "ddpsim/sim/simulate/cannot_simulate.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
-#include "ddpsim/sim/tune/recorded_today.hpp"
+#include "ddpsim/sim/tune/recorded_job.hpp"
 #include "ddpsim/sim/values/limits.hpp"
 #include "ddpsim/topologies/background_file.hpp"
 #include "ddpsim/topologies/host_copy.hpp"
@@ -293,9 +293,9 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
         result.context.warnings);
   result.context.torch_known = torch.known;
   result.context.calibrated_by_recording = result.job.cluster().calibration != calibrated_before;
-  result.context.recorded = recorded_today(result.job);
-  if (const auto& today = result.context.recorded) {
-    result.job = as_recorded(result.job, *today);
+  result.context.recorded = recorded_job(result.job);
+  if (const auto& current = result.context.recorded) {
+    result.job = as_recorded(result.job, *current);
     if (result.job.options().buckets) result.context.bucket_setting = kAsRecorded;
   }
   std::optional<std::string> timed = without_recorded_waits(result);
@@ -325,7 +325,7 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
   return result;
 }
 
-Job replay_today(LoadedJob& loaded, const Job& steady) {
+Job replay_current(LoadedJob& loaded, const Job& steady) {
   ReportContext& context = loaded.context;
   if (!loaded.measured_step) return steady;
   require_possible(*loaded.measured_step, steady, loaded.workload_source);
@@ -347,8 +347,8 @@ void describe_speed(ReportContext& context, const StepTimes& times) {
   context.speed = training_speed(context.work, times);
 }
 
-void describe_today(ReportContext& context, const Job& measured, const StepTimes& times,
-                    int threads, const std::optional<StepTimes>& otherwise) {
+void describe_current(ReportContext& context, const Job& measured, const StepTimes& times,
+                      int threads, const std::optional<StepTimes>& otherwise) {
   context.confidence = assess(measured, times, context.replay, otherwise, threads);
   describe_speed(context, times);
   context.data = data_supply(measured, times.iteration - times.input, times.host);

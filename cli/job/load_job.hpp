@@ -46,7 +46,7 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
 /// Replays today's step, where it was measured: the job that is steady and takes what was measured, compute
 /// being what the replay misses. Warns where the measurement cannot be this job's. Throws InputError where it
 /// can be no step of this recording's.
-Job replay_today(LoadedJob& loaded, const Job& steady);
+Job replay_current(LoadedJob& loaded, const Job& steady);
 
 /// Where a profiler may have made the waits that lead, the next command is to measure a step without it.
 void prefer_measuring(ReportContext& context, TypedLine typed, const char* command);
@@ -55,8 +55,8 @@ void prefer_measuring(ReportContext& context, TypedLine typed, const char* comma
 void describe_speed(ReportContext& context, const StepTimes& times);
 
 /// The same of today's step, and how sure the report is of it; `otherwise` as in assess().
-void describe_today(ReportContext& context, const Job& measured, const StepTimes& times,
-                    int threads, const std::optional<StepTimes>& otherwise = std::nullopt);
+void describe_current(ReportContext& context, const Job& measured, const StepTimes& times,
+                      int threads, const std::optional<StepTimes>& otherwise = std::nullopt);
 
 /// Takes the profiler's share of the recorded waits out of the job, where `measured_step` tells it, and says so.
 std::optional<std::string> without_recorded_waits(LoadedJob& loaded);

@@ -7,7 +7,7 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/sim/certainty/recorded_all_reduces.hpp"
 #include "ddpsim/sim/nccl/correction.hpp"
-#include "ddpsim/sim/tune/recorded_today.hpp"
+#include "ddpsim/sim/tune/recorded_job.hpp"
 
 namespace ddpsim {
 

@@ -4,7 +4,7 @@
 
 #include "ddpsim/sim/certainty/recorded_all_reduces.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
-#include "ddpsim/sim/tune/recorded_today.hpp"
+#include "ddpsim/sim/tune/recorded_job.hpp"
 #include "ddpsim/traces/recorded_timeline.hpp"
 #include "measured_timeline.hpp"
 
@@ -12,12 +12,12 @@ namespace ddpsim {
 namespace {
 
 /// The same job, its buckets set as recommended.
-Job as_recommended(const Job& today, const Recommendation& recommended) {
-  SimulationOptions options = today.options();
+Job as_recommended(const Job& current, const Recommendation& recommended) {
+  SimulationOptions options = current.options();
   options.buckets.reset();
   options.ddp.bucket_cap_mb = recommended.bucket_cap_mb;
   options.ddp.first_bucket_mb = recommended.first_bucket_mb;
-  return today.with(std::move(options));
+  return current.with(std::move(options));
 }
 
 void append(std::vector<ReportDocument>& documents, std::vector<ReportDocument> more) {
@@ -44,13 +44,13 @@ std::vector<ReportDocument> recorded_documents(const LoadedJob& loaded) {
   return {{"recorded_timeline", timeline_json(*recorded)}};
 }
 
-std::vector<ReportDocument> tuned_steps(const Job& today, const Recommendation& recommended,
+std::vector<ReportDocument> tuned_steps(const Job& current, const Recommendation& recommended,
                                         const LoadedJob& loaded) {
-  std::vector<ReportDocument> documents = step_documents(simulate(today), loaded);
+  std::vector<ReportDocument> documents = step_documents(simulate(current), loaded);
   append(documents, recorded_documents(loaded));
   if (recommended.set)
     append(documents,
-           step_documents(simulate(as_recommended(today, recommended)), loaded, "recommended_"));
+           step_documents(simulate(as_recommended(current, recommended)), loaded, "recommended_"));
   return documents;
 }
 

@@ -22,7 +22,7 @@ std::optional<Timeline> recorded_step(const LoadedJob& loaded);
 std::vector<ReportDocument> recorded_documents(const LoadedJob& loaded);
 
 /// Of `tune`: today's step, and the one with the recommended setting where there is one.
-std::vector<ReportDocument> tuned_steps(const Job& today, const Recommendation& recommended,
+std::vector<ReportDocument> tuned_steps(const Job& current, const Recommendation& recommended,
                                         const LoadedJob& loaded);
 
 }  // namespace ddpsim

@@ -42,14 +42,14 @@ std::optional<Training> training(const CompareArguments& arguments,
                     .hint = "Compare the workloads one by one, or leave one out"});
 }
 
-Holds ahead_by(const Lead& lead) {
-  return {.predicted = lead.percent > 0,
-          .possible = lead.percent > 0 || lead.high_percent > 0,
-          .certain = lead.certain()};
+Holds ahead_by(const Speedup& speedup) {
+  return {.predicted = speedup.percent > 0,
+          .possible = speedup.percent > 0 || speedup.high_percent > 0,
+          .certain = speedup.certain()};
 }
 /// Of the one behind.
-Holds behind_by(const Lead& lead) {
-  return {.predicted = false, .possible = lead.low_percent < 0, .certain = false};
+Holds behind_by(const Speedup& speedup) {
+  return {.predicted = false, .possible = speedup.low_percent < 0, .certain = false};
 }
 
 }  // namespace
@@ -253,13 +253,13 @@ std::optional<Holds> CompareOutcome::is_ahead(std::size_t candidate, std::size_t
   if (!in_cost) {
     const WorkTime& own = *all[*a].work;
     const WorkTime& others = *all[*b].work;
-    return own.expected <= others.expected ? ahead_by(lead(own, others))
-                                           : behind_by(lead(others, own));
+    return own.expected <= others.expected ? ahead_by(speedup(own, others))
+                                           : behind_by(speedup(others, own));
   }
   if (!costs() || !costs()->candidates[*a] || !costs()->candidates[*b]) return std::nullopt;
   const auto usd = [&](std::size_t i) { return costs()->candidates[i]->usd_per_work.value; };
-  return usd(*a) <= usd(*b) ? ahead_by(lead_in_cost(*costs(), all, *a, *b))
-                            : behind_by(lead_in_cost(*costs(), all, *b, *a));
+  return usd(*a) <= usd(*b) ? ahead_by(cheaper_by(*costs(), all, *a, *b))
+                            : behind_by(cheaper_by(*costs(), all, *b, *a));
 }
 
 }  // namespace ddpsim

@@ -16,7 +16,7 @@
 namespace ddpsim {
 namespace {
 
-void require_of_levers(const OutputArguments& output, const Scheme& scheme) {
+void require_settings_of(const OutputArguments& output, const Scheme& scheme) {
   const char* asked = output.plan ? "--export" : output.plot ? "--plot" : nullptr;
   if (asked != nullptr)
     throw UsageError(
@@ -31,8 +31,8 @@ int advise_scheme(LoadedJob& loaded, TypedLine typed, const OutputArguments& out
                   const char* command) {
   const Job& job = loaded.job;
   const Scheme& scheme = job.options().scheme;
-  require_of_levers(output, scheme);
-  if (!has_levers(scheme))
+  require_settings_of(output, scheme);
+  if (!has_settings(scheme))
     throw UsageError(fmt::format(
         "--scheme {}: {} knows no lever of it; ask `ddpsim compare WORKLOAD CLUSTER --scheme ddp "
         "--scheme {}`, with each setting one --scheme",
@@ -41,7 +41,7 @@ int advise_scheme(LoadedJob& loaded, TypedLine typed, const OutputArguments& out
   count_memory(loaded);
 
   ReportContext& context = loaded.context;
-  const Job measured = replay_today(loaded, job);
+  const Job measured = replay_current(loaded, job);
   AdviseOptions options;
   options.caps = false;
   options.tuning.threads = threads;
@@ -53,7 +53,7 @@ int advise_scheme(LoadedJob& loaded, TypedLine typed, const OutputArguments& out
   if (!options.memory && job.cluster().gpu.memory > Bytes())
     options.memory = job.cluster().gpu.memory;
   const Advice advice = advise(job, options);
-  describe_today(context, measured, simulate_times(measured), threads);
+  describe_current(context, measured, simulate_times(measured), threads);
   const std::string again = typed.for_command(command);
   typed.set("--timeline", "step.pftrace");
   context.next_command = typed.for_command("simulate");

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 #include "ddpsim/sim/values/workload.hpp"
 
 namespace ddpsim {

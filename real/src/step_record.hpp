@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "ddpsim/sim/values/quantities.hpp"
 #include "ddpsim/sim/values/timeline.hpp"
-#include "ddpsim/sim/values/units.hpp"
 
 namespace ddpsim {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 
 namespace ddpsim {
 

@@ -82,7 +82,7 @@ class CandidateTable {
       row["grade"] = name_of(label.grade);
       row["changed_numerics"] = label.changed_numerics;
       add_range(row, "time", candidate.time);
-      add_lead(row, candidate.behind);
+      add_speedup(row, candidate.behind);
       if (!report.costs || !report.costs->candidates[i]) continue;
       const CandidateCost& cost = *report.costs->candidates[i];
       add_cost(row, cost);
@@ -151,7 +151,7 @@ class CandidateTable {
       if (const auto cap = job.best_cap->bucket_cap_mb) row["best_cap_mb"] = number_token(*cap);
       row["gain_us"] = microseconds_token(job.best_cap->gain.value);
     }
-    add_lead(row, job.behind);
+    add_speedup(row, job.behind);
     row["memory_bytes"] = bytes_of(context.memory);
     if (!report.costs || !report.costs->candidates[i]) return;
     const CandidateCost& cost = *report.costs->candidates[i];
@@ -174,12 +174,12 @@ class CandidateTable {
     row[key + "_high"] = number_token(range.high);
   }
 
-  void add_lead(Row& row, const Lead& lead) {
-    row["behind_percent"] = ratio_token(lead.percent);
-    row["behind_low_percent"] = ratio_token(lead.low_percent);
-    row["behind_high_percent"] = ratio_token(lead.high_percent);
+  void add_speedup(Row& row, const Speedup& speedup) {
+    row["behind_percent"] = ratio_token(speedup.percent);
+    row["behind_low_percent"] = ratio_token(speedup.low_percent);
+    row["behind_high_percent"] = ratio_token(speedup.high_percent);
     std::vector<std::string> turning;
-    for (const LeadSource& source : lead.sources) {
+    for (const SpeedupSource& source : speedup.sources) {
       const SourceKey key{source.source, source.workload};
       sources_.insert(key);
       const std::string name = "behind_" + name_of_source(key);

@@ -89,7 +89,7 @@ std::string advice_csv(const Advice& advice) {
     const auto time = [&](Duration duration) {
       return row.error.empty() ? microseconds_token(duration) : "";
     };
-    add_row(csv, {fmt::format("{}", fmt::join(row.levers, " + ")), row.line, time(row.gain.value),
+    add_row(csv, {fmt::format("{}", fmt::join(row.settings, " + ")), row.line, time(row.gain.value),
                   time(row.gain.low), time(row.gain.high), time(row.expected), time(row.regret),
                   time(row.iteration), row.error.empty() ? text(row.memory_bytes) : "",
                   row.changes_numerics ? "true" : "false", row.changes_batch ? "true" : "false",

@@ -6,7 +6,7 @@ namespace ddpsim {
 void write_advice_row(JsonWriter& json, const AdviceRow& row) {
   json.begin_object();
   json.key("levers").begin_array(JsonWriter::Layout::line);
-  for (const std::string& lever : row.levers) json.string(lever);
+  for (const std::string& setting : row.settings) json.string(setting);
   json.end_array();
   json.key("line").string(row.line);
   json.key("changes_numerics").boolean(row.changes_numerics);

@@ -72,8 +72,8 @@ void write_job(JsonWriter& json, const CompareReport& report, std::size_t index)
   }
   if (job.corrected_by) json.key("corrected_by").string(contexts[*job.corrected_by].cluster);
   json.key("behind_percent");
-  write_lead(json, job.behind);
-  write_lead_reasons(json, job.behind);
+  write_speedup(json, job.behind);
+  write_speedup_reasons(json, job.behind);
   write_cost_of_job(json, report, index);
   json.end_object();
 }
@@ -92,17 +92,17 @@ void write_stretches(JsonWriter& json, const char* key,
 
 }  // namespace
 
-void write_lead(JsonWriter& json, const Lead& lead) {
+void write_speedup(JsonWriter& json, const Speedup& speedup) {
   json.begin_object(Layout::line);
-  json.key("value").ratio(lead.percent);
-  json.key("low").ratio(lead.low_percent);
-  json.key("high").ratio(lead.high_percent);
+  json.key("value").ratio(speedup.percent);
+  json.key("low").ratio(speedup.low_percent);
+  json.key("high").ratio(speedup.high_percent);
   json.end_object();
 }
 
-void write_lead_reasons(JsonWriter& json, const Lead& lead) {
+void write_speedup_reasons(JsonWriter& json, const Speedup& speedup) {
   json.key("behind_sources").begin_array();
-  for (const LeadSource& source : lead.sources) {
+  for (const SpeedupSource& source : speedup.sources) {
     json.begin_object(Layout::line);
     json.key("source").string(name_of(source.source));
     if (source.workload) json.key("workload").count(*source.workload);
@@ -112,16 +112,16 @@ void write_lead_reasons(JsonWriter& json, const Lead& lead) {
     json.end_object();
   }
   json.end_array();
-  json.key("same").boolean(lead.same);
-  json.key("never_slower").boolean(lead.never_slower);
-  if (!lead.other_choice) return;
-  json.key("upgrade_is_slower").boolean(lead.upgrade_is_slower);
+  json.key("same").boolean(speedup.same);
+  json.key("never_slower").boolean(speedup.never_slower);
+  if (!speedup.other_choice) return;
+  json.key("upgrade_is_slower").boolean(speedup.dominating_is_slower);
   json.key("other_choice").begin_object();
-  json.key("bytes").integer(lead.other_choice->size.count());
+  json.key("bytes").integer(speedup.other_choice->size.count());
   json.key("here");
-  write_choice(json, lead.other_choice->on_other);
+  write_choice(json, speedup.other_choice->on_other);
   json.key("on_fastest");
-  write_choice(json, lead.other_choice->on_faster);
+  write_choice(json, speedup.other_choice->on_faster);
   json.end_object();
 }
 
@@ -155,7 +155,7 @@ void write_cost(JsonWriter& json, const std::optional<Costs>& costs, std::size_t
   json.key("checkpoint_every_s").number(cost->goodput.checkpoint_every_seconds);
   amounts(*cost);
   json.key("dearer_percent");
-  write_lead(json, cost->dearer);
+  write_speedup(json, cost->dearer);
   json.key("frontier").boolean(cost->frontier);
   json.end_object();
 }

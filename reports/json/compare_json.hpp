@@ -17,9 +17,9 @@ inline constexpr const char* kCompareSchema = "ddpsim.compare/1";
 void write_comparison(JsonWriter& json, const CompareReport& report);
 
 /// {"value", "low", "high"}, in percent.
-void write_lead(JsonWriter& json, const Lead& lead);
+void write_speedup(JsonWriter& json, const Speedup& speedup);
 /// What stands behind a lead: its sources, and what two clusters have to do with each other.
-void write_lead_reasons(JsonWriter& json, const Lead& lead);
+void write_speedup_reasons(JsonWriter& json, const Speedup& speedup);
 void write_range(JsonWriter& json, const char* key, const FigureRange& range);
 /// "cost", where anything has a price: price, `amounts` of this comparison, lead; null of a candidate without one.
 void write_cost(JsonWriter& json, const std::optional<Costs>& costs, std::size_t index,

@@ -225,28 +225,28 @@ void write_memory(JsonWriter& json, const std::optional<PeakMemory>& memory) {
   json.end_object();
 }
 
-void write_recorded(JsonWriter& json, const std::optional<RecordedToday>& recorded) {
+void write_recorded(JsonWriter& json, const std::optional<RecordedJob>& recorded) {
   json.key("recorded");
   if (!recorded) {
     json.null();
     return;
   }
-  const RecordedToday& today = *recorded;
+  const RecordedJob& current = *recorded;
   json.begin_object();
-  json.key("torch").string_or_null(today.torch);
-  json.key("nccl").string_or_null(today.nccl ? to_string(*today.nccl) : "");
-  json.key("ranks").integer(today.ranks);
-  json.key("comparable").boolean(today.comparable);
-  json.key("same_buckets").boolean(today.same_buckets);
-  json.key("all_reduce_us").time(today.recorded());
-  json.key("predicted_us").time(today.predicted());
-  json.key("steps").count(today.steps);
+  json.key("torch").string_or_null(current.torch);
+  json.key("nccl").string_or_null(current.nccl ? to_string(*current.nccl) : "");
+  json.key("ranks").integer(current.ranks);
+  json.key("comparable").boolean(current.comparable);
+  json.key("same_buckets").boolean(current.same_buckets);
+  json.key("all_reduce_us").time(current.recorded());
+  json.key("predicted_us").time(current.predicted());
+  json.key("steps").count(current.steps);
   json.key("iteration_us");
-  write_iterations(json, today.iterations);
-  json.key("channels").integer(today.channels);
-  json.key("predicted_channels").integer(today.predicted_channels);
+  write_iterations(json, current.iterations);
+  json.key("channels").integer(current.channels);
+  json.key("predicted_channels").integer(current.predicted_channels);
   json.key("buckets").begin_array();
-  for (const RecordedBucket& bucket : today.buckets) {
+  for (const RecordedBucket& bucket : current.buckets) {
     json.begin_object(JsonWriter::Layout::line);
     json.key("bytes").integer(bucket.bytes.count());
     json.key("duration_us").begin_object(JsonWriter::Layout::line);
@@ -255,12 +255,12 @@ void write_recorded(JsonWriter& json, const std::optional<RecordedToday>& record
     json.key("max").time(bucket.most);
     json.end_object();
     json.key("transfer_us");
-    if (today.waits_apart)
+    if (current.waits_apart)
       json.time(bucket.median);
     else
       json.null();
     json.key("predicted_us").time(bucket.predicted);
-    json.key("inside").boolean(is_inside(bucket, today.waits_apart));
+    json.key("inside").boolean(is_inside(bucket, current.waits_apart));
     json.end_object();
   }
   json.end_array();

@@ -28,7 +28,7 @@ void write_recommendation(JsonWriter& json, const Recommendation& recommended,
 void write_memory(JsonWriter& json, const std::optional<PeakMemory>& memory);
 
 /// What the recorded job did.
-void write_recorded(JsonWriter& json, const std::optional<RecordedToday>& recorded);
+void write_recorded(JsonWriter& json, const std::optional<RecordedJob>& recorded);
 
 /// What was measured, what the replay misses of it, and the two explanations.
 void write_replay(JsonWriter& json, const ReportContext& context);

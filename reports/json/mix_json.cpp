@@ -15,8 +15,8 @@ void write_candidate(JsonWriter& json, const MixReport& report, std::size_t inde
   json.key("changed_numerics").string_or_null(label.changed_numerics);
   write_range(json, "time", candidate.time);
   json.key("behind_percent");
-  write_lead(json, candidate.behind);
-  write_lead_reasons(json, candidate.behind);
+  write_speedup(json, candidate.behind);
+  write_speedup_reasons(json, candidate.behind);
   write_cost(json, report.costs, index, [&](const CandidateCost& cost) {
     constexpr double kHour = 3600;
     write_range(json, "usd_per_hour_of_reference", cost.usd_per_work.times(kHour));

@@ -57,8 +57,9 @@ void write_point(JsonWriter& json, const CurvePoint& point) {
 
 /// Of AdviceByVersion or AdviceByCause, which have begun their object.
 template <typename Advice>
-void write_setting(JsonWriter& json, const Advice& advice, const std::optional<Today>& today) {
-  json.key("action").string(advice.set ? "set" : today ? "keep today" : "keep default");
+void write_setting(JsonWriter& json, const Advice& advice,
+                   const std::optional<CurrentBuckets>& current) {
+  json.key("action").string(advice.set ? "set" : current ? "keep today" : "keep default");
   json.key("bucket_cap_mb").number(advice.bucket_cap_mb);
   json.key("first_bucket_mb").number(advice.first_bucket_mb);
   json.key("gain_us");
@@ -67,31 +68,31 @@ void write_setting(JsonWriter& json, const Advice& advice, const std::optional<T
 }
 
 void write_advice(JsonWriter& json, const AdviceByCause& advice,
-                  const std::optional<Today>& today) {
+                  const std::optional<CurrentBuckets>& current) {
   json.begin_object(Layout::line);
   json.key("cause").string(name_of(advice.cause));
-  write_setting(json, advice, today);
+  write_setting(json, advice, current);
 }
 
 /// `setting`: options that give the recorded buckets.
-void write_today(JsonWriter& json, const Today& today,
-                 const std::optional<BucketSetting>& setting) {
+void write_current(JsonWriter& json, const CurrentBuckets& current,
+                   const std::optional<BucketSetting>& setting) {
   json.begin_object();
-  json.key("recorded").boolean(today.recorded);
-  json.key("bucket_cap_mb").number(setting ? setting->bucket_cap_mb : today.point.bucket_cap_mb);
+  json.key("recorded").boolean(current.recorded);
+  json.key("bucket_cap_mb").number(setting ? setting->bucket_cap_mb : current.point.bucket_cap_mb);
   json.key("first_bucket_mb")
-      .number(setting ? setting->first_bucket_mb : today.point.first_bucket_mb);
+      .number(setting ? setting->first_bucket_mb : current.point.first_bucket_mb);
   json.key("bucket_bytes").begin_array(Layout::line);
-  for (const Bytes bytes : today.bucket_bytes) json.integer(bytes.count());
+  for (const Bytes bytes : current.bucket_bytes) json.integer(bytes.count());
   json.end_array();
-  json.key("iteration_us").time(today.point.iteration);
-  json.key("exposed_communication_us").time(today.point.exposed_communication);
-  json.key("blocking_communication_us").time(today.point.blocking_communication);
+  json.key("iteration_us").time(current.point.iteration);
+  json.key("exposed_communication_us").time(current.point.exposed_communication);
+  json.key("blocking_communication_us").time(current.point.blocking_communication);
   json.end_object();
 }
 
 void write_advice(JsonWriter& json, const AdviceByVersion& advice,
-                  const std::optional<Today>& today) {
+                  const std::optional<CurrentBuckets>& current) {
   const VersionRange& versions = advice.versions;
   json.begin_object(Layout::line);
   json.key("torch_from").string(to_string(versions.from));
@@ -100,7 +101,7 @@ void write_advice(JsonWriter& json, const AdviceByVersion& advice,
   json.string(to_string(versions.oldest_nccl));
   json.string(to_string(versions.newest_nccl));
   json.end_array();
-  write_setting(json, advice, today);
+  write_setting(json, advice, current);
 }
 
 void write_measure_first(JsonWriter& json, const MeasureFirst& first) {
@@ -149,9 +150,9 @@ void write_recommendation(JsonWriter& json, const Recommendation& recommended,
     json.end_object();
     return;
   }
-  json.key("action").string(recommended.set             ? "set"
-                            : recommended.default_today ? "keep default"
-                                                        : "keep today");
+  json.key("action").string(recommended.set                  ? "set"
+                            : recommended.default_as_current ? "keep default"
+                                                             : "keep today");
   json.key("bucket_cap_mb").number(recommended.bucket_cap_mb);
   json.key("first_bucket_mb").number(recommended.first_bucket_mb);
   json.key("cap_range_mb");
@@ -189,8 +190,9 @@ std::string tune_json(const TuneResult& result, const ReportContext& context) {
   json.key("default");
   write_point(json, result.default_setting);
   json.key("today");
-  if (result.today)
-    write_today(json, *result.today, context.recorded ? context.recorded->setting : std::nullopt);
+  if (result.current)
+    write_current(json, *result.current,
+                  context.recorded ? context.recorded->setting : std::nullopt);
   else
     json.null();
   json.key("best");
@@ -203,17 +205,17 @@ std::string tune_json(const TuneResult& result, const ReportContext& context) {
   } else {
     json.begin_array();
     for (const AdviceByVersion& advice : result.by_version)
-      write_advice(json, advice, result.today);
+      write_advice(json, advice, result.current);
     json.end_array();
   }
   if (!result.by_cause.empty() && context.no_cap_because.empty()) {
     json.key("recommended_by_cause").begin_array();
-    for (const AdviceByCause& advice : result.by_cause) write_advice(json, advice, result.today);
+    for (const AdviceByCause& advice : result.by_cause) write_advice(json, advice, result.current);
     json.end_array();
   }
   json.key("better_lever");
-  if (context.better_lever)
-    write_advice_row(json, *context.better_lever);
+  if (context.better_setting)
+    write_advice_row(json, *context.better_setting);
   else
     json.null();
   json.key("bucketings").count(result.curve.size() + result.unsimulated);

@@ -16,7 +16,7 @@ namespace {
 constexpr plot::Look kCurve{0};
 constexpr plot::Look kRecommended{1};
 constexpr plot::Look kDefault{4};
-constexpr plot::Look kToday{5};
+constexpr plot::Look kCurrent{5};
 
 using Points = std::vector<const CurvePoint*>;
 
@@ -30,9 +30,9 @@ class CapCurveChart {
         step_digits_(digits_of_steps()) {
     for (const CurvePoint& point : result.curve) {
       if (!point.reachable || !point.bucket_cap_mb) continue;
-      const bool as_today = point.first_bucket_mb == point.bucket_cap_mb ||
-                            point.first_bucket_mb == result.baseline().first_bucket_mb;
-      (as_today ? caps_ : apart_).push_back(&point);
+      const bool as_current = point.first_bucket_mb == point.bucket_cap_mb ||
+                              point.first_bucket_mb == result.baseline().first_bucket_mb;
+      (as_current ? caps_ : apart_).push_back(&point);
     }
     std::sort(caps_.begin(), caps_.end(), [](const CurvePoint* a, const CurvePoint* b) {
       return a->cap_range_mb < b->cap_range_mb;
@@ -43,7 +43,7 @@ class CapCurveChart {
     chart_.title = subject(context_);
     chart_.subtitle = setting_text(context_);
     chart_.verdict = first_line_of(tune_text(result_, context_, {}));
-    add_today();
+    add_current();
     add_recommended();
     const plot::Scale caps = scale_of_caps();
     add_plateau(caps);
@@ -76,30 +76,31 @@ class CapCurveChart {
   /// Where the default stands among caps: at the limit of all buckets but the first.
   double default_cap() const { return result_.default_setting.cap_range_mb.first; }
 
-  void add_today() {
-    const CurvePoint& today = result_.baseline();
-    const bool recorded = result_.today && result_.today->recorded;
-    const std::string taken = ": " + step_text(today.iteration);
+  void add_current() {
+    const CurvePoint& current = result_.baseline();
+    const bool recorded = result_.current && result_.current->recorded;
+    const std::string taken = ": " + step_text(current.iteration);
     const Duration measurable = result_.recommended.measurable;
     if (measurable > Duration())
-      chart_.layers.push_back({time(today.iteration - measurable), time(today.iteration),
+      chart_.layers.push_back({time(current.iteration - measurable), time(current.iteration),
                                fmt::format("less than can be measured ({})", text(measurable))});
-    const bool has_cap = result_.today && today.bucket_cap_mb && !recorded;
+    const bool has_cap = result_.current && current.bucket_cap_mb && !recorded;
     if (has_cap)
-      chart_.spots.push_back({*today.bucket_cap_mb, time(today.iteration), std::nullopt,
-                              "today, " + cap_text(*today.bucket_cap_mb) + " MiB" + taken, kToday});
-    const bool is_default = !result_.today && default_cap() > 0;
+      chart_.spots.push_back({*current.bucket_cap_mb, time(current.iteration), std::nullopt,
+                              "today, " + cap_text(*current.bucket_cap_mb) + " MiB" + taken,
+                              kCurrent});
+    const bool is_default = !result_.current && default_cap() > 0;
     const Recommendation& recommended = result_.recommended;
     const bool told = recommended.set && !recommended.bucket_cap_mb && !recommended.first_bucket_mb;
     if (default_cap() > 0 && !told)
       chart_.spots.push_back(
           {default_cap(), time(result_.default_setting.iteration), std::nullopt,
            is_default ? "today, PyTorch's default" + taken : std::string("PyTorch's default"),
-           is_default ? kToday : kDefault});
+           is_default ? kCurrent : kDefault});
     // The line has a name of its own where no point stands for it.
-    chart_.levels.push_back({time(today.iteration), has_cap || is_default ? ""
-                                                    : recorded ? "today, as recorded" + taken
-                                                               : "today" + taken});
+    chart_.levels.push_back({time(current.iteration), has_cap || is_default ? ""
+                                                      : recorded ? "today, as recorded" + taken
+                                                                 : "today" + taken});
   }
 
   void add_recommended() {
@@ -108,7 +109,7 @@ class CapCurveChart {
     const auto found = std::ranges::find_if(
         result_.curve, [&](const CurvePoint& point) { return is_recommended(point, result_); });
     const CurvePoint& point = found == result_.curve.end() ? result_.best : *found;
-    const Duration today = result_.baseline().iteration;
+    const Duration current = result_.baseline().iteration;
     const Gain& gain = recommended.gain;
     std::string name = recommended.bucket_cap_mb
                            ? fmt::format("bucket_cap_mb={}", cap_text(*recommended.bucket_cap_mb))
@@ -118,7 +119,7 @@ class CapCurveChart {
                          cap_text(*recommended.first_bucket_mb));
     chart_.spots.insert(chart_.spots.begin(),
                         {recommended.bucket_cap_mb.value_or(default_cap()), time(point.iteration),
-                         std::pair(time(today - gain.high), time(today - gain.low)),
+                         std::pair(time(current - gain.high), time(current - gain.low)),
                          fmt::format("{}: saves {}", name, text(gain.value)), kRecommended});
   }
 

@@ -19,9 +19,9 @@ std::string versions_text(const VersionRange& versions) {
 
 /// Of AdviceByVersion or AdviceByCause.
 template <typename Advice>
-std::string advice_text(const Advice& advice, const std::optional<Today>& today, int digits,
-                        TimeUnit unit) {
-  if (!advice.set) return "keep " + kept(today);
+std::string advice_text(const Advice& advice, const std::optional<CurrentBuckets>& current,
+                        int digits, TimeUnit unit) {
+  if (!advice.set) return "keep " + kept(current);
   std::vector<std::string> settings;
   if (advice.bucket_cap_mb)
     settings.push_back(fmt::format("bucket_cap_mb={}", *advice.bucket_cap_mb));
@@ -42,12 +42,12 @@ GainText gain_text(const Gain& gain, int digits, TimeUnit unit) {
   return {time_number(gain.value, shown, unit), time_interval(gain.low, gain.high, shown, unit)};
 }
 
-std::string kept(const std::optional<Today>& today) {
-  if (!today) return "the default bucket_cap_mb";
-  if (today->recorded) return "today's buckets";
-  if (today->point.bucket_cap_mb)
-    return fmt::format("bucket_cap_mb={}", *today->point.bucket_cap_mb);
-  return fmt::format("the first bucket of {} MiB", today->point.first_bucket_mb.value_or(0));
+std::string kept(const std::optional<CurrentBuckets>& current) {
+  if (!current) return "the default bucket_cap_mb";
+  if (current->recorded) return "today's buckets";
+  if (current->point.bucket_cap_mb)
+    return fmt::format("bucket_cap_mb={}", *current->point.bucket_cap_mb);
+  return fmt::format("the first bucket of {} MiB", current->point.first_bucket_mb.value_or(0));
 }
 
 std::string cause_lines(const TuneResult& result, const ReportContext& context, int digits,
@@ -60,7 +60,7 @@ std::string cause_lines(const TuneResult& result, const ReportContext& context, 
                                   time_text(context.replay->missed(), digits, unit));
   for (const AdviceByCause& advice : advices)
     lines += wrapped(fmt::format("  {}: {}", name_of(advice.cause),
-                                 advice_text(advice, result.today, digits, unit)),
+                                 advice_text(advice, result.current, digits, unit)),
                      style.width, 4);
   return lines;
 }
@@ -89,7 +89,7 @@ std::string version_lines(const TuneResult& result, int digits, TimeUnit unit,
       "The PyTorch version is unknown. Pass --torch to get one answer; until then:\n";
   for (const AdviceByVersion& advice : advices)
     lines += wrapped(fmt::format("  {}: {}", versions_text(advice.versions),
-                                 advice_text(advice, result.today, digits, unit)),
+                                 advice_text(advice, result.current, digits, unit)),
                      style.width, 4);
   return lines;
 }

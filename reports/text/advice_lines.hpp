@@ -17,7 +17,7 @@ struct GainText {
 GainText gain_text(const Gain& gain, int digits, TimeUnit unit);
 
 /// What is kept where nothing is gained: "the default".
-std::string kept(const std::optional<Today>& today);
+std::string kept(const std::optional<CurrentBuckets>& current);
 
 /// Where the replay misses today's step: what a cap gains if compute is what it misses, and if collectives
 /// are.

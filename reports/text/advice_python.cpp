@@ -196,7 +196,7 @@ std::map<std::string, std::string> variables_of(const std::optional<CollectiveTu
 }
 
 /// Of a setting; what only the one before sets is unset: None.
-std::string environment_of(const Setting& setting, const Setting& before) {
+std::string environment_of(const JobSettings& setting, const JobSettings& before) {
   std::vector<std::string> items;
   const std::map<std::string, std::string> set = variables_of(setting.nccl);
   for (const auto& [name, value] : set) items.push_back(fmt::format("\"{}\": \"{}\"", name, value));
@@ -212,13 +212,13 @@ struct Uses {
   bool large_buckets = false;
 };
 
-bool is_local(const Setting& setting) {
+bool is_local(const JobSettings& setting) {
   return setting.ddp.comm_hook == CommHook::post_local_sgd;
 }
 
-Uses used_by(const Setting& today, const Setting& proposed) {
+Uses used_by(const JobSettings& current, const JobSettings& proposed) {
   Uses any;
-  for (const Setting* setting : {&today, &proposed}) {
+  for (const JobSettings* setting : {&current, &proposed}) {
     any.local_sgd = any.local_sgd || is_local(*setting);
     any.groups = any.groups || setting->ddp.sync_batchnorm_group;
     any.large_buckets = any.large_buckets || setting->ddp.comm_hook_min_mb > 0;
@@ -238,13 +238,13 @@ std::string code_for(const Uses& uses) {
          (uses.large_buckets ? kOfLarge : "");
 }
 
-std::string local_sgd_dict(const Setting& setting) {
+std::string local_sgd_dict(const JobSettings& setting) {
   const LocalSgd& local = setting.ddp.local_sgd;
   return fmt::format("{{\"period\": {}, \"gradients\": {}}}", is_local(setting) ? local.period : 0,
                      python_bool(local.averages_gradients));
 }
 
-std::string setting_dict(const char* name, const Setting& setting, const Setting& before,
+std::string setting_dict(const char* name, const JobSettings& setting, const JobSettings& before,
                          const Uses& uses) {
   constexpr double kMiB = 1'048'576;
   const DdpOptions& ddp = setting.ddp;
@@ -304,7 +304,7 @@ std::string advice_python(const Advice& advice, const AdviceRow* best, const Rep
     head += wrapped(fmt::format("{:<10} {}", name, in_docstring(text)), 110, 11);
   };
   if (best != nullptr) {
-    add("Proposed", fmt::format("{}", fmt::join(best->levers, " + ")));
+    add("Proposed", fmt::format("{}", fmt::join(best->settings, " + ")));
     Gain shown = best->gain;
     const bool costs = shown.value < Duration();
     if (costs) shown = {-shown.value, -shown.high, -shown.low};
@@ -334,10 +334,10 @@ std::string advice_python(const Advice& advice, const AdviceRow* best, const Rep
       "against the other.\n\"\"\"\n\n"
       "import contextlib\nimport os\n\nimport torch\nimport torch.distributed as dist\n"
       "from torch.nn.parallel import DistributedDataParallel\n\n";
-  const Setting& proposed = best != nullptr ? best->setting : advice.today;
-  const Uses used = used_by(advice.today, proposed);
-  text += setting_dict("TODAY", advice.today, advice.today, used);
-  text += setting_dict("PROPOSED", proposed, advice.today, used);
+  const JobSettings& proposed = best != nullptr ? best->job_settings : advice.current;
+  const Uses used = used_by(advice.current, proposed);
+  text += setting_dict("TODAY", advice.current, advice.current, used);
+  text += setting_dict("PROPOSED", proposed, advice.current, used);
   text += prediction_dict(advice, best, context);
   return text + code_for(used);
 }

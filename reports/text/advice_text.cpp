@@ -17,15 +17,15 @@ namespace {
 constexpr std::size_t kMostShown = 4;
 constexpr double kNoEffect = 1e-4;  // of a step
 
-std::string levers_text(const AdviceRow& row) {
-  return fmt::format("{}", fmt::join(row.levers, " + "));
+std::string settings_words(const AdviceRow& row) {
+  return fmt::format("{}", fmt::join(row.settings, " + "));
 }
 
 /// "Set static_graph=True"; of one variable of NCCL's that goes: "Unset NCCL_ALGO".
 std::string order(const AdviceRow& row) {
   constexpr std::string_view kUnset = " unset";
-  const std::string text = levers_text(row);
-  return row.levers.size() == 1 && text.ends_with(kUnset)
+  const std::string text = settings_words(row);
+  return row.settings.size() == 1 && text.ends_with(kUnset)
              ? "Unset " + text.substr(0, text.size() - kUnset.size())
              : "Set " + text;
 }
@@ -90,7 +90,7 @@ class AdvicePage {
   std::string may_save(const AdviceRow& row) const {
     const std::string interval = fmt::format(
         " (80 % interval {} {})", gain_text(row.gain, digits_, unit_).interval, name_of(unit_));
-    return fmt::format("{} may save {} of {}{}, but {}", levers_text(row), saving(row),
+    return fmt::format("{} may save {} of {}{}, but {}", settings_words(row), saving(row),
                        time(advice_.iteration), may_be_nothing(row) ? "" : interval, row.doubt);
   }
 
@@ -99,7 +99,7 @@ class AdvicePage {
     const AdviceRow* best = advice_.best();
     const Duration least = (best ? best->expected : Duration()) + advice_.measurable;
     const auto row = std::ranges::find_if(advice_.rows, [](const AdviceRow& one) {
-      return one.worth && one.changes_numerics && !one.changes_batch && one.levers.size() == 1;
+      return one.worth && one.changes_numerics && !one.changes_batch && one.settings.size() == 1;
     });
     if (row == advice_.rows.end() || row->expected < least) return nullptr;
     // As the reader sees it, too: what is printed is the gain as predicted.
@@ -146,7 +146,7 @@ class AdvicePage {
                                                     : "Nothing worth changing: no setting",
                                                time(advice_.iteration), time(advice_.measurable));
     if (more)
-      text += fmt::format(" {}{} {}, and changes numerics.", levers_text(*more),
+      text += fmt::format(" {}{} {}, and changes numerics.", settings_words(*more),
                           best == nullptr ? "" : " alone",
                           best == nullptr ? gain_clause(*more) : "saves " + time(more->gain.value));
     return text;
@@ -176,12 +176,12 @@ class AdvicePage {
       if (style_.most_lines > 0 && rows == kMostShown) break;
       ++rows;
       if (!row.error.empty()) {
-        table.add_row({"-", "", "", levers_text(row) + ": " + row.error});
+        table.add_row({"-", "", "", settings_words(row) + ": " + row.error});
         continue;
       }
       GainText gain = gain_text(row.gain, digits_, unit_);
       table.add_row({std::move(gain.value), std::move(gain.interval), memory_text(row.memory_bytes),
-                     levers_text(row)});
+                     settings_words(row)});
     }
     return rows == 0 ? "" : '\n' + table.text(style_);
   }
@@ -204,7 +204,7 @@ class AdvicePage {
     std::vector<std::string> rows;
     for (const AdviceRow& row : advice_.rows)
       if (!row.doubt.empty())
-        rows.push_back(fmt::format("{} ({}): {}", levers_text(row), saving(row), row.doubt));
+        rows.push_back(fmt::format("{} ({}): {}", settings_words(row), saving(row), row.doubt));
     if (rows.empty()) return "";
     return wrapped(
         fmt::format("Measure first (scripts/ab.py runs both in turns): {}.", fmt::join(rows, "; ")),
@@ -219,9 +219,9 @@ class AdvicePage {
       if (shown(row) || !row.doubt.empty()) continue;
       const Duration size = std::max(row.gain.value, -row.gain.value);
       if (size < least)
-        nothing.push_back(levers_text(row));
+        nothing.push_back(settings_words(row));
       else
-        little.push_back(fmt::format("{} ({} {})", levers_text(row),
+        little.push_back(fmt::format("{} ({} {})", settings_words(row),
                                      row.gain.value < Duration() ? "costs" : "saves", time(size)));
     }
     const auto line = [&](const char* what, const std::vector<std::string>& names) {

@@ -6,9 +6,9 @@
 
 #include "cost_lines.hpp"
 #include "ddpsim/sim/values/size_text.hpp"
-#include "lead_lines.hpp"
 #include "loss_lines.hpp"
 #include "report_lines.hpp"
+#include "speedup_lines.hpp"
 #include "text_layout.hpp"
 
 namespace ddpsim {
@@ -33,7 +33,7 @@ NamedCandidate named_candidate(const ReportContext& context) {
 std::string best_cap_text(const ComparedJob& job, TimeUnit unit) {
   if (!job.best_cap) return "";
   if (job.best_cap->depends_on_version) return "needs --torch";
-  if (!job.best_cap->set) return job.best_cap->default_today ? "default" : "today's";
+  if (!job.best_cap->set) return job.best_cap->default_as_current ? "default" : "today's";
   std::string cap = "default";
   if (job.best_cap->bucket_cap_mb)
     cap = cap_text(*job.best_cap->bucket_cap_mb);
@@ -73,8 +73,8 @@ std::string compare_verdict(const CompareReport& report) {
                        speed_clause(job.times, contexts[first], digits));
   }
   const std::size_t second = opponent(report);
-  const Lead& lead = comparison.jobs[second].behind;
-  return lead_sentence(lead, name_of_job(contexts[first]), name_of_job(contexts[second])) +
+  const Speedup& speedup = comparison.jobs[second].behind;
+  return speedup_sentence(speedup, name_of_job(contexts[first]), name_of_job(contexts[second])) +
          learning_caveat(named_candidate(contexts[first]), named_candidate(contexts[second]));
 }
 
@@ -82,18 +82,18 @@ std::string reason_line(const CompareReport& report, const TerminalStyle& style)
   if (report.comparison.by_speed.size() == 1) return "";
   const std::size_t first = report.comparison.by_speed.front();
   const std::size_t second = opponent(report);
-  const std::string reason =
-      lead_reason(report.comparison.jobs[second].behind, printable(report.contexts[first].cluster),
-                  printable(report.contexts[second].cluster));
+  const std::string reason = speedup_reason(report.comparison.jobs[second].behind,
+                                            printable(report.contexts[first].cluster),
+                                            printable(report.contexts[second].cluster));
   return reason.empty() ? "" : wrapped(reason, style.width, kIndent);
 }
 
 std::string tornado(const CompareReport& report, const TerminalStyle& style) {
   if (report.comparison.by_speed.size() == 1) return "";
   const std::size_t second = opponent(report);
-  return lead_tornado(report.comparison.jobs[second].behind,
-                      printable(report.contexts[report.comparison.by_speed.front()].cluster),
-                      printable(report.contexts[second].cluster), {}, style);
+  return speedup_tornado(report.comparison.jobs[second].behind,
+                         printable(report.contexts[report.comparison.by_speed.front()].cluster),
+                         printable(report.contexts[second].cluster), {}, style);
 }
 
 std::string table_of_jobs(const CompareReport& report, const TerminalStyle& style) {
@@ -171,7 +171,7 @@ std::string table_of_jobs(const CompareReport& report, const TerminalStyle& styl
       cells.push_back((context.memory->activations ? "" : "> ") +
                       rounded_size_text(context.memory->total()));
     if (tuned) cells.push_back(best_cap_text(job, unit));
-    cells.push_back(i == comparison.by_speed.front() ? "" : lead_text(job.behind));
+    cells.push_back(i == comparison.by_speed.front() ? "" : speedup_text(job.behind));
     if (priced)
       for (std::string& cell : cost_cells(costed(report), i)) cells.push_back(std::move(cell));
     table.add_row(std::move(cells));

@@ -9,11 +9,11 @@
 #include "ddpsim/reports/reports.hpp"
 #include "ddpsim/sim/values/size_text.hpp"
 #include "elastic_lines.hpp"
-#include "lead_lines.hpp"
 #include "loss_lines.hpp"
 #include "page.hpp"
 #include "report_lines.hpp"
 #include "scheme_lines.hpp"
+#include "speedup_lines.hpp"
 #include "text_layout.hpp"
 
 namespace ddpsim {
@@ -49,8 +49,8 @@ std::string calibrated_line(const Contexts& contexts, const TerminalStyle& style
 }
 
 /// What the recorded job did, once, beside the candidate that is most like it.
-std::string today_line(const Comparison& comparison, const Contexts& contexts,
-                       const TerminalStyle& style) {
+std::string current_line(const Comparison& comparison, const Contexts& contexts,
+                         const TerminalStyle& style) {
   const std::size_t beside = beside_recording(contexts);
   ReportContext context = contexts[beside];
   context.confidence = comparison.jobs[beside].confidence;
@@ -89,7 +89,7 @@ std::string compare_text(const CompareReport& report, const TerminalStyle& style
     page.add(Weight::answer, wrapped(until_sentence(until), style.width, kIndent));
   page.add(Weight::trust, dim(printable(shared.workload), style) + '\n');
   page.add(Weight::evidence, setting_line(shared, style));
-  page.add(Weight::trust, today_line(comparison, contexts, style));
+  page.add(Weight::trust, current_line(comparison, contexts, style));
   const std::string table = table_of_jobs(report, style);
   page.add(Weight::answer, after_blank(table));
   if (report.costs) page.add(Weight::answer, price_lines(costed(report), style));

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "lead_lines.hpp"
 #include "report_lines.hpp"
+#include "speedup_lines.hpp"
 #include "text_layout.hpp"
 
 namespace ddpsim {
@@ -163,23 +163,23 @@ std::string cost_verdict(const CostedCandidates& costed, const TerminalStyle& st
                 costed.grades[first]),
       costed.amount.words);
   if (order.size() > 1) {
-    const Lead& lead = costed.costs.candidates[order[1]]->dearer;
+    const Speedup& speedup = costed.costs.candidates[order[1]]->dearer;
     const std::string other = name(order[1]);
-    if (lead.same)
+    if (speedup.same)
       text += fmt::format("; {} costs the same", other);
-    else if (std::isinf(lead.percent))
+    else if (std::isinf(speedup.percent))
       text += fmt::format(
           "; {} costs {} USD", other,
           usd_range(costed.costs.candidates[order[1]]->usd_per_work.times(costed.amount.of_work),
                     costed.grades[order[1]]));
-    else if (lead.certain())
-      text += fmt::format("; {} costs {} % more ({})", other, significant(lead.percent, 2),
-                          interval_text(lead.low_percent, lead.high_percent, 2));
+    else if (speedup.certain())
+      text += fmt::format("; {} costs {} % more ({})", other, significant(speedup.percent, 2),
+                          interval_text(speedup.low_percent, speedup.high_percent, 2));
     else
       text +=
           fmt::format("; not decided against {}, which costs {} % more, but may cost {} to {} %",
-                      other, significant(lead.percent, 2), significant(lead.low_percent, 2),
-                      significant(lead.high_percent, 2));
+                      other, significant(speedup.percent, 2), significant(speedup.low_percent, 2),
+                      significant(speedup.high_percent, 2));
   }
   text += '.';
   if (order.size() > 1) {
@@ -204,7 +204,7 @@ std::vector<std::string> cost_cells(const CostedCandidates& costed, std::size_t 
   return {significant(cost->usd_per_hour, 4),
           long_time(cost->seconds_per_work.value * work, digits_of(grade)),
           usd_range(cost->usd_per_work.times(work), grade) + (cost->frontier ? " *" : ""),
-          cheapest || std::isinf(cost->dearer.percent) ? "" : lead_text(cost->dearer)};
+          cheapest || std::isinf(cost->dearer.percent) ? "" : speedup_text(cost->dearer)};
 }
 
 std::string cost_legend(const CostedCandidates& costed) {

@@ -55,12 +55,12 @@ bool first_set_apart(const CurvePoint& point, const TuneResult& result) {
          point.first_bucket_mb != result.default_setting.first_bucket_mb;
 }
 
-bool is_today(const CurvePoint& point, const TuneResult& result) {
-  if (!result.today) return false;
-  const CurvePoint& today = result.today->point;
-  if (result.today->recorded) return same_setting(point, today);
-  return (today.bucket_cap_mb ? covers(point, *today.bucket_cap_mb) : !point.bucket_cap_mb) &&
-         point.iteration == today.iteration && point.buckets == today.buckets;
+bool is_current(const CurvePoint& point, const TuneResult& result) {
+  if (!result.current) return false;
+  const CurvePoint& current = result.current->point;
+  if (result.current->recorded) return same_setting(point, current);
+  return (current.bucket_cap_mb ? covers(point, *current.bucket_cap_mb) : !point.bucket_cap_mb) &&
+         point.iteration == current.iteration && point.buckets == current.buckets;
 }
 
 namespace {
@@ -107,7 +107,7 @@ std::vector<std::size_t> representative_points(const TuneResult& result, std::si
   }
   Selection selection(curve, most);
   selection.add_first([&](const CurvePoint& p) { return same_setting(p, result.default_setting); });
-  selection.add_first([&](const CurvePoint& p) { return is_today(p, result); });
+  selection.add_first([&](const CurvePoint& p) { return is_current(p, result); });
   // A fastest cap that nobody could tell from today's, 8.2299 say, is of no use.
   if (result.baseline().iteration - result.best.iteration >= result.recommended.measurable)
     selection.add_first([&](const CurvePoint& p) { return same_setting(p, result.best); });

@@ -19,7 +19,7 @@ bool same_setting(const CurvePoint& a, const CurvePoint& b);
 bool first_set_apart(const CurvePoint& point, const TuneResult& result);
 
 /// What the options in force give, where they are not the default's; recorded buckets themselves.
-bool is_today(const CurvePoint& point, const TuneResult& result);
+bool is_current(const CurvePoint& point, const TuneResult& result);
 
 /// Whether the recommendation gives the bucketing of this point.
 bool is_recommended(const CurvePoint& point, const TuneResult& result);

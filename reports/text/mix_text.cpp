@@ -6,10 +6,10 @@
 #include "compare_lines.hpp"
 #include "cost_lines.hpp"
 #include "ddpsim/reports/mix_report.hpp"
-#include "lead_lines.hpp"
 #include "mix_lines.hpp"
 #include "page.hpp"
 #include "report_lines.hpp"
+#include "speedup_lines.hpp"
 #include "text_layout.hpp"
 
 namespace ddpsim {
@@ -36,8 +36,8 @@ std::string mix_verdict(const MixReport& report) {
   const auto named = [&](std::size_t i) {
     return NamedCandidate{printable(report.labels[i].label), report.labels[i].changed_numerics};
   };
-  return lead_sentence(report.mix.candidates[*second].behind, name_in_mix(report, first),
-                       name_in_mix(report, *second)) +
+  return speedup_sentence(report.mix.candidates[*second].behind, name_in_mix(report, first),
+                          name_in_mix(report, *second)) +
          learning_caveat(named(first), named(*second));
 }
 
@@ -45,18 +45,18 @@ std::string mix_reason(const MixReport& report, const TerminalStyle& style) {
   const auto second = opponent(report);
   if (!second) return "";
   const std::string reason =
-      lead_reason(report.mix.candidates[*second].behind,
-                  printable(report.labels[report.mix.by_speed.front()].label),
-                  printable(report.labels[*second].label), workload_names(report));
+      speedup_reason(report.mix.candidates[*second].behind,
+                     printable(report.labels[report.mix.by_speed.front()].label),
+                     printable(report.labels[*second].label), workload_names(report));
   return reason.empty() ? "" : wrapped(reason, style.width, kIndent);
 }
 
 std::string mix_tornado(const MixReport& report, const TerminalStyle& style) {
   const auto second = opponent(report);
   if (!second) return "";
-  return lead_tornado(report.mix.candidates[*second].behind,
-                      printable(report.labels[report.mix.by_speed.front()].label),
-                      printable(report.labels[*second].label), workload_names(report), style);
+  return speedup_tornado(report.mix.candidates[*second].behind,
+                         printable(report.labels[report.mix.by_speed.front()].label),
+                         printable(report.labels[*second].label), workload_names(report), style);
 }
 
 /// "70 % of the time on owned trains resnet50, 30 % bert-large."
@@ -98,7 +98,7 @@ std::string mix_table(const MixReport& report, const TerminalStyle& style) {
     std::vector<std::string> cells = {
         shortened_middle(printable(report.labels[i].label), kNameWidth),
         std::to_string(report.labels[i].ranks), "x" + significant(1 / candidate.time.value, digits),
-        k == 0 ? "" : lead_text(candidate.behind)};
+        k == 0 ? "" : speedup_text(candidate.behind)};
     if (costs)
       for (std::string& cell : cost_cells(*costs, i)) cells.push_back(std::move(cell));
     table.add_row(std::move(cells));

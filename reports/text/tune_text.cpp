@@ -56,7 +56,7 @@ std::string range_words(const CurvePoint& point) {
 
 std::string keep_verdict(const TuneResult& result, const std::optional<Replay>& replay, int digits,
                          TimeUnit unit) {
-  const std::string keep = "Keep " + kept(result.today);
+  const std::string keep = "Keep " + kept(result.current);
   const Duration gain = std::max(Duration(), result.baseline().iteration - result.best.iteration);
   const std::string step = time_text(result.baseline().iteration, digits, unit);
   const std::string measurable = time_text(result.recommended.measurable, digits, unit);
@@ -175,7 +175,8 @@ std::string length_text(Duration length) {
 }
 
 /// What to run, and what each outcome means.
-std::string measurement_lines(const MeasureFirst& first, const std::optional<Today>& today,
+std::string measurement_lines(const MeasureFirst& first,
+                              const std::optional<CurrentBuckets>& current,
                               const TerminalStyle& style) {
   std::string text = "\n    " + bold(first.command, style) + "\n\n";
   std::string means = fmt::format("It takes about {}. ", length_text(first.takes));
@@ -183,7 +184,7 @@ std::string measurement_lines(const MeasureFirst& first, const std::optional<Tod
     means += fmt::format(
         "If its time for {} is at most {} ({} predicted), set {}. If it is longer, keep {}. ",
         size_text(first.deciding), time_text(*first.set_up_to, 2), time_text(first.predicted, 2),
-        setting_text(first.bucket_cap_mb, first.first_bucket_mb), kept(today));
+        setting_text(first.bucket_cap_mb, first.first_bucket_mb), kept(current));
   if (!first.then.empty()) means += fmt::format("To use the whole log: {}.", first.then);
   return text + wrapped(means, style.width, 2);
 }
@@ -199,7 +200,7 @@ std::string recommendation_lines(const TuneResult& result, int digits, TimeUnit 
     lines += wrapped(fmt::format("Why: {}.", printable(recommended.reason)), style.width, 2);
   }
   if (recommended.measure_first)
-    lines += measurement_lines(*recommended.measure_first, result.today, style);
+    lines += measurement_lines(*recommended.measure_first, result.current, style);
   if (!recommended.set || !recommended.bucket_cap_mb || result.only_caps_asked) return lines;
   const std::string around = plateau(result, digits, unit);
   if (!around.empty()) lines += wrapped(around, style.width, 2);
@@ -222,7 +223,7 @@ std::string marks_of(const CurvePoint& point, const TuneResult& result) {
     marks.push_back(fmt::format("first bucket {} MiB", cap_text(*point.first_bucket_mb)));
   }
   if (!point.reachable) marks.emplace_back("not with this PyTorch");
-  if (is_today(point, result)) marks.emplace_back("today");
+  if (is_current(point, result)) marks.emplace_back("today");
   if (same_setting(point, result.default_setting)) marks.emplace_back("default");
   if (same_setting(point, result.best)) marks.emplace_back("fastest");
   if (is_recommended(point, result)) marks.emplace_back("recommended");
@@ -252,7 +253,7 @@ std::vector<const CurvePoint*> shown_points(const TuneResult& result, const Term
   const std::size_t rows = style.most_lines > 0 ? kOnPage : kWhole;
   std::vector<const CurvePoint*> shown;
   // No cap gives what was recorded, and caps asked for do not hold the default: every change is counted from it.
-  if (result.today && result.today->recorded) shown.push_back(&result.today->point);
+  if (result.current && result.current->recorded) shown.push_back(&result.current->point);
   if (result.only_caps_asked) shown.push_back(&result.default_setting);
   for (const std::size_t i : representative_points(result, rows)) shown.push_back(&result.curve[i]);
   return shown;
@@ -293,7 +294,7 @@ std::string curve_table(const std::vector<const CurvePoint*>& shown, const TuneR
     const std::optional<double> cap = shown_cap(point, result);
     // A cap of its own range is shown from inside it; the smallest of a range open upwards, rounded up.
     const bool open = point.cap_range_mb.second == kNoLimitMb;
-    const bool recorded = result.today && &point == &result.today->point;
+    const bool recorded = result.current && &point == &result.current->point;
     const auto signed_time = [&](Duration time) {
       return (time > Duration() ? "+" : "") + time_number(time, digits, unit);
     };
@@ -337,7 +338,7 @@ std::string bound_lines(const TuneResult& result, int digits, TimeUnit unit,
       wrapped(fmt::format("Lower bound: {} if collectives took no time; {} of {} step is theirs.",
                           time_text(result.lower_bound, digits, unit),
                           time_text(result.baseline().iteration - result.lower_bound, digits, unit),
-                          result.today ? "today's" : "the default's"),
+                          result.current ? "today's" : "the default's"),
               style.width, 2);
   if (!result.best_partition) {
     if (result.best_partition_absent_because.empty()) return lines;
@@ -363,23 +364,24 @@ std::string bound_lines(const TuneResult& result, int digits, TimeUnit unit,
 
 /// What makes batches come in time, in front of all caps: "Set DataLoader(num_workers=2): saves 48 ms (interval 48 to 69 ms). "
 std::string loader_first(const ReportContext& context, int digits, TimeUnit unit) {
-  if (!context.better_lever || !context.better_lever->loads_data) return "";
-  const AdviceRow& row = *context.better_lever;
+  if (!context.better_setting || !context.better_setting->loads_data) return "";
+  const AdviceRow& row = *context.better_setting;
   const GainText gain = gain_text(row.gain, digits, unit);
   return fmt::format("Set {0}: saves {1} {3} (80 % interval {2} {3}){4}. ",
-                     fmt::join(row.levers, " + "), gain.value, gain.interval, name_of(unit),
+                     fmt::join(row.settings, " + "), gain.value, gain.interval, name_of(unit),
                      row.note.empty() ? "" : "; " + row.note);
 }
 
 /// "fp16_compress_hook saves more: 100 ms, and changes numerics (…)."
-std::string lever_line(const ReportContext& context, int digits, TimeUnit unit,
-                       const TerminalStyle& style) {
-  if (!context.better_lever || context.better_lever->loads_data) return "";
-  const AdviceRow& row = *context.better_lever;
-  return wrapped(fmt::format("{} saves more: {}{} (`ddpsim advise` ranks every setting).",
-                             fmt::join(row.levers, " + "), time_text(row.gain.value, digits, unit),
-                             row.changes_numerics ? ", and changes numerics" : ""),
-                 style.width, 2);
+std::string setting_hint(const ReportContext& context, int digits, TimeUnit unit,
+                         const TerminalStyle& style) {
+  if (!context.better_setting || context.better_setting->loads_data) return "";
+  const AdviceRow& row = *context.better_setting;
+  return wrapped(
+      fmt::format("{} saves more: {}{} (`ddpsim advise` ranks every setting).",
+                  fmt::join(row.settings, " + "), time_text(row.gain.value, digits, unit),
+                  row.changes_numerics ? ", and changes numerics" : ""),
+      style.width, 2);
 }
 
 }  // namespace
@@ -405,7 +407,7 @@ std::string tune_text(const TuneResult& result, const ReportContext& context,
                   style) +
                  '\n' + wrapped(fmt::format("Why: {}.", context.no_cap_because), style.width, 2));
   }
-  page.add(Weight::verdict, lever_line(context, digits, unit, style));
+  page.add(Weight::verdict, setting_hint(context, digits, unit, style));
   page.add(Weight::trust, dim(subject(context), style) + '\n');
   page.add(Weight::trust, replay_line(context, style));
   page.add(Weight::trust, recorded_line(context, style));

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "between_steps.hpp"
-#include "collective_stretches.hpp"
+#include "collective_intervals.hpp"
 #include "ddpsim/sim/values/assert.hpp"
 #include "intervals.hpp"
 #include "summary.hpp"
@@ -106,7 +106,7 @@ std::vector<Interval> host_copies_alone(const PlannedStep& planned, const Execut
                                         const Job& job) {
   std::vector<Interval> copies;
   if (offload_of(job.options().scheme) == nullptr) return copies;
-  for (const CollectiveStretch& stretch : collective_stretches(planned, execution, job))
+  for (const CollectiveInterval& stretch : collective_intervals(planned, execution, job))
     if (stretch.cause == LossCause::offload) copies.push_back({stretch.start, stretch.end});
   return copies;
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "between_steps.hpp"
-#include "collective_stretches.hpp"
+#include "collective_intervals.hpp"
 #include "ddpsim/sim/values/assert.hpp"
 #include "summary.hpp"
 
@@ -69,7 +69,7 @@ bool is_after_backward(OperationKind purpose) {
 
 class ComputeWalk {
  public:
-  explicit ComputeWalk(std::vector<CollectiveStretch> stretches)
+  explicit ComputeWalk(std::vector<CollectiveInterval> stretches)
       : stretches_(std::move(stretches)) {}
 
   void add(const Operation& operation, const OperationTime& time) {
@@ -110,7 +110,7 @@ class ComputeWalk {
   /// collective's.
   void standing_still(OperationKind purpose, const OperationTime& time) {
     Duration own = time.end - time.start;
-    for_each_within(time, [&](TimePoint start, TimePoint end, const CollectiveStretch& stretch) {
+    for_each_within(time, [&](TimePoint start, TimePoint end, const CollectiveInterval& stretch) {
       if (stretch.transfers()) return;
       loss_[stretch.cause] += end - start;
       own -= end - start;
@@ -123,7 +123,7 @@ class ComputeWalk {
   void after_backward(OperationKind purpose, const OperationTime& time) {
     const bool copies = purpose == OperationKind::copy_out;
     TimePoint reached = time.start;
-    for_each_within(time, [&](TimePoint start, TimePoint end, const CollectiveStretch& stretch) {
+    for_each_within(time, [&](TimePoint start, TimePoint end, const CollectiveInterval& stretch) {
       loss_[copies ? LossCause::copies : LossCause::hooks] += start - reached;
       loss_[stretch.cause] += end - start;
       reached = end;
@@ -131,7 +131,7 @@ class ComputeWalk {
     loss_[cause_of(purpose)] += time.end - reached;
   }
 
-  const std::vector<CollectiveStretch> stretches_;
+  const std::vector<CollectiveInterval> stretches_;
   std::size_t next_ = 0;
   Duration work_;
   Loss loss_;
@@ -165,11 +165,11 @@ Loss attribute_loss(const PlannedStep& planned, const Execution& execution, cons
                     const StepTimes& times) {
   const Program& program = planned.schedule.ranks.front().compute;
   const std::vector<OperationTime>& operations = execution.ranks.front().compute;
-  ComputeWalk walk(collective_stretches(planned, execution, job));
+  ComputeWalk walk(collective_intervals(planned, execution, job));
   for (std::size_t i = 0; i < program.size(); ++i)  // another rank may begin before this one
     walk.add(program[i], {std::max(operations[i].start, TimePoint()), operations[i].end});
   Loss loss = walk.loss();
-  loss[LossCause::copies] += planned.copies_in_stretches;
+  loss[LossCause::copies] += planned.copies_in_intervals;
   loss[LossCause::sharded_optimizer] -= planned.optimizer_left_out;
 
   // A recorded broadcast stands at the start of the recorded forward, which may run beside the step before.
@@ -177,7 +177,7 @@ Loss attribute_loss(const PlannedStep& planned, const Execution& execution, cons
   loss[LossCause::buffer_broadcast] += planned.recorded_broadcast - hidden;
   loss[LossCause::copies] += planned.recorded_copies;
   const Duration alone =
-      share_out(walk.work() + planned.optimizer_left_out - planned.copies_in_stretches -
+      share_out(walk.work() + planned.optimizer_left_out - planned.copies_in_intervals -
                     planned.recorded_broadcast - planned.recorded_copies - planned.accumulated,
                 times.forward_ahead - hidden, planned, job, loss);
   const Duration computed = alone + planned.accumulated + pause_after_step(job, job.workload());

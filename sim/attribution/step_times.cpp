@@ -111,8 +111,8 @@ ComputeStream walk(const PlannedStep& planned, const std::vector<OperationTime>&
     if (!shares && purpose != OperationKind::optimizer && section_of(purpose) < Section::averaging)
       stream.optimizer_start = cursor;
   }
-  times.copies_in += planned.copies_in_stretches;
-  stream.work.backward -= planned.copies_in_stretches;
+  times.copies_in += planned.copies_in_intervals;
+  stream.work.backward -= planned.copies_in_intervals;
   times.backward_compute = times.backward - times.copies_in - times.interference;
   return stream;
 }

@@ -7,7 +7,7 @@
 
 #include "ddpsim/sim/certainty/confidence.hpp"
 #include "ddpsim/sim/collectives/job.hpp"
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 
 namespace ddpsim {
 

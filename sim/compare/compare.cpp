@@ -128,7 +128,7 @@ class Comparer {
                      [&](std::size_t a, std::size_t b) { return speed(a) > speed(b); });
     const WorkTime& fastest = *result_.jobs[order.front()].work;
     for (const std::size_t i : order)
-      if (i != order.front()) result_.jobs[i].behind = lead(fastest, *result_.jobs[i].work);
+      if (i != order.front()) result_.jobs[i].behind = speedup(fastest, *result_.jobs[i].work);
     return std::move(result_);
   }
 

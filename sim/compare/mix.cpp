@@ -30,7 +30,7 @@ Mix mix(const std::vector<std::vector<WorkTime>>& works, std::span<const double>
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return mix.candidates[i].time.value; });
   const WorkTime& fastest = mix.candidates[order.front()].work;
   for (const std::size_t i : order)
-    if (i != order.front()) mix.candidates[i].behind = lead(fastest, mix.candidates[i].work);
+    if (i != order.front()) mix.candidates[i].behind = speedup(fastest, mix.candidates[i].work);
   return mix;
 }
 

@@ -77,14 +77,14 @@ std::vector<TimedWork> timed_works(const Mix& mix) {
   return works;
 }
 
-Lead lead_in_cost(const Costs& costs, const std::vector<TimedWork>& works, std::size_t cheap,
-                  std::size_t dear) {
+Speedup cheaper_by(const Costs& costs, const std::vector<TimedWork>& works, std::size_t cheap,
+                   std::size_t dear) {
   // What fails is paid for again.
   const auto usd_per_hour_of_training = [&](std::size_t i) {
     return costs.candidates[i]->usd_per_hour / costs.candidates[i]->goodput.share;
   };
-  return lead_in_cost(*works[cheap].work, usd_per_hour_of_training(cheap), *works[dear].work,
-                      usd_per_hour_of_training(dear));
+  return cheaper_by(*works[cheap].work, usd_per_hour_of_training(cheap), *works[dear].work,
+                    usd_per_hour_of_training(dear));
 }
 
 Costs compare_costs(const std::vector<TimedWork>& works, const std::vector<CandidateMoney>& money) {
@@ -119,7 +119,7 @@ Costs compare_costs(const std::vector<TimedWork>& works, const std::vector<Candi
   if (costs.by_cost.empty()) return costs;
   const std::size_t cheapest = costs.by_cost.front();
   for (const std::size_t i : costs.by_cost)
-    if (i != cheapest) costs.candidates[i]->dearer = lead_in_cost(costs, works, cheapest, i);
+    if (i != cheapest) costs.candidates[i]->dearer = cheaper_by(costs, works, cheapest, i);
   mark_frontier(costs, seconds);
   return costs;
 }

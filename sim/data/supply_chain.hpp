@@ -25,7 +25,7 @@
 #include <optional>
 #include <vector>
 
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 
 namespace ddpsim {
 

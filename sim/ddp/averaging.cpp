@@ -45,11 +45,11 @@ PlannedStep schedule(const Job& job, const NodeGradients& gradients, const StepK
                      const std::vector<RankState>& states) {
   const ModelAveraging averaging = *model_averaging(job, KernelCosts(job));
   StepCollectives collectives;
-  PlannedStep step = planned_step(job, states, collectives,
-                                  [&](const RankClass& alike, const Recording& recording) {
-                                    SchemeWriter writer(job, collectives, kind, alike, recording);
-                                    return write_step(job, gradients, averaging, writer);
-                                  });
+  PlannedStep step = planned_step(
+      job, states, collectives, [&](const RankClass& rank_class, const Recording& recording) {
+        SchemeWriter writer(job, collectives, kind, rank_class, recording);
+        return write_step(job, gradients, averaging, writer);
+      });
   step.averaging = averaging;
   return step;
 }

@@ -41,7 +41,7 @@ constexpr TorchVersion kDividesWhileCopying{1, 7};
 
 class StepScheduler {
  public:
-  StepScheduler(const StepPlan& step, const StepKind& kind, const RankClass& alike,
+  StepScheduler(const StepPlan& step, const StepKind& kind, const RankClass& rank_class,
                 const Recording& recording)
       : step_(step),
         kind_(kind),
@@ -53,12 +53,13 @@ class StepScheduler {
         recording_(recording),
         launches_(recording_.launches().value_or(Launches())),
         recorded_launches_(recording_.instants_launched(buckets_)),
-        shares_of_forward_(shares_of_forward(recorded_by(workload_, alike.rank), step.layers)),
-        streams_(step.job, step.collectives, kind, alike, recording_.gradients(), buckets_.size()) {
+        shares_of_forward_(shares_of_forward(recorded_by(workload_, rank_class.rank), step.layers)),
+        streams_(step.job, step.collectives, kind, rank_class, recording_.gradients(),
+                 buckets_.size()) {
     written_.ready_operation.assign(buckets_.size(), 0);
     written_.launch_operation.assign(buckets_.size(), 0);
     work_.stepped.resize(buckets_.size());
-    if (!streams_.in_stretches()) written_.gradients.reserve(recording_.gradients());
+    if (!streams_.in_intervals()) written_.gradients.reserve(recording_.gradients());
   }
 
   RankStep write() {
@@ -98,7 +99,7 @@ class StepScheduler {
     written_.awaited = streams_.take_awaited();
     written_.host = streams_.host_time();
     written_.recorded_waits = streams_.recorded_waits();
-    written_.copies_in_stretches = streams_.copies_in_stretches();
+    written_.copies_in_intervals = streams_.copies_in_intervals();
     note_recorded_buffers();
     written_.programs = streams_.take();
     return std::move(written_);
@@ -225,7 +226,7 @@ class StepScheduler {
       streams_.wait_as_recorded(OperationKind::backward, launches, work, waited);
     };
     for (std::size_t k = 0; k < recording_.gradients(); ++k) {
-      const GradientStretch gradient = recording_.gradient(k);
+      const GradientInterval gradient = recording_.gradient(k);
       total += scaled(gradient.compute + gradient.idle);
       wait(gradient.kernels, gradient.compute + gradient.idle,
            gradient.waited + gradient.waited_copy);
@@ -243,7 +244,7 @@ class StepScheduler {
 
   /// Compute up to a gradient, and its place in .grad when earlier micro-batches left one there. `hooks`: host time of
   /// those since it was last waited for.
-  void compute_gradient(const GradientStretch& gradient, Duration& hooks) {
+  void compute_gradient(const GradientInterval& gradient, Duration& hooks) {
     const std::int32_t bucket = step_.bucket_of[gradient.parameter];
     launched(OperationKind::backward, gradient.kernels, gradient.compute, gradient.waited, bucket);
     if (recording_.has_host())
@@ -251,12 +252,12 @@ class StepScheduler {
     if (step_.layer_of[gradient.parameter] >= 0) reach_on_host(gradient, hooks);
     exchange_in_backward(gradient.parameter);
     if (ddp_.accumulate > 1) streams_.compute(OperationKind::backward, accumulate(gradient));
-    if (!streams_.in_stretches())
+    if (!streams_.in_intervals())
       written_.gradients.push_back({gradient.parameter, streams_.last_on_compute()});
     if (bucket >= 0) note_ready(bucket);
   }
 
-  Duration accumulate(const GradientStretch& gradient) {
+  Duration accumulate(const GradientInterval& gradient) {
     streams_.launch(OperationKind::backward, costs_.host_copy_kernel, 1);
     const Duration kernel = kernels_.accumulate(gradient.bytes);
     written_.accumulated += kernel;
@@ -273,7 +274,7 @@ class StepScheduler {
     bool first_hook = true;
     Duration hooks;  // host time of hooks since the last launch
     for (std::size_t k = 0; k < recording_.gradients(); ++k) {
-      const GradientStretch gradient = recording_.gradient(k);
+      const GradientInterval gradient = recording_.gradient(k);
       step_buckets_before(k);
       compute_gradient(gradient, hooks);
       const std::int32_t bucket = step_.bucket_of[gradient.parameter];
@@ -292,7 +293,7 @@ class StepScheduler {
     }
     after_last_gradient();
     if (next_bucket == buckets_.size()) return;
-    const GradientStretch last = recording_.gradient(recording_.gradients() - 1);
+    const GradientInterval last = recording_.gradient(recording_.gradients() - 1);
     while (next_bucket < buckets_.size()) launch(next_bucket++, last);
     launch_local_used_map();
   }
@@ -306,7 +307,7 @@ class StepScheduler {
     }
   }
 
-  Duration copy_into_bucket(const GradientStretch& gradient) const {
+  Duration copy_into_bucket(const GradientInterval& gradient) const {
     return recording_.has_hooks() ? scaled(gradient.copy) : step_.copies[gradient.parameter];
   }
 
@@ -345,21 +346,21 @@ class StepScheduler {
   }
 
   /// The host works off the hooks since the last launch and comes to this gradient.
-  void reach_on_host(const GradientStretch& gradient, Duration& hooks) {
+  void reach_on_host(const GradientInterval& gradient, Duration& hooks) {
     streams_.host(OperationKind::hook, std::exchange(hooks, Duration()));
     if (!streams_.waits_for_launches())
       wait_on_host_until(gradient.host, gradient, OperationKind::hook, -1);
   }
 
   /// `recorded` is on the backward clock, about when the host was at this gradient.
-  void wait_on_host_until(Duration recorded, const GradientStretch& gradient, OperationKind purpose,
-                          std::int32_t bucket) {
+  void wait_on_host_until(Duration recorded, const GradientInterval& gradient,
+                          OperationKind purpose, std::int32_t bucket) {
     streams_.hold_host_until(on_host(recorded, gradient), purpose, bucket);
   }
 
   /// Such an instant, from the start of the step. A host keeps its own pace whatever the GPU, but where a slower one held
   /// it up or launches took it longer; what was not recorded is taken to be as far ahead of any GPU.
-  Duration on_host(Duration recorded, const GradientStretch& gradient) const {
+  Duration on_host(Duration recorded, const GradientInterval& gradient) const {
     const Duration forward = recording_.recorded_forward();
     const Duration before = scaled((forward + recording_.backward()) * (ddp_.accumulate - 1));
     if (!recording_.has_host()) return before + scaled(forward + recorded);
@@ -369,7 +370,7 @@ class StepScheduler {
   }
 
   /// When the host is at this gradient.
-  void launch(std::size_t b, const GradientStretch& gradient) {
+  void launch(std::size_t b, const GradientInterval& gradient) {
     const auto label = static_cast<std::int32_t>(b);
     const BucketHook& hook = step_.hooks[b];
     EventId hook_called = 0;
@@ -446,7 +447,7 @@ class StepScheduler {
   /// (delay_all_reduce).
   void backward_then_launch() {
     Duration hooks;
-    GradientStretch gradient{};
+    GradientInterval gradient{};
     for (std::size_t k = 0; k < recording_.gradients(); ++k) {
       gradient = recording_.gradient(k);
       compute_gradient(gradient, hooks);
@@ -500,9 +501,9 @@ PlannedStep schedule_reducer(const Job& job, const std::vector<Bucket>& buckets,
   StepPlan step = plan_step(job, buckets, kind);
   bool reads_map = false;
   PlannedStep result = planned_step(
-      job, states, step.collectives, [&](const RankClass& alike, const Recording& recording) {
+      job, states, step.collectives, [&](const RankClass& rank_class, const Recording& recording) {
         reads_map = reads_map || (step.local_used_map && !recording.unused().empty());
-        return StepScheduler(step, kind, alike, recording).write();
+        return StepScheduler(step, kind, rank_class, recording).write();
       });
   result.schedule.in_flight = {.groups = job.options().ddp.process_groups,
                                .threads = collectives_at_a_time(job),

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 
 namespace ddpsim {
 

@@ -3,7 +3,7 @@
 
 #include "ddpsim/sim/values/cluster.hpp"
 #include "ddpsim/sim/values/collective.hpp"
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 
 namespace ddpsim {
 

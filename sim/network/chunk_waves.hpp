@@ -30,7 +30,7 @@
 #include <span>
 #include <vector>
 
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 #include "network_links.hpp"
 
 namespace ddpsim {

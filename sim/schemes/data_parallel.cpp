@@ -126,10 +126,10 @@ DataParallelPlan plan_data_parallel(const Job& job, const DataParallel& scheme) 
 class DataParallelWriter {
  public:
   DataParallelWriter(const Job& job, const DataParallelPlan& plan, StepCollectives& collectives,
-                     const StepKind& kind, const RankClass& alike, const Recording& recording)
+                     const StepKind& kind, const RankClass& rank_class, const Recording& recording)
       : plan_(plan),
         gpus_(job.cluster().ranks()),
-        writer_(job, collectives, kind, alike, recording) {}
+        writer_(job, collectives, kind, rank_class, recording) {}
 
   RankStep write() {
     for (int batch = 0; batch < writer_.micro_batches(); ++batch) {
@@ -175,8 +175,8 @@ PlannedStep schedule_data_parallel(const Job& job, const DataParallel& scheme, c
   const DataParallelPlan plan = plan_data_parallel(job, scheme);
   StepCollectives collectives;
   return planned_step(
-      job, states, collectives, [&](const RankClass& alike, const Recording& recording) {
-        return DataParallelWriter(job, plan, collectives, kind, alike, recording).write();
+      job, states, collectives, [&](const RankClass& rank_class, const Recording& recording) {
+        return DataParallelWriter(job, plan, collectives, kind, rank_class, recording).write();
       });
 }
 

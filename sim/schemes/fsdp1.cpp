@@ -155,12 +155,12 @@ std::vector<UnitSpan> reached_through_views(const Workload& workload,
 class Fsdp1Writer {
  public:
   Fsdp1Writer(const Job& job, const Fsdp1Plan& plan, StepCollectives& collectives,
-              const StepKind& kind, const RankClass& alike, const Recording& recording,
+              const StepKind& kind, const RankClass& rank_class, const Recording& recording,
               std::size_t freed_before)
       : plan_(plan),
         scheme_(plan.scheme),
         offload_(job, plan.scheme.offload),
-        writer_(job, collectives, kind, alike, recording),
+        writer_(job, collectives, kind, rank_class, recording),
         streams_(writer_.streams()),
         casts_(streams_.open()),
         reductions_(streams_.open()),
@@ -476,8 +476,8 @@ PlannedStep schedule_fsdp1(const Job& job, const Fsdp1& scheme, const StepKind& 
   const std::size_t freed = freed_in_steps_before(job, plan);
   StepCollectives collectives;
   PlannedStep step = planned_step(
-      job, states, collectives, [&](const RankClass& alike, const Recording& recording) {
-        return Fsdp1Writer(job, plan, collectives, kind, alike, recording, freed).write();
+      job, states, collectives, [&](const RankClass& rank_class, const Recording& recording) {
+        return Fsdp1Writer(job, plan, collectives, kind, rank_class, recording, freed).write();
       });
   step.host_reads =
       freed > 0 ||

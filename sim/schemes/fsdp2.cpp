@@ -126,11 +126,11 @@ Fsdp2Plan plan_fsdp2(const Job& job, const Fsdp2& scheme) {
 class Fsdp2Writer {
  public:
   Fsdp2Writer(const Job& job, const Fsdp2Plan& plan, StepCollectives& collectives,
-              const StepKind& kind, const RankClass& alike, const Recording& recording)
+              const StepKind& kind, const RankClass& rank_class, const Recording& recording)
       : plan_(plan),
         scheme_(plan.scheme),
         offload_(job, plan.scheme.offload),
-        writer_(job, collectives, kind, alike, recording),
+        writer_(job, collectives, kind, rank_class, recording),
         streams_(writer_.streams()),
         copies_in_(streams_.open()),
         gathers_(scheme_.separate_groups ? streams_.open() : RankStreams::Beside()),
@@ -416,8 +416,8 @@ PlannedStep schedule_fsdp2(const Job& job, const Fsdp2& scheme, const StepKind& 
   const Fsdp2Plan plan = plan_fsdp2(job, scheme);
   StepCollectives collectives;
   PlannedStep step = planned_step(
-      job, states, collectives, [&](const RankClass& alike, const Recording& recording) {
-        return Fsdp2Writer(job, plan, collectives, kind, alike, recording).write();
+      job, states, collectives, [&](const RankClass& rank_class, const Recording& recording) {
+        return Fsdp2Writer(job, plan, collectives, kind, rank_class, recording).write();
       });
   step.host_reads = scheme.offload.optimizer;
   return step;

@@ -120,10 +120,10 @@ MegatronPlan plan_megatron(const Job& job, const MegatronOptimizer& scheme) {
 class MegatronWriter {
  public:
   MegatronWriter(const Job& job, const MegatronPlan& plan, StepCollectives& collectives,
-                 const StepKind& kind, const RankClass& alike, const Recording& recording)
+                 const StepKind& kind, const RankClass& rank_class, const Recording& recording)
       : job_(job),
         plan_(plan),
-        writer_(job, collectives, kind, alike, recording),
+        writer_(job, collectives, kind, rank_class, recording),
         streams_(writer_.streams()),
         complete_(complete_after(plan.buckets, recording)),
         gathers_(plan.buckets.size()) {}
@@ -230,8 +230,8 @@ PlannedStep schedule_megatron(const Job& job, const MegatronOptimizer& scheme, c
   const MegatronPlan plan = plan_megatron(job, scheme);
   StepCollectives collectives;
   PlannedStep step = planned_step(
-      job, states, collectives, [&](const RankClass& alike, const Recording& recording) {
-        return MegatronWriter(job, plan, collectives, kind, alike, recording).write();
+      job, states, collectives, [&](const RankClass& rank_class, const Recording& recording) {
+        return MegatronWriter(job, plan, collectives, kind, rank_class, recording).write();
       });
   step.host_reads = true;
   return step;

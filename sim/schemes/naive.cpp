@@ -17,8 +17,8 @@ namespace {
 class NaiveWriter {
  public:
   NaiveWriter(const Job& job, const NaiveAllReduce& scheme, StepCollectives& collectives,
-              const StepKind& kind, const RankClass& alike, const Recording& recording)
-      : job_(job), scheme_(scheme), writer_(job, collectives, kind, alike, recording) {}
+              const StepKind& kind, const RankClass& rank_class, const Recording& recording)
+      : job_(job), scheme_(scheme), writer_(job, collectives, kind, rank_class, recording) {}
 
   RankStep write() {
     for (int batch = 0; batch < writer_.micro_batches(); ++batch) {
@@ -102,8 +102,8 @@ PlannedStep schedule_naive(const Job& job, const NaiveAllReduce& scheme, const S
                            const std::vector<RankState>& states) {
   StepCollectives collectives;
   return planned_step(
-      job, states, collectives, [&](const RankClass& alike, const Recording& recording) {
-        return NaiveWriter(job, scheme, collectives, kind, alike, recording).write();
+      job, states, collectives, [&](const RankClass& rank_class, const Recording& recording) {
+        return NaiveWriter(job, scheme, collectives, kind, rank_class, recording).write();
       });
 }
 

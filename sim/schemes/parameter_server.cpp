@@ -130,12 +130,12 @@ ServerPlan plan_servers(const Job& job, const ParameterServer& scheme) {
 class ParameterServerWriter {
  public:
   ParameterServerWriter(const Job& job, const ServerPlan& plan, StepCollectives& collectives,
-                        const StepKind& kind, const RankClass& alike, const Recording& recording,
-                        std::vector<std::size_t>& order)
+                        const StepKind& kind, const RankClass& rank_class,
+                        const Recording& recording, std::vector<std::size_t>& order)
       : plan_(plan),
         hook_(job.options().costs.host_hook),
         order_(order),
-        writer_(job, collectives, kind, alike, recording),
+        writer_(job, collectives, kind, rank_class, recording),
         streams_(writer_.streams()),
         pulled_(plan.parts.size()) {
     const bool within = std::ranges::any_of(
@@ -239,7 +239,7 @@ class ParameterServerWriter {
     std::vector<HandedOver> handed;
     for (std::size_t k = 0; k < writer_.recording().gradients(); ++k) {
       writer_.backward_to(k);
-      const GradientStretch gradient = writer_.recording().gradient(k);
+      const GradientInterval gradient = writer_.recording().gradient(k);
       if (plan_.parts[gradient.parameter].empty()) continue;
       writer_.call_hook(hook_);
       handed.push_back({gradient.parameter, writer_.call_launcher(),
@@ -333,11 +333,12 @@ PlannedStep schedule_parameter_server(const Job& job, const ParameterServer& sch
   const bool alone =
       scheme.mode == ParameterServer::Mode::async && !job.options().variation.empty();
   static const std::vector<RankState> kAlike;
-  return planned_step(
-      job, alone ? kAlike : states, collectives,
-      [&](const RankClass& alike, const Recording& recording) {
-        return ParameterServerWriter(job, plan, collectives, kind, alike, recording, order).write();
-      });
+  return planned_step(job, alone ? kAlike : states, collectives,
+                      [&](const RankClass& rank_class, const Recording& recording) {
+                        return ParameterServerWriter(job, plan, collectives, kind, rank_class,
+                                                     recording, order)
+                            .write();
+                      });
 }
 
 }  // namespace ddpsim

@@ -48,9 +48,9 @@ std::vector<Fused> fused(const Job& job, const Recorded& recorded) {
 class PythonReducerWriter {
  public:
   PythonReducerWriter(const Job& job, const std::vector<Fused>& buckets,
-                      StepCollectives& collectives, const StepKind& kind, const RankClass& alike,
-                      const Recording& recording)
-      : job_(job), buckets_(buckets), writer_(job, collectives, kind, alike, recording) {}
+                      StepCollectives& collectives, const StepKind& kind,
+                      const RankClass& rank_class, const Recording& recording)
+      : job_(job), buckets_(buckets), writer_(job, collectives, kind, rank_class, recording) {}
 
   RankStep write() {
     for (int batch = 0; batch < writer_.micro_batches(); ++batch) {
@@ -93,8 +93,8 @@ PlannedStep schedule_python_reducer(const Job& job, const StepKind& kind,
   StepCollectives collectives;
   const std::vector<Fused> buckets = fused(job, job.workload());
   return planned_step(
-      job, states, collectives, [&](const RankClass& alike, const Recording& recording) {
-        return PythonReducerWriter(job, buckets, collectives, kind, alike, recording).write();
+      job, states, collectives, [&](const RankClass& rank_class, const Recording& recording) {
+        return PythonReducerWriter(job, buckets, collectives, kind, rank_class, recording).write();
       });
 }
 

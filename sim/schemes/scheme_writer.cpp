@@ -7,14 +7,14 @@
 namespace ddpsim {
 
 SchemeWriter::SchemeWriter(const Job& job, StepCollectives& collectives, const StepKind& kind,
-                           const RankClass& alike, const Recording& recording)
+                           const RankClass& rank_class, const Recording& recording)
     : job_(job),
       collectives_(collectives),
       recording_(recording),
       kernels_(job),
       launches_(recording.launches().value_or(Launches())),
       every_gradient_(kind.detail != Detail::none),
-      streams_(job, collectives, kind, alike, recording.gradients(), 64) {
+      streams_(job, collectives, kind, rank_class, recording.gradients(), 64) {
   // A host that nobody counted launches for is taken to be a forward ahead of its GPU, as with DDP.
   if (!streams_.host_computes()) streams_.begin_ahead(streams_.scaled(recording.forward(false)));
   begun_ = streams_.record_on_compute(OperationKind::forward);
@@ -47,7 +47,7 @@ void SchemeWriter::forward_to(double share, int gpus) {
 void SchemeWriter::backward_to(std::size_t gradient) {
   phase_ = OperationKind::backward;
   for (; gradients_ <= gradient; ++gradients_) {
-    const GradientStretch stretch = recording_.gradient(gradients_);
+    const GradientInterval stretch = recording_.gradient(gradients_);
     work_on(stretch, 1);
     share_ = 0;
     if (adds_) {
@@ -56,7 +56,7 @@ void SchemeWriter::backward_to(std::size_t gradient) {
       const std::int64_t size = gradient_type_ ? element_size(*gradient_type_) : recorded;
       accumulate(Bytes(stretch.bytes.count() / recorded * size));
     }
-    if (every_gradient_ && !streams_.in_stretches())
+    if (every_gradient_ && !streams_.in_intervals())
       written_.gradients.push_back({stretch.parameter, streams_.last_on_compute()});
   }
 }
@@ -85,7 +85,7 @@ void SchemeWriter::backward_to(const UnitHook& hook) {
 }
 
 /// Up to a gradient, until so much of it is done.
-void SchemeWriter::work_on(const GradientStretch& stretch, double share) {
+void SchemeWriter::work_on(const GradientInterval& stretch, double share) {
   if (share <= share_) return;
   constexpr auto purpose = OperationKind::backward;
   const double before = std::exchange(share_, share);
@@ -221,7 +221,7 @@ RankStep SchemeWriter::finish() {
   written_.start = streams_.start();
   written_.host = streams_.host_time();
   written_.recorded_waits = streams_.recorded_waits();
-  written_.copies_in_stretches = streams_.copies_in_stretches();
+  written_.copies_in_intervals = streams_.copies_in_intervals();
   written_.awaited = streams_.take_awaited();
   written_.programs = streams_.take();
   return std::move(written_);

@@ -17,7 +17,7 @@ namespace ddpsim {
 class SchemeWriter {
  public:
   SchemeWriter(const Job& job, StepCollectives& collectives, const StepKind& kind,
-               const RankClass& alike, const Recording& recording);
+               const RankClass& rank_class, const Recording& recording);
 
   RankStreams& streams() { return streams_; }
   const KernelCosts& kernels() const { return kernels_; }
@@ -87,7 +87,7 @@ class SchemeWriter {
   /// What is sent to one rank counts with what is sent from one.
   static OperationKind purpose_of(CollectiveKind kind);
   std::uint32_t planned(const StepCollective& collective);
-  void work_on(const GradientStretch& stretch, double share);
+  void work_on(const GradientInterval& stretch, double share);
 
   const Job& job_;
   StepCollectives& collectives_;

@@ -168,12 +168,12 @@ Zero12Plan plan_zero12(const Job& job, const Zero& scheme) {
 class Zero12Writer {
  public:
   Zero12Writer(const Job& job, const Zero12Plan& plan, StepCollectives& collectives,
-               const StepKind& kind, const RankClass& alike, const Recording& recording)
+               const StepKind& kind, const RankClass& rank_class, const Recording& recording)
       : job_(job),
         plan_(plan),
         scheme_(plan.scheme),
         offload_(job, plan.scheme.offload),
-        writer_(job, collectives, kind, alike, recording),
+        writer_(job, collectives, kind, rank_class, recording),
         streams_(writer_.streams()),
         reductions_(streams_.open()),
         ranks_(job.cluster().ranks()),
@@ -363,8 +363,8 @@ PlannedStep schedule_zero12(const Job& job, const Zero& scheme, const StepKind& 
   const Zero12Plan plan = plan_zero12(job, scheme);
   StepCollectives collectives;
   PlannedStep step = planned_step(
-      job, states, collectives, [&](const RankClass& alike, const Recording& recording) {
-        return Zero12Writer(job, plan, collectives, kind, alike, recording).write();
+      job, states, collectives, [&](const RankClass& rank_class, const Recording& recording) {
+        return Zero12Writer(job, plan, collectives, kind, rank_class, recording).write();
       });
   step.host_reads = true;
   return step;

@@ -149,11 +149,11 @@ Zero3Plan plan_zero3(const Job& job, const Zero& scheme) {
 class Zero3Writer {
  public:
   Zero3Writer(const Job& job, const Zero3Plan& plan, StepCollectives& collectives,
-              const StepKind& kind, const RankClass& alike, const Recording& recording)
+              const StepKind& kind, const RankClass& rank_class, const Recording& recording)
       : job_(job),
         plan_(plan),
         offload_(job, plan.scheme.offload),
-        writer_(job, collectives, kind, alike, recording),
+        writer_(job, collectives, kind, rank_class, recording),
         streams_(writer_.streams()),
         gathers_(streams_.open()),
         reductions_(streams_.open()),
@@ -420,8 +420,8 @@ PlannedStep schedule_zero3(const Job& job, const Zero& scheme, const StepKind& k
   const Zero3Plan plan = plan_zero3(job, scheme);
   StepCollectives collectives;
   PlannedStep step = planned_step(
-      job, states, collectives, [&](const RankClass& alike, const Recording& recording) {
-        return Zero3Writer(job, plan, collectives, kind, alike, recording).write();
+      job, states, collectives, [&](const RankClass& rank_class, const Recording& recording) {
+        return Zero3Writer(job, plan, collectives, kind, rank_class, recording).write();
       });
   step.host_reads = true;
   return step;

@@ -27,7 +27,7 @@ class ModuleTimes {
         first_written_(parameters_.size(), gradients_) {
     done_ = {0};
     for (std::size_t k = 0; k < gradients_; ++k) {
-      const GradientStretch gradient = recording.gradient(k);
+      const GradientInterval gradient = recording.gradient(k);
       first_written_[gradient.parameter] = std::min(first_written_[gradient.parameter], k);
       done_.push_back(done_.back() + (gradient.compute + gradient.idle).seconds());
     }

@@ -3,18 +3,18 @@
 #include <algorithm>
 
 namespace ddpsim {
-void add_class(const Job& job, const RankClass& alike, RankStep written, PlannedStep& step) {
+void add_class(const Job& job, const RankClass& rank_class, RankStep written, PlannedStep& step) {
   Schedule& schedule = step.schedule;
   if (schedule.ranks.empty()) {
-    if (recorded_by(job.workload(), alike.rank).launches) step.host = written.host;
+    if (recorded_by(job.workload(), rank_class.rank).launches) step.host = written.host;
     step.ready_operation = std::move(written.ready_operation);
     step.launch_operation = std::move(written.launch_operation);
-    step.slowdown = alike.state ? alike.state->slowdown : 1;
+    step.slowdown = rank_class.state ? rank_class.state->slowdown : 1;
     step.recorded_broadcast = written.recorded_broadcast;
     step.recorded_copies = written.recorded_copies;
     step.recorded_waits = written.recorded_waits;
     step.accumulated = written.accumulated;
-    step.copies_in_stretches = written.copies_in_stretches;
+    step.copies_in_intervals = written.copies_in_intervals;
     step.optimizer_left_out = written.optimizer_left_out;
     step.awaited = std::move(written.awaited);
     step.freed = std::move(written.freed);

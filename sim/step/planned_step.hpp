@@ -74,7 +74,7 @@ struct RankStep {
   Duration recorded_copies;
   Duration recorded_waits;
   Duration accumulated;
-  Duration copies_in_stretches;
+  Duration copies_in_intervals;
   Duration optimizer_left_out;
   std::vector<std::size_t> ready_operation;
   std::vector<std::size_t> launch_operation;
@@ -109,7 +109,7 @@ struct PlannedStep {
   Duration accumulated;  ///< by rank 0 into gradients that are there, whoever slows its compute
   Duration optimizer_left_out;  ///< of rank 0's: other ranks step those parameters
   /// Of rank 0's work in stretches of backward (Detail), what copies into buckets take.
-  Duration copies_in_stretches;
+  Duration copies_in_intervals;
   /// By entry of Schedule::ranks, in the order written; empty where it is written in stretches.
   std::vector<std::vector<WrittenGradient>> gradients;
   /// Of rank 0; absent where it is not known what there is to launch.
@@ -121,7 +121,7 @@ struct PlannedStep {
 template <typename Write>
 PlannedStep planned_step(const Job& job, const std::vector<RankState>& states,
                          StepCollectives& collectives, Write write);
-void add_class(const Job& job, const RankClass& alike, RankStep written, PlannedStep& step);
+void add_class(const Job& job, const RankClass& rank_class, RankStep written, PlannedStep& step);
 void add_collectives(StepCollectives& collectives, PlannedStep& step);
 
 template <typename Write>
@@ -130,11 +130,11 @@ PlannedStep planned_step(const Job& job, const std::vector<RankState>& states,
   PlannedStep step;
   RankClasses ranks = rank_classes(job, states);
   std::map<std::optional<std::size_t>, Recording> recordings;
-  for (const RankClass& alike : ranks.classes) {
-    const auto [known, is_new] =
-        recordings.try_emplace(alike.recording, job, recorded_by(job.workload(), alike.rank));
+  for (const RankClass& rank_class : ranks.classes) {
+    const auto [known, is_new] = recordings.try_emplace(
+        rank_class.recording, job, recorded_by(job.workload(), rank_class.rank));
     if (is_new && ranks.classes.size() > 1) known->second.take_apart();
-    add_class(job, alike, write(alike, std::as_const(known->second)), step);
+    add_class(job, rank_class, write(rank_class, std::as_const(known->second)), step);
   }
   step.program_of_rank = std::move(ranks.class_of_rank);
   add_collectives(collectives, step);

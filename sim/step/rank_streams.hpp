@@ -19,25 +19,26 @@ class RankStreams {
  public:
   /// Room for so many gradients and collectives. Job and collectives must outlive it.
   RankStreams(const Job& job, const StepCollectives& collectives, const StepKind& kind,
-              const RankClass& alike, std::size_t gradients, std::size_t rooms)
+              const RankClass& rank_class, std::size_t gradients, std::size_t rooms)
       : job_(job),
         collectives_(collectives),
         costs_(job.options().costs),
         host_lead_(kind.host_lead),
-        launch_cost_(launch_cost(launches_of(job, alike), job.options()).each),
-        recorded_launch_cost_(launches_of(job, alike).cost.value_or(launch_cost_)),
+        launch_cost_(launch_cost(launches_of(job, rank_class), job.options()).each),
+        recorded_launch_cost_(launches_of(job, rank_class).cost.value_or(launch_cost_)),
         host_computes_(KernelCosts(job).on_host() &&
-                       !recorded_by(job.workload(), alike.rank).recorded_with.ddp_hooks),
-        in_stretches_(kind.detail == Detail::none ||
-                      (kind.detail == Detail::those_of_rank_0 && alike.rank > 0)),
-        times_as_long_(1 / (compute_speed(job) / (alike.state ? alike.state->slowdown : 1))) {
-    programs_.rank = alike.rank;
+                       !recorded_by(job.workload(), rank_class.rank).recorded_with.ddp_hooks),
+        in_intervals_(kind.detail == Detail::none ||
+                      (kind.detail == Detail::those_of_rank_0 && rank_class.rank > 0)),
+        times_as_long_(1 /
+                       (compute_speed(job) / (rank_class.state ? rank_class.state->slowdown : 1))) {
+    programs_.rank = rank_class.rank;
     // Of a plain step: gradient, wait for a slow host, copy; a few operations around each collective.
     const std::size_t around = 6 * (rooms + 1);
-    programs_.compute.reserve((in_stretches_ ? 0 : 3 * gradients) + around);
+    programs_.compute.reserve((in_intervals_ ? 0 : 3 * gradients) + around);
     programs_.host.reserve(around);
     programs_.communication.reserve(around);
-    start_at_offset(alike);
+    start_at_offset(rank_class);
   }
 
   /// Of its forward on the schedule's clock, or of its host where that begins first.
@@ -46,8 +47,8 @@ class RankStreams {
   /// The host sets the pace: the GPU waits for what it launches.
   bool waits_for_launches() const { return host_lead_.has_value(); }
   /// No gradient is an operation of its own.
-  bool in_stretches() const { return in_stretches_; }
-  Duration copies_in_stretches() const { return copies_in_stretches_; }
+  bool in_intervals() const { return in_intervals_; }
+  Duration copies_in_intervals() const { return copies_in_intervals_; }
   /// What the GPU waited for launches as recorded, while it does not.
   Duration recorded_waits() const { return recorded_waits_; }
   /// Gradients live on the host, and were recorded without DDP: the thread that computes does all else, too.
@@ -122,7 +123,7 @@ class RankStreams {
   }
   void compute(OperationKind purpose, Duration duration, std::int32_t bucket = -1) {
     if (duration <= Duration()) return;
-    if (!in_stretches_ || !goes_on(purpose, duration))
+    if (!in_intervals_ || !goes_on(purpose, duration))
       append_work(programs_.compute, purpose, duration, bucket);
     alone_ += duration;
   }
@@ -324,9 +325,9 @@ class RankStreams {
     Operation& stretch = programs_.compute.back();
     if (stretch.purpose != purpose) {
       if (is_copy_in(stretch.purpose) && purpose == OperationKind::backward)
-        copies_in_stretches_ += stretch.duration;
+        copies_in_intervals_ += stretch.duration;
       else if (is_copy_in(purpose) && stretch.purpose == OperationKind::backward)
-        copies_in_stretches_ += duration;
+        copies_in_intervals_ += duration;
       else
         return false;
       stretch.purpose = OperationKind::backward;
@@ -336,12 +337,12 @@ class RankStreams {
   }
   /// Ranks of one job do not begin their forwards together: data loading and what follows the last
   /// all-reduce differ, and nobody waits for anybody in between.
-  void start_at_offset(const RankClass& alike) {
-    if (!alike.state && !alike.recording && !host_lead_) return;
-    if (alike.state)
-      start_ = alike.state->start;
-    else if (alike.recording)
-      start_ = scaled(job_.workload().ranks[*alike.recording].offset);
+  void start_at_offset(const RankClass& rank_class) {
+    if (!rank_class.state && !rank_class.recording && !host_lead_) return;
+    if (rank_class.state)
+      start_ = rank_class.state->start;
+    else if (rank_class.recording)
+      start_ = scaled(job_.workload().ranks[*rank_class.recording].offset);
     append_wait_until(programs_.host, OperationKind::forward, start());
     append_wait_until(programs_.compute, OperationKind::forward, start_);
   }
@@ -359,8 +360,8 @@ class RankStreams {
   Duration saved_on(OperationKind purpose) const {
     return std::max(part_of(recorded_launch_cost_, purpose) - launch_cost_of(purpose), Duration());
   }
-  static Launches launches_of(const Job& job, const RankClass& alike) {
-    return recorded_by(job.workload(), alike.rank).launches.value_or(Launches());
+  static Launches launches_of(const Job& job, const RankClass& rank_class) {
+    return recorded_by(job.workload(), rank_class.rank).launches.value_or(Launches());
   }
   static Duration part_of(const PartTimes& times, OperationKind purpose) {
     if (purpose == OperationKind::forward) return times.forward;
@@ -397,11 +398,11 @@ class RankStreams {
   const PartTimes launch_cost_;
   const PartTimes recorded_launch_cost_;
   const bool host_computes_;
-  const bool in_stretches_;
+  const bool in_intervals_;
   HostTime host_time_;
   Duration host_sooner_;
   Duration recorded_waits_;
-  Duration copies_in_stretches_;
+  Duration copies_in_intervals_;
   Duration alone_;  ///< what the GPU has done and waited for launches, with nothing else in its way
   const double times_as_long_;  ///< as on the GPU recorded on
   Duration start_;

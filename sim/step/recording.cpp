@@ -20,7 +20,7 @@ Recording::Recording(const Job& job, const Recorded& recorded)
       with_(recorded.recorded_with),
       kernels_(job) {
   const SimulationOptions& options = job.options();
-  note_slow_stretches(options,
+  note_slow_intervals(options,
                       options.recorded_sms > 0 ? options.recorded_sms : job.cluster().gpu.sms);
   note_copies();
   waited_share_ = waited_share();
@@ -30,7 +30,7 @@ Recording::Recording(const Job& job, const Recorded& recorded)
 }
 
 /// NCCL kernels slowed compute by the SMs they held then.
-void Recording::note_slow_stretches(const SimulationOptions& options, int sms) {
+void Recording::note_slow_intervals(const SimulationOptions& options, int sms) {
   for (const RecordedCollective& collective : with_.collectives) {
     const double loss = options.interference.sm_share * collective.channels / std::max(1, sms);
     if (loss > 0)
@@ -84,10 +84,10 @@ void Recording::join_pieces(const std::vector<std::size_t>& ends) {
   std::size_t begin = 0;
   for (const std::size_t end : ends) {
     if (begin == end) continue;
-    GradientStretch& first = stretches_[begin];
-    const GradientStretch last = stretches_[end - 1];
+    GradientInterval& first = stretches_[begin];
+    const GradientInterval last = stretches_[end - 1];
     for (std::size_t k = begin; k < end; ++k) {
-      GradientStretch& one = stretches_[k];
+      GradientInterval& one = stretches_[k];
       one.at = last.at;
       one.host = last.host;
       one.held = last.held;
@@ -108,10 +108,10 @@ void Recording::take_apart() {
   for (std::size_t k = 0; k < gradients(); ++k) stretches_.push_back(taken_apart(k));
 }
 
-GradientStretch Recording::taken_apart(std::size_t k) const {
+GradientInterval Recording::taken_apart(std::size_t k) const {
   const ReadyEvent& event = recorded_.backward->ready[k];
   const Duration from = reached_before(k);
-  GradientStretch gradient{
+  GradientInterval gradient{
       .parameter = event.parameter,
       .bytes = bytes_[event.parameter],
       .waited = waited_of(event.at - from),
@@ -148,7 +148,7 @@ Duration Recording::waited_after_last() const {
 /// Time between two instants of the recording, but for what recorded NCCL kernels slowed of the compute in it.
 Duration Recording::without_slowdown(Duration from, Duration to) const {
   Duration time = to - from;
-  for (const SlowStretch& slow : slow_) {
+  for (const SlowInterval& slow : slow_) {
     const Duration overlap = std::min(to, slow.end) - std::max(from, slow.start);
     if (overlap > Duration()) time -= (overlap - waited_of(overlap)).scaled(slow.loss);
   }

@@ -14,7 +14,7 @@
 namespace ddpsim {
 
 /// One gradient in execution order.
-struct GradientStretch {
+struct GradientInterval {
   std::size_t parameter;
   Bytes bytes;
   Duration waited;   ///< from the end of the one before to this gradient written: for launches …
@@ -36,7 +36,7 @@ class Recording {
   const Workload& workload() const { return workload_; }
   /// Of a model of a million parameters they would be the largest part of a step: taken apart as they are asked for.
   std::size_t gradients() const { return recorded_.backward->ready.size(); }
-  GradientStretch gradient(std::size_t k) const {
+  GradientInterval gradient(std::size_t k) const {
     return stretches_.empty() ? taken_apart(k) : stretches_[k];
   }
   /// From now on they are at hand: for as many as ask for them once each.
@@ -84,13 +84,13 @@ class Recording {
   std::optional<std::vector<Duration>> instants_launched(const std::vector<Bucket>& buckets) const;
 
  private:
-  struct SlowStretch {
+  struct SlowInterval {
     Duration start;
     Duration end;
     double loss;  ///< share of compute speed lost
   };
-  void note_slow_stretches(const SimulationOptions& options, int sms);
-  GradientStretch taken_apart(std::size_t k) const;
+  void note_slow_intervals(const SimulationOptions& options, int sms);
+  GradientInterval taken_apart(std::size_t k) const;
   void note_copies();
   void join_pieces(const std::vector<std::size_t>& ends);
   void note_unused();
@@ -112,13 +112,13 @@ class Recording {
   const Recorded& recorded_;
   const RecordedWith& with_;
   const KernelCosts kernels_;
-  std::vector<SlowStretch> slow_;
+  std::vector<SlowInterval> slow_;
   double waited_share_ = 0;  ///< of backward but for its copies: for launches
   std::vector<Duration>
       copies_;  ///< by gradient: kernels into buckets; empty where none are recorded
   std::vector<std::size_t> unused_;
-  std::vector<GradientStretch> stretches_;  ///< of all gradients, or empty
-  bool in_pieces_ = false;                  ///< their backward is compiled
+  std::vector<GradientInterval> stretches_;  ///< of all gradients, or empty
+  bool in_pieces_ = false;                   ///< their backward is compiled
 };
 
 }  // namespace ddpsim

@@ -223,7 +223,7 @@ std::vector<UnitSpan> spans_of(const std::vector<Unit>& units, const Recording& 
   std::map<std::size_t, std::size_t> written;  // by parameter
   std::vector<double> done = {0};              // compute of backward when so many are written
   for (std::size_t k = 0; k < gradients; ++k) {
-    const GradientStretch gradient = recording.gradient(k);
+    const GradientInterval gradient = recording.gradient(k);
     written[gradient.parameter] = k;
     done.push_back(done.back() + (gradient.compute + gradient.idle).seconds());
   }

@@ -6,7 +6,7 @@
 #include "advice.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
 #include "ddpsim/sim/step/job_buckets.hpp"
-#include "lever.hpp"
+#include "setting.hpp"
 
 namespace ddpsim {
 namespace {

@@ -15,8 +15,8 @@
 #include "ddpsim/sim/memory/memory.hpp"
 #include "ddpsim/sim/step/job_buckets.hpp"
 #include "ddpsim/sim/values/size_text.hpp"
-#include "lever.hpp"
 #include "reach.hpp"
+#include "setting.hpp"
 
 namespace ddpsim {
 namespace {
@@ -33,8 +33,8 @@ Job steady(const Job& job) {
 }
 
 /// "NCCL_ALGO", "accumulate": levers of one kind exclude each other.
-std::string kind_of(const Lever& lever) {
-  return lever.name.substr(0, lever.name.find_first_of("= "));
+std::string kind_of(const Setting& setting) {
+  return setting.name.substr(0, setting.name.find_first_of("= "));
 }
 
 class Adviser {
@@ -48,22 +48,22 @@ class Adviser {
         peak_(peak_memory(job_).total()) {}
 
   Advice run() {
-    std::vector<Candidate> singles = weighed(levers_of(job_));
+    std::vector<Candidate> singles = weighed(settings_of(job_));
     best_of_each_nccl_variable(singles);
     add_partial_casts(singles);
     if (options_.caps) add_caps(job_, singles);
     std::vector<Candidate> found = singles;
     const Candidate combined = combine(singles);
-    if (combined.levers.size() > 1) found.push_back(combined);
-    if (!combined.levers.empty())
+    if (combined.settings.size() > 1) found.push_back(combined);
+    if (!combined.settings.empty())
       for (const Candidate& with : with_numerics(combined, singles)) found.push_back(with);
     return advice(found);
   }
 
   std::optional<AdviceRow> best_single() {
-    std::vector<Candidate> singles = weighed(levers_of(job_));
+    std::vector<Candidate> singles = weighed(settings_of(job_));
     std::erase_if(singles, [](const Candidate& one) {
-      return !one.worth || one.levers.front().changes_batch;
+      return !one.worth || one.settings.front().changes_batch;
     });
     const auto best = std::ranges::max_element(singles, {}, expected_of);
     return best == singles.end() ? std::nullopt : std::optional(row(*best));
@@ -71,7 +71,7 @@ class Adviser {
 
  private:
   struct Candidate {
-    std::vector<Lever> levers;
+    std::vector<Setting> settings;
     WeighedGain gain;
     Bytes peak;
     bool worth = false;
@@ -80,13 +80,13 @@ class Adviser {
   };
   static Duration expected_of(const Candidate& candidate) { return candidate.gain.expected; }
   static bool changes_numerics(const Candidate& candidate) {
-    return std::ranges::any_of(candidate.levers, &Lever::changes_numerics);
+    return std::ranges::any_of(candidate.settings, &Setting::changes_numerics);
   }
 
-  Candidate weigh(std::vector<Lever> levers) const {
+  Candidate weigh(std::vector<Setting> settings) const {
     Candidate candidate{
-        .levers = std::move(levers), .gain = {}, .peak = {}, .doubt = {}, .error = {}};
-    const Change change = together(candidate.levers);
+        .settings = std::move(settings), .gain = {}, .peak = {}, .doubt = {}, .error = {}};
+    const Change change = together(candidate.settings);
     candidate.peak = peak_memory(change(job_)).total();
     if (options_.memory && candidate.peak > *options_.memory) {
       candidate.error =
@@ -94,10 +94,10 @@ class Adviser {
                       rounded_size_text(*options_.memory));
       return candidate;
     }
-    const ChangeTraits traits = traits_of(candidate.levers);
+    const ChangeTraits traits = traits_of(candidate.settings);
     candidate.gain = gains_.of(change, traits);
-    for (const Lever& lever : candidate.levers)
-      candidate.gain.gain.high = std::max(candidate.gain.gain.high, lever.may_save);
+    for (const Setting& setting : candidate.settings)
+      candidate.gain.gain.high = std::max(candidate.gain.gain.high, setting.may_save);
     if (contradicted()) return candidate;
     if (traits.spares_host && gains_.may_be_profilers()) {
       if (candidate.gain.gain.high >= measurable_)
@@ -105,11 +105,11 @@ class Adviser {
       return candidate;
     }
     if (candidate.gain.gain.value < measurable_) return candidate;
-    for (const Lever& lever : candidate.levers)
-      if (!lever.only_a_run_tells.empty()) {
+    for (const Setting& setting : candidate.settings)
+      if (!setting.only_a_run_tells.empty()) {
         candidate.gain.gain.low = std::min(candidate.gain.gain.low, Duration());
         candidate.gain.expected = candidate.gain.expected.scaled(0.5);
-        candidate.doubt = lever.only_a_run_tells;
+        candidate.doubt = setting.only_a_run_tells;
         return candidate;
       }
     if (!is_worth(candidate.gain, measurable_))
@@ -126,10 +126,10 @@ class Adviser {
     return options_.tuning.replay && options_.tuning.replay->contradicted();
   }
 
-  std::vector<Candidate> weighed(const std::vector<Lever>& levers) const {
-    std::vector<Candidate> candidates(levers.size());
-    for_each_index(levers.size(), options_.tuning.threads, 1, options_.tuning.progress,
-                   [&](std::size_t i) { candidates[i] = weigh({levers[i]}); });
+  std::vector<Candidate> weighed(const std::vector<Setting>& settings) const {
+    std::vector<Candidate> candidates(settings.size());
+    for_each_index(settings.size(), options_.tuning.threads, 1, options_.tuning.progress,
+                   [&](std::size_t i) { candidates[i] = weigh({settings[i]}); });
     return candidates;
   }
 
@@ -138,8 +138,8 @@ class Adviser {
     std::vector<Candidate> kept;
     for (Candidate& one : singles) {
       const auto same = std::ranges::find_if(kept, [&](const Candidate& other) {
-        return one.levers.front().nccl_variable &&
-               kind_of(other.levers.front()) == kind_of(one.levers.front());
+        return one.settings.front().nccl_variable &&
+               kind_of(other.settings.front()) == kind_of(one.settings.front());
       });
       if (same == kept.end())
         kept.push_back(std::move(one));
@@ -152,11 +152,11 @@ class Adviser {
   /// Where casting large buckets alone gains measurably more than casting all.
   void add_partial_casts(std::vector<Candidate>& singles) const {
     for (const CommHook hook : {CommHook::fp16_compress, CommHook::bf16_compress}) {
-      const std::optional<Lever> lever = partial_cast_lever(job_, hook);
+      const std::optional<Setting> setting = partial_cast_setting(job_, hook);
       const auto all = std::ranges::find(
-          singles, name_of(hook), [](const Candidate& one) { return one.levers.front().name; });
-      if (!lever || all == singles.end()) continue;
-      Candidate part = weigh({*lever});
+          singles, name_of(hook), [](const Candidate& one) { return one.settings.front().name; });
+      if (!setting || all == singles.end()) continue;
+      Candidate part = weigh({*setting});
       if (part.error.empty() && part.gain.expected >= all->gain.expected + measurable_)
         singles.push_back(std::move(part));
     }
@@ -165,17 +165,17 @@ class Adviser {
   /// What `tune` recommends for a job, and the best partition as a list.
   void add_caps(const Job& job, std::vector<Candidate>& singles) const {
     const TuneResult result = tune(job, options_.tuning);
-    if (result.recommended.set) singles.push_back(weigh({cap_lever(result.recommended)}));
+    if (result.recommended.set) singles.push_back(weigh({cap_setting(result.recommended)}));
     if (const std::optional<MeasureFirst>& first = result.recommended.measure_first) {
       Recommendation doubted;
       doubted.bucket_cap_mb = first->bucket_cap_mb;
       doubted.first_bucket_mb = first->first_bucket_mb;
-      singles.push_back(weigh({cap_lever(doubted)}));
+      singles.push_back(weigh({cap_setting(doubted)}));
       singles.back().worth = false;
       singles.back().doubt = first->because;
     }
     if (!result.best_partition || !result.best_partition->reachable) return;
-    if (const std::optional<Lever> list = cap_list_lever(job, result.best_partition->buckets))
+    if (const std::optional<Setting> list = cap_list_setting(job, result.best_partition->buckets))
       singles.push_back(weigh({*list}));
   }
 
@@ -185,12 +185,12 @@ class Adviser {
     TuneOptions tuning = options_.tuning;
     tuning.replay.reset();  // today's step was measured, not this one
     tuning.advise_each_version = false;
-    const Recommendation cap = tune(together(before.levers)(job_), tuning).recommended;
+    const Recommendation cap = tune(together(before.settings)(job_), tuning).recommended;
     if (!cap.set) return before;
-    std::vector<Lever> levers = before.levers;
-    levers.push_back(cap_lever(cap));
-    if (!is_possible(together(levers)(job_), job_)) return before;
-    Candidate with = weigh(std::move(levers));
+    std::vector<Setting> settings = before.settings;
+    settings.push_back(cap_setting(cap));
+    if (!is_possible(together(settings)(job_), job_)) return before;
+    Candidate with = weigh(std::move(settings));
     return with.worth && adds(with, before) ? with : before;
   }
 
@@ -200,14 +200,14 @@ class Adviser {
   }
 
   /// Two that each are possible may exclude each other: only one of them can be DDP's hook.
-  bool add_if_possible(std::vector<Lever>& levers, const Lever& lever) const {
-    const auto sets_the_same = [&](const Lever& other) {
-      return !lever.call.empty() && kind_of(other) == kind_of(lever);
+  bool add_if_possible(std::vector<Setting>& settings, const Setting& setting) const {
+    const auto sets_the_same = [&](const Setting& other) {
+      return !setting.call.empty() && kind_of(other) == kind_of(setting);
     };
-    if (std::ranges::any_of(levers, sets_the_same)) return false;
-    levers.push_back(lever);
-    if (is_possible(together(levers)(job_), job_)) return true;
-    levers.pop_back();
+    if (std::ranges::any_of(settings, sets_the_same)) return false;
+    settings.push_back(setting);
+    if (is_possible(together(settings)(job_), job_)) return true;
+    settings.pop_back();
     return false;
   }
 
@@ -220,14 +220,14 @@ class Adviser {
     Candidate combined;
     for (const Candidate& one : singles) {
       const bool harmless = one.error.empty() && one.gain.gain.low >= Duration();
-      if ((!one.worth && !harmless) || one.levers.front().sets_buckets) continue;
-      std::vector<Lever> levers = combined.levers;
-      if (!add_if_possible(levers, one.levers.front())) continue;
-      Candidate with = weigh(std::move(levers));
-      const bool dear = combined.worth && !one.levers.front().note.empty();
+      if ((!one.worth && !harmless) || one.settings.front().sets_buckets) continue;
+      std::vector<Setting> settings = combined.settings;
+      if (!add_if_possible(settings, one.settings.front())) continue;
+      Candidate with = weigh(std::move(settings));
+      const bool dear = combined.worth && !one.settings.front().note.empty();
       if (adds(with, combined, dear ? 1 : kEarnsItsPlace)) combined = std::move(with);
     }
-    if (!combined.levers.empty()) combined = with_cap(combined);
+    if (!combined.settings.empty()) combined = with_cap(combined);
     for (const Candidate& one : singles)
       if (one.worth && (!combined.worth || adds(one, combined))) combined = one;
     return combined.worth ? combined : Candidate{};
@@ -242,12 +242,13 @@ class Adviser {
     std::set<std::string> kinds;
     for (const Candidate& one : singles) {
       if (found.size() == kMostWithNumerics) break;
-      if (!kinds.insert(kind_of(one.levers.front())).second) continue;
-      std::vector<Lever> levers = one.levers;
-      for (const Lever& lever : combined.levers)
-        if (!lever.sets_buckets) add_if_possible(levers, lever);
-      Candidate with = with_cap(weigh(std::move(levers)));
-      if (with.levers.size() > 1 && with.worth && adds(with, one)) found.push_back(std::move(with));
+      if (!kinds.insert(kind_of(one.settings.front())).second) continue;
+      std::vector<Setting> settings = one.settings;
+      for (const Setting& setting : combined.settings)
+        if (!setting.sets_buckets) add_if_possible(settings, setting);
+      Candidate with = with_cap(weigh(std::move(settings)));
+      if (with.settings.size() > 1 && with.worth && adds(with, one))
+        found.push_back(std::move(with));
     }
     return found;
   }
@@ -255,18 +256,19 @@ class Adviser {
   AdviceRow row(const Candidate& candidate) const {
     AdviceRow row;
     std::vector<std::string> notes;
-    for (const Lever& lever : candidate.levers) {
-      row.levers.push_back(lever.name);
-      if (!lever.note.empty()) notes.push_back(lever.note);
+    for (const Setting& setting : candidate.settings) {
+      row.settings.push_back(setting.name);
+      if (!setting.note.empty()) notes.push_back(setting.note);
     }
     for (const std::string& note : notes) row.note += (row.note.empty() ? "" : "; ") + note;
-    row.line = python_of(candidate.levers);
+    row.line = python_of(candidate.settings);
     row.changes_numerics = changes_numerics(candidate);
-    row.changes_batch = std::ranges::any_of(candidate.levers, &Lever::changes_batch);
-    row.loads_data = std::ranges::any_of(candidate.levers, &Lever::loads_data);
-    for (const Lever& lever : candidate.levers)
-      if (!lever.by_hand.empty()) row.by_hand += (row.by_hand.empty() ? "" : ", ") + lever.by_hand;
-    row.setting = setting_of(together(candidate.levers)(job_));
+    row.changes_batch = std::ranges::any_of(candidate.settings, &Setting::changes_batch);
+    row.loads_data = std::ranges::any_of(candidate.settings, &Setting::loads_data);
+    for (const Setting& setting : candidate.settings)
+      if (!setting.by_hand.empty())
+        row.by_hand += (row.by_hand.empty() ? "" : ", ") + setting.by_hand;
+    row.job_settings = settings_of_job(together(candidate.settings)(job_));
     row.error = candidate.error;
     if (!row.error.empty()) return row;
     row.gain = candidate.gain.gain;
@@ -283,7 +285,7 @@ class Adviser {
     Advice advice{.iteration = gains_.step_before(),
                   .measurable = measurable_,
                   .rows = {},
-                  .today = setting_of(job_)};
+                  .current = settings_of_job(job_)};
     std::ranges::stable_sort(found, [](const Candidate& a, const Candidate& b) {
       if (a.error.empty() != b.error.empty()) return a.error.empty();
       return a.gain.expected > b.gain.expected;
@@ -302,11 +304,11 @@ class Adviser {
 
 }  // namespace
 
-Setting setting_of(const Job& job) {
-  Setting setting{
+JobSettings settings_of_job(const Job& job) {
+  JobSettings settings{
       .ddp = job.options().ddp, .recorded_buckets = job.options().buckets.has_value(), .nccl = {}};
-  if (const AnalyticModel* nccl = nccl_of(job.model())) setting.nccl = nccl->tuning;
-  return setting;
+  if (const AnalyticModel* nccl = nccl_of(job.model())) settings.nccl = nccl->tuning;
+  return settings;
 }
 
 const AdviceRow* Advice::best() const {
@@ -315,9 +317,9 @@ const AdviceRow* Advice::best() const {
   return best == rows.end() ? nullptr : &*best;
 }
 
-const AdviceRow* Advice::find(std::string_view levers) const {
+const AdviceRow* Advice::find(std::string_view settings) const {
   const auto row = std::ranges::find_if(rows, [&](const AdviceRow& one) {
-    return fmt::format("{}", fmt::join(one.levers, " + ")) == levers;
+    return fmt::format("{}", fmt::join(one.settings, " + ")) == settings;
   });
   return row == rows.end() ? nullptr : &*row;
 }
@@ -326,7 +328,7 @@ Advice advise(const Job& job, const AdviseOptions& options) {
   return Adviser(job, options).run();
 }
 
-std::optional<AdviceRow> best_lever(const Job& job, const AdviseOptions& options) {
+std::optional<AdviceRow> best_setting(const Job& job, const AdviseOptions& options) {
   return Adviser(job, options).best_single();
 }
 

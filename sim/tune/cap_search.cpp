@@ -32,14 +32,14 @@ constexpr const char* kNoPartition =
 class Tuner {
  public:
   Tuner(const Job& job, const TuneOptions& tuning, const Readings& readings)
-      : today_buckets_(ddpsim::buckets_of(job)),
-        gains_(job, today_buckets_, readings),
+      : current_buckets_(ddpsim::buckets_of(job)),
+        gains_(job, current_buckets_, readings),
         job_(gains_.job(0)),
         workload_(job_.workload()),
         options_(job_.options()),
         tuning_(tuning),
         standard_(standard()),
-        today_(today()),
+        current_(current()),
         measurable_(measurable(baseline().iteration, tuning)) {}
 
   TuneResult run() {
@@ -48,13 +48,13 @@ class Tuner {
     const std::size_t best = index_of_best(candidates);
     TuneResult result;
     result.default_setting = standard_;
-    result.today = today_;
+    result.current = current_;
     result.best = best == kNone ? baseline() : candidates[best].point;
     result.recommended = recommend(candidates, best);
     result.left_out = std::move(search.left_out);
     result.typed_caps = typed_;
     result.only_caps_asked = !tuning_.caps.empty();
-    result.lower_bound = lower_bound(job_, today_buckets_);
+    result.lower_bound = lower_bound(job_, current_buckets_);
     partition(candidates, best, result);
     for (const std::size_t i : candidates.simulated()) result.curve.push_back(candidates[i].point);
     result.unsimulated = candidates.size() - result.curve.size();
@@ -93,25 +93,26 @@ class Tuner {
     return bucketing.point;
   }
 
-  std::optional<Today> today() const {
+  std::optional<CurrentBuckets> current() const {
     const DdpOptions& ddp = options_.ddp;
     if (!options_.buckets && !ddp.bucket_cap_mb && !ddp.first_bucket_mb) return std::nullopt;
-    Today today{.recorded = options_.buckets.has_value(), .point = {}, .bucket_bytes = {}};
-    for (const Bucket& bucket : today_buckets_) today.bucket_bytes.push_back(bucket.bytes);
-    CurvePoint& point = today.point;
-    const auto as_it_is = [&](const Job& job) { return with_buckets(job, today_buckets_); };
+    CurrentBuckets current{
+        .recorded = options_.buckets.has_value(), .point = {}, .bucket_bytes = {}};
+    for (const Bucket& bucket : current_buckets_) current.bucket_bytes.push_back(bucket.bytes);
+    CurvePoint& point = current.point;
+    const auto as_it_is = [&](const Job& job) { return with_buckets(job, current_buckets_); };
     time_bucketing(gains_, as_it_is, point);
-    point.buckets = today_buckets_.size();
-    if (today.recorded) return today;
+    point.buckets = current_buckets_.size();
+    if (current.recorded) return current;
     const std::vector<Bytes> limits = bucket_limits(ddp).rebuild;
     point.bucket_cap_mb = ddp.bucket_cap_mb;
     point.first_bucket_mb = mib(limits.front());
     point.cap_range_mb = {mib(limits.back()), mib(limits.back())};
-    return today;
+    return current;
   }
 
   /// From what every gain is counted.
-  const CurvePoint& baseline() const { return today_ ? today_->point : standard_; }
+  const CurvePoint& baseline() const { return current_ ? current_->point : standard_; }
 
   /// As predicted, by whichever reading.
   Duration mean_gain(const CurvePoint& point) const {
@@ -135,7 +136,7 @@ class Tuner {
   bool cap_is_first_limit() const { return cap_holds_for_first_bucket(options_.ddp.torch); }
 
   /// A setting that might be recommended: a point of the curve, what to write, what it gains.
-  struct Setting {
+  struct CapChoice {
     std::size_t index = kNone;
     std::optional<double> cap;
     std::optional<double> first;
@@ -144,22 +145,22 @@ class Tuner {
 
   Recommendation recommend(Candidates& candidates, std::size_t best) const {
     Recommendation verdict;
-    verdict.default_today = !today_;
+    verdict.default_as_current = !current_;
     verdict.measurable = measurable_;
     if (best == kNone) {
       verdict.reason = "none of the caps asked for can be set with this PyTorch";
       return verdict;
     }
-    std::vector<Setting> gaining = gaining_settings(candidates);
+    std::vector<CapChoice> gaining = gaining_settings(candidates);
     if (gaining.empty() || contradicted()) return keep(candidates, best, verdict);
-    const std::vector<Setting> preferred = in_order_of_preference(candidates, gaining);
+    const std::vector<CapChoice> preferred = in_order_of_preference(candidates, gaining);
     if (preferred.empty())
       return keep_until_measured(candidates, surest(gaining),
                                  {Doubt::loss, "it may cost more than it is expected to gain"},
                                  verdict);
     std::optional<Doubted> first_doubt;
     const Reach reach(gains_, tuning_);
-    for (const Setting& setting : preferred) {
+    for (const CapChoice& setting : preferred) {
       const auto doubted =
           reach.doubt(candidates.change_to(setting.index), setting.gain, kBucketsAlone);
       if (!doubted) return set(candidates, setting, best, verdict);
@@ -168,7 +169,7 @@ class Tuner {
     return keep_until_measured(candidates, preferred.front(), *first_doubt, verdict);
   }
 
-  Recommendation set(Candidates& candidates, const Setting& setting, std::size_t best,
+  Recommendation set(Candidates& candidates, const CapChoice& setting, std::size_t best,
                      Recommendation verdict) const {
     const CapCurve curve(candidates.all(), cap_is_first_limit());
     candidates.simulate(setting.index);
@@ -186,7 +187,7 @@ class Tuner {
     verdict.regret = setting.gain.regret();
     verdict.python = python_of(setting);
     verdict.reason =
-        why_faster(with_buckets(job_, today_buckets_), candidates.change_to(setting.index)(job_));
+        why_faster(with_buckets(job_, current_buckets_), candidates.change_to(setting.index)(job_));
     const CurvePoint& fastest = candidates[best].point;
     const Duration more = candidates[setting.index].point.iteration - fastest.iteration;
     if (more >= measurable_)
@@ -198,7 +199,7 @@ class Tuner {
     return verdict;
   }
 
-  static std::string python_of(const Setting& setting) {
+  static std::string python_of(const CapChoice& setting) {
     std::vector<std::string> lines;
     if (setting.first)
       lines.push_back(fmt::format("torch.distributed._DEFAULT_FIRST_BUCKET_BYTES = {}",
@@ -224,8 +225,8 @@ class Tuner {
     return verdict;
   }
 
-  Recommendation keep_until_measured(const Candidates& candidates, Setting setting, Doubted doubted,
-                                     Recommendation verdict) const {
+  Recommendation keep_until_measured(const Candidates& candidates, CapChoice setting,
+                                     Doubted doubted, Recommendation verdict) const {
     setting.cap = least_unusual(candidates, setting);
     verdict.measure_first = measure_first(gains_, candidates.change_to(setting.index), setting.gain,
                                           std::move(doubted), measurable_);
@@ -272,7 +273,7 @@ class Tuner {
   }
 
   /// Settings that give this bucketing, as people type them; none where nobody would.
-  std::vector<Setting> typed(const Bucketing& bucketing, std::size_t index) const {
+  std::vector<CapChoice> typed(const Bucketing& bucketing, std::size_t index) const {
     const CurvePoint& point = bucketing.point;
     if (is_default(point)) return {{.index = index, .cap = {}, .first = {}, .gain = {}}};
     std::optional<double> first;
@@ -281,7 +282,7 @@ class Tuner {
       if (firsts.empty()) return {};
       first = firsts[(firsts.size() - 1) / 2];
     }
-    std::vector<Setting> settings;
+    std::vector<CapChoice> settings;
     if (!point.bucket_cap_mb)
       settings.push_back({.index = index, .cap = {}, .first = first, .gain = {}});
     else if (!tuning_.caps.empty())
@@ -297,54 +298,54 @@ class Tuner {
   }
 
   /// What people type and gains what can be measured, weighed.
-  std::vector<Setting> gaining_settings(Candidates& candidates) const {
-    std::vector<Setting> found;
+  std::vector<CapChoice> gaining_settings(Candidates& candidates) const {
+    std::vector<CapChoice> found;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-      const std::vector<Setting> settings = typed(candidates.all()[i], i);
+      const std::vector<CapChoice> settings = typed(candidates.all()[i], i);
       if (settings.empty()) continue;
       candidates.simulate(i);
       if (gains_enough(candidates, i)) found.insert(found.end(), settings.begin(), settings.end());
     }
     std::vector<std::size_t> weighed;
-    for (const Setting& setting : found)
+    for (const CapChoice& setting : found)
       if (weighed.empty() || weighed.back() != setting.index) weighed.push_back(setting.index);
     std::vector<WeighedGain> gains(weighed.size());
     for_each_index(weighed.size(), tuning_.threads, kGainsPerThread, tuning_.progress,
                    [&](std::size_t k) { gains[k] = gain(candidates, weighed[k]); });
-    for (Setting& setting : found)
+    for (CapChoice& setting : found)
       setting.gain = gains[static_cast<std::size_t>(
           std::ranges::lower_bound(weighed, setting.index) - weighed.begin())];
     return found;
   }
 
-  static const Setting& surest(const std::vector<Setting>& settings) {
-    return *std::ranges::max_element(settings, {},
-                                     [](const Setting& setting) { return setting.gain.gain.low; });
+  static const CapChoice& surest(const std::vector<CapChoice>& settings) {
+    return *std::ranges::max_element(
+        settings, {}, [](const CapChoice& setting) { return setting.gain.gain.low; });
   }
 
   /// Of those that are worth it. First the caps in a row whose expected gains cannot be told from the greatest, from the middle
   /// of the row outwards: that is far from every cliff. Then the others, the most expected first; a few of all.
-  std::vector<Setting> in_order_of_preference(const Candidates& candidates,
-                                              std::vector<Setting> settings) const {
+  std::vector<CapChoice> in_order_of_preference(const Candidates& candidates,
+                                                std::vector<CapChoice> settings) const {
     constexpr std::size_t kMost = 5;
-    std::erase_if(settings, [&](const Setting& one) { return !is_worth(one.gain, measurable_); });
+    std::erase_if(settings, [&](const CapChoice& one) { return !is_worth(one.gain, measurable_); });
     if (settings.empty()) return {};
     const Duration slack = measurable_.scaled(kAsGood);
     // One number to pass is easier to live with than two: the second must earn its place.
-    const auto rank = [&](const Setting& one) {
+    const auto rank = [&](const CapChoice& one) {
       const bool simple = is_simple(candidates[one.index].point);
       return one.gain.expected - (simple ? Duration() : measurable_.scaled(0.25));
     };
-    const Setting most = *std::ranges::max_element(settings, {}, rank);
-    std::vector<Setting> row;
+    const CapChoice most = *std::ranges::max_element(settings, {}, rank);
+    std::vector<CapChoice> row;
     if (most.cap && !most.first) {
-      for (const Setting& one : settings)
+      for (const CapChoice& one : settings)
         if (one.cap && !one.first && one.gain.expected + slack >= most.gain.expected)
           row.push_back(one);
-      std::ranges::sort(row, {}, &Setting::cap);
+      std::ranges::sort(row, {}, &CapChoice::cap);
       row = around(row, *most.cap);
       const auto middle = static_cast<std::ptrdiff_t>((row.size() - 1) / 2);
-      std::vector<Setting> outwards{row[static_cast<std::size_t>(middle)]};
+      std::vector<CapChoice> outwards{row[static_cast<std::size_t>(middle)]};
       for (std::ptrdiff_t off = 1; outwards.size() < row.size(); ++off)
         for (const std::ptrdiff_t at : {middle - off, middle + off})
           if (at >= 0 && at < std::ssize(row))
@@ -353,9 +354,9 @@ class Tuner {
     }
     std::ranges::stable_sort(settings, std::ranges::greater(), rank);
     row.insert(row.end(), settings.begin(), settings.end());
-    std::vector<Setting> preferred;
-    for (const Setting& one : row) {
-      const auto same_buckets = [&](const Setting& other) { return other.index == one.index; };
+    std::vector<CapChoice> preferred;
+    for (const CapChoice& one : row) {
+      const auto same_buckets = [&](const CapChoice& other) { return other.index == one.index; };
       if (preferred.size() == kMost) break;
       if (std::ranges::any_of(preferred, same_buckets)) continue;
       preferred.push_back(one);
@@ -365,7 +366,8 @@ class Tuner {
   }
 
   /// Of caps that people type and that give the same buckets the one nearest to PyTorch's default.
-  std::optional<double> least_unusual(const Candidates& candidates, const Setting& setting) const {
+  std::optional<double> least_unusual(const Candidates& candidates,
+                                      const CapChoice& setting) const {
     constexpr double kDefault = 25;
     if (!setting.cap || !tuning_.caps.empty()) return setting.cap;
     const std::vector<double> caps =
@@ -375,8 +377,8 @@ class Tuner {
   }
 
   /// The part of an ascending row of caps around `cap` that leaves out no cap that people type.
-  static std::vector<Setting> around(const std::vector<Setting>& row, double cap) {
-    const auto place = [](const Setting& one) {
+  static std::vector<CapChoice> around(const std::vector<CapChoice>& row, double cap) {
+    const auto place = [](const CapChoice& one) {
       return std::ranges::upper_bound(kTypedCaps, *one.cap) - kTypedCaps.begin();
     };
     std::size_t low = 0;
@@ -416,7 +418,7 @@ class Tuner {
       result.best_partition = {candidates.buckets_of(best), settable, true, true};
   }
 
-  const std::vector<Bucket> today_buckets_;
+  const std::vector<Bucket> current_buckets_;
   const Gains gains_;
   const Job& job_;
   const Workload& workload_;
@@ -424,7 +426,7 @@ class Tuner {
   const TuneOptions& tuning_;
   std::span<const double> typed_ = typed_caps(job_);
   const CurvePoint standard_;
-  const std::optional<Today> today_;
+  const std::optional<CurrentBuckets> current_;
   const Duration measurable_;
 };
 

@@ -162,10 +162,10 @@ WeighedGain Gains::with_own_errors(const Reading& reading, Duration most, const 
       continue;
     }
     // Today's err and the others do not, and the other way round.
-    const Duration today_one = of.one.before - reading.expected.before;
-    const Duration today_other = of.other.before - reading.expected.before;
-    bounds.push_back({of.source, value + today_one, value + today_other});
-    bounds.push_back({of.source, at_one - today_one, at_other - today_other});
+    const Duration current_one = of.one.before - reading.expected.before;
+    const Duration current_other = of.other.before - reading.expected.before;
+    bounds.push_back({of.source, value + current_one, value + current_other});
+    bounds.push_back({of.source, at_one - current_one, at_other - current_other});
   }
   return no_more_than(most, weighed(value, bounds));
 }

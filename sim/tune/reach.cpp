@@ -12,9 +12,9 @@
 #include "ddpsim/sim/step/job_buckets.hpp"
 #include "ddpsim/sim/values/elementary.hpp"
 #include "ddpsim/sim/values/possible_versions.hpp"
-#include "lever.hpp"
 #include "measure_next.hpp"
 #include "measured_sizes.hpp"
+#include "setting.hpp"
 #include "uncertainty.hpp"
 
 namespace ddpsim {
@@ -138,9 +138,9 @@ std::optional<double> bearable_factor(const Gains& gains, const Job& after, Dura
 
 }  // namespace
 
-Reach::Reach(const Gains& today, const TuneOptions& tuning) : job_(today.job(0)) {
-  for (std::size_t reading = 0; reading < today.readings(); ++reading) {
-    std::vector<std::pair<std::string, Job>> near = neighbours_of(today.job(reading));
+Reach::Reach(const Gains& current, const TuneOptions& tuning) : job_(current.job(0)) {
+  for (std::size_t reading = 0; reading < current.readings(); ++reading) {
+    std::vector<std::pair<std::string, Job>> near = neighbours_of(current.job(reading));
     neighbours_.resize(near.size());
     for (std::size_t i = 0; i < near.size(); ++i) {
       neighbours_[i].difference = std::move(near[i].first);
@@ -187,9 +187,9 @@ std::optional<Doubted> Reach::doubt(const Change& change, const WeighedGain& gai
 
 MeasureFirst measure_first(const Gains& gains, const Change& change, const WeighedGain& gain,
                            Doubted doubted, Duration measurable) {
-  const Job& today = gains.job(0);
-  const Job after = change(today);
-  const std::vector<Bytes> before_sizes = all_reduce_sizes(today);
+  const Job& current = gains.job(0);
+  const Job after = change(current);
+  const std::vector<Bytes> before_sizes = all_reduce_sizes(current);
   const std::vector<Bytes> after_sizes = all_reduce_sizes(after);
   MeasureFirst measure{
       .doubt = doubted.doubt, .because = std::move(doubted.because), .gain = gain.gain};
@@ -200,12 +200,12 @@ MeasureFirst measure_first(const Gains& gains, const Change& change, const Weigh
   measure.sizes.erase(std::unique(measure.sizes.begin(), measure.sizes.end()), measure.sizes.end());
   measure.deciding = power_of_two(middle(after_sizes));
   measure.predicted = plan(after, CollectiveKind::all_reduce, measure.deciding).transfer;
-  if (const auto next = measure_collectives(today, measure.sizes)) {
+  if (const auto next = measure_collectives(current, measure.sizes)) {
     measure.command = next->command;
     measure.then = next->then;
     measure.takes = kStart;
     for (const Bytes size : measure.sizes)
-      measure.takes += plan(today, CollectiveKind::all_reduce, size).transfer.scaled(kIterations);
+      measure.takes += plan(current, CollectiveKind::all_reduce, size).transfer.scaled(kIterations);
     if (const auto factor = bearable_factor(gains, after, measurable))
       measure.set_up_to = measure.predicted.scaled(*factor);
   } else {

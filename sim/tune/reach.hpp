@@ -24,7 +24,7 @@ struct Doubted {
 class Reach {
  public:
   /// Gains are counted over what each of these jobs does today. What explains a measured step explains a neighbour's as well.
-  Reach(const Gains& today, const TuneOptions& tuning);
+  Reach(const Gains& current, const TuneOptions& tuning);
 
   /// What speaks against advising a change whose gain is worth it; absent where nothing does.
   std::optional<Doubted> doubt(const Change& change, const WeighedGain& gain,

@@ -1,4 +1,4 @@
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;

@@ -231,7 +231,7 @@ class Sample(unittest.TestCase):
 
     def test_every_source_has_a_part(self):
         self.assertEqual([parts.part_of(file) for file in (
-            "sim/tune/include/ddpsim/sim/tune/tune.hpp", "sim/step/rank_states.cpp", "sim/values/include/ddpsim/sim/values/units.hpp",
+            "sim/tune/include/ddpsim/sim/tune/tune.hpp", "sim/step/rank_states.cpp", "sim/values/include/ddpsim/sim/values/quantities.hpp",
             "sim/network/cost_pipeline.cpp", "real/src/main.cpp", "cli/arguments/exit_code.hpp", "sim/CMakeLists.txt")],
             ["tune", "compare", "ground", "flow", None, "cli", None])
 

@@ -14,7 +14,7 @@ using namespace simulated_gpu;
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
-constexpr std::int64_t kToday =
+constexpr std::int64_t kCurrent =
     1'780'000'000 * kSecond;  // what the calendar says when the machine was booted
 
 bool machines(clockid_t clock) {
@@ -22,7 +22,7 @@ bool machines(clockid_t clock) {
 }
 
 std::int64_t offset_of(clockid_t clock) {
-  return clock == CLOCK_REALTIME ? kToday : 0;
+  return clock == CLOCK_REALTIME ? kCurrent : 0;
 }
 
 void sleep_until_ns(std::int64_t instant) {

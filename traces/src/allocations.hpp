@@ -5,7 +5,7 @@
 #include <deque>
 #include <optional>
 
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 #include "trace_event.hpp"
 
 namespace ddpsim {

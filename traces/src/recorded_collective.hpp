@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 #include "ddpsim/sim/values/workload.hpp"
 #include "trace_event.hpp"
 

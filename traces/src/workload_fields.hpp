@@ -9,7 +9,7 @@
 
 #include "ddpsim/formats/decoder.hpp"
 #include "ddpsim/formats/input_error.hpp"
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 
 namespace ddpsim {
 

@@ -66,13 +66,13 @@ TEST_CASE(
   job.workload.recorded_with.ddp_hooks = true;
   job.workload.recorded_with.finalize = 1_ms;  // copies out, each launched by a slow host
   REQUIRE(launch_bound(job.workload));
-  const auto view = [](const Job& today) {
-    SimulationOptions options = today.options();
+  const auto view = [](const Job& current) {
+    SimulationOptions options = current.options();
     options.ddp.gradient_as_bucket_view = true;
-    return today.with(std::move(options));
+    return current.with(std::move(options));
   };
-  const auto saved = [&](const Job& today) {
-    return simulate_times(today).iteration - simulate_times(view(today)).iteration;
+  const auto saved = [&](const Job& current) {
+    return simulate_times(current).iteration - simulate_times(view(current)).iteration;
   };
   const Job recorded = job;
   const Job ahead = recorded.with(host_ahead(job.workload));

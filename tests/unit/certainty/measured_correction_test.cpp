@@ -337,12 +337,12 @@ TEST_CASE(
     REQUIRE(comparison.jobs[1].times.iteration == 1080_us);
     REQUIRE(comparison.jobs[2].times.iteration == 1560_us);
     REQUIRE(comparison.by_speed.front() == 1);
-    const Lead lead = comparison.jobs[2].behind;
+    const Speedup speedup = comparison.jobs[2].behind;
     const double noise = 2 * std::pow(0.005 * ratio, 2);
-    CHECK(lead.percent == doctest::Approx(100 * (ratio - 1)).epsilon(1e-6));
-    CHECK(lead.low_percent ==
+    CHECK(speedup.percent == doctest::Approx(100 * (ratio - 1)).epsilon(1e-6));
+    CHECK(speedup.low_percent ==
           doctest::Approx(100 * (ratio - std::sqrt(noise + low * low) - 1)).epsilon(1e-6));
-    CHECK(lead.high_percent ==
+    CHECK(speedup.high_percent ==
           doctest::Approx(100 * (ratio + std::sqrt(noise + high * high) - 1)).epsilon(1e-6));
   };
   const double together = ratio - 1400.0 / 1000;
@@ -372,10 +372,10 @@ TEST_CASE("measured correction: a recorded host was slowed with its GPU, and is 
       .forward = 10, .backward = {20}, .optimizer = 5, .cost = PartTimes{9_us, 11_us, 8_us}};
   job.workload.iteration = 420_us;  // 20 us of a pause, which stays
   job.model = RecordedModel{.durations = {40_us}};
-  const Duration today = job.step();
+  const Duration current = job.step();
   const Explanation faster = explain(job, 300_us, Cause::compute);
   CHECK(faster.times.iteration.microseconds() == doctest::Approx(300).epsilon(1e-6));
   CHECK(faster.compute < 1);
-  CHECK(today == 460_us);
+  CHECK(current == 460_us);
   CHECK(faster.times.stall == 20_us);
 }

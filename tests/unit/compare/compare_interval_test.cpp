@@ -38,7 +38,7 @@ ComparedJob alone(const small::OpenJob& job) {
   return compared({&job}).jobs.front();
 }
 
-Lead lead_of(const small::OpenJob& fast, const small::OpenJob& slow) {
+Speedup speedup_of(const small::OpenJob& fast, const small::OpenJob& slow) {
   const Comparison comparison = compared({&slow, &fast});
   REQUIRE(comparison.by_speed.front() == 1);
   return comparison.jobs[0].behind;
@@ -46,16 +46,16 @@ Lead lead_of(const small::OpenJob& fast, const small::OpenJob& slow) {
 
 /// `lows` and `highs`: how far the ratio may lie from `ratio`, source by source. Both steps would be
 /// measured, to 0.5 % each.
-void check_lead(const Lead& lead, double ratio, const std::vector<double>& lows,
-                const std::vector<double>& highs) {
+void check_speedup(const Speedup& speedup, double ratio, const std::vector<double>& lows,
+                   const std::vector<double>& highs) {
   const auto together = [&](const std::vector<double>& sources) {
     double squares = 2 * std::pow(0.005 * ratio, 2);
     for (const double source : sources) squares += source * source;
     return std::sqrt(squares);
   };
-  CHECK(lead.percent == doctest::Approx(100 * (ratio - 1)).epsilon(1e-7));
-  CHECK(lead.low_percent == doctest::Approx(100 * (ratio - together(lows) - 1)).epsilon(1e-7));
-  CHECK(lead.high_percent == doctest::Approx(100 * (ratio + together(highs) - 1)).epsilon(1e-7));
+  CHECK(speedup.percent == doctest::Approx(100 * (ratio - 1)).epsilon(1e-7));
+  CHECK(speedup.low_percent == doctest::Approx(100 * (ratio - together(lows) - 1)).epsilon(1e-7));
+  CHECK(speedup.high_percent == doctest::Approx(100 * (ratio + together(highs) - 1)).epsilon(1e-7));
 }
 
 }  // namespace
@@ -112,7 +112,7 @@ TEST_CASE("compare: a job trains as fast as its ranks are many and its step is s
   four.cluster.gpus_per_node = 4;  // 4 / 1600 against 2 / 1000
   const Comparison comparison = compared({&two, &four});
   CHECK(comparison.by_speed == std::vector<std::size_t>{1, 0});
-  check_lead(comparison.jobs[0].behind, 1.25, {}, {});
+  check_speedup(comparison.jobs[0].behind, 1.25, {}, {});
   CHECK(comparison.jobs[1].behind.percent == 0);
   CHECK(comparison.jobs[1].behind.low_percent == 0);
   CHECK(comparison.jobs[1].behind.high_percent == 0);
@@ -143,32 +143,32 @@ TEST_CASE("compare: each job is held against the fastest") {
   const small::OpenJob slow = replay(1400);
   const Comparison comparison = compared({&middle, &slow, &fast});
   CHECK(comparison.by_speed == std::vector<std::size_t>{2, 0, 1});
-  check_lead(comparison.jobs[0].behind, 1.5, {}, {});
-  check_lead(comparison.jobs[1].behind, 2, {}, {});
+  check_speedup(comparison.jobs[0].behind, 1.5, {}, {});
+  check_speedup(comparison.jobs[1].behind, 2, {}, {});
 }
 
 TEST_CASE("compare: on one cluster collectives are misjudged alike, and the lead is decided") {
   // 760 and 1160 us, or 1420 and 1820.
-  const Lead lead = lead_of(with_compute(400), with_compute(800));
-  check_lead(lead, 1.4, {1.4 - 1820.0 / 1420}, {1160.0 / 760 - 1.4});
-  CHECK(lead.certain());
+  const Speedup speedup = speedup_of(with_compute(400), with_compute(800));
+  check_speedup(speedup, 1.4, {1.4 - 1820.0 / 1420}, {1160.0 / 760 - 1.4});
+  CHECK(speedup.certain());
 }
 
 TEST_CASE("compare: on two clusters they are misjudged apart, and the lead is not decided") {
   const small::OpenJob fast = with_compute(400);
   small::OpenJob slow = with_compute(800);
   slow.cluster.name = "other";
-  CHECK(lead_of(fast, slow).certain());  // a name is no cluster
+  CHECK(speedup_of(fast, slow).certain());  // a name is no cluster
   slow.cluster.cpu = CpuVendor::amd;
-  const Lead lead = lead_of(fast, slow);
-  check_lead(lead, 1.4, {1.4 - 1400.0 / 1420, 1.4 - 1160.0 / 1000},
-             {1400.0 / 760 - 1.4, 1820.0 / 1000 - 1.4});
-  CHECK_FALSE(lead.certain());
+  const Speedup speedup = speedup_of(fast, slow);
+  check_speedup(speedup, 1.4, {1.4 - 1400.0 / 1420, 1.4 - 1160.0 / 1000},
+                {1400.0 / 760 - 1.4, 1820.0 / 1000 - 1.4});
+  CHECK_FALSE(speedup.certain());
 }
 
 TEST_CASE("compare: a lead of nothing in the worst world is not decided") {
-  CHECK_FALSE(Lead{.percent = 5, .low_percent = 0, .high_percent = 10}.certain());
-  CHECK(Lead{.percent = 5, .low_percent = 0.1, .high_percent = 10}.certain());
+  CHECK_FALSE(Speedup{.percent = 5, .low_percent = 0, .high_percent = 10}.certain());
+  CHECK(Speedup{.percent = 5, .low_percent = 0.1, .high_percent = 10}.certain());
 }
 
 TEST_CASE("compare: collectives are alike in two sizes of one cluster that both have a network") {
@@ -184,8 +184,9 @@ TEST_CASE("compare: collectives are alike in two sizes of one cluster that both 
     return job;
   };
   const auto width = [&](const small::OpenJob& a, const small::OpenJob& b) {
-    const Lead lead = compared({&a, &b}).jobs[a.cluster.ranks() < b.cluster.ranks() ? 0 : 1].behind;
-    return lead.high_percent - lead.low_percent;
+    const Speedup speedup =
+        compared({&a, &b}).jobs[a.cluster.ranks() < b.cluster.ranks() ? 0 : 1].behind;
+    return speedup.high_percent - speedup.low_percent;
   };
   CHECK(width(on(4, 2), on(4, 2)) == 0);
   CHECK(width(on(2, 2), on(4, 2)) > 200 * 0.005 * std::sqrt(2.0) * 2);  // more than noise …
@@ -201,7 +202,7 @@ TEST_CASE("compare: interference and DDP's costs are the same anywhere") {
     job->options.costs.copy_kernel = 10_us;  // twice a step
   slow.cluster.name = "other";
   slow.cluster.gpu.name = "A100";
-  check_lead(lead_of(fast, slow), 2, {2 - 2010.0 / 1010}, {1994.0 / 994 - 2});
+  check_speedup(speedup_of(fast, slow), 2, {2 - 2010.0 / 1010}, {1994.0 / 994 - 2});
 }
 
 TEST_CASE("compare: what several ranks lose unexplained they lose wherever the job runs") {
@@ -211,13 +212,13 @@ TEST_CASE("compare: what several ranks lose unexplained they lose wherever the j
     job->options.rank_slowdown_range = {RankSlowdown{}, RankSlowdown{.several_gpus = 0.5}};
   slow.cluster.gpu.name = "A100";
   slow.cluster.cpu = CpuVendor::amd;
-  check_lead(lead_of(fast, slow), 2, {}, {2700.0 / 1200 - 2});
+  check_speedup(speedup_of(fast, slow), 2, {}, {2700.0 / 1200 - 2});
   slow.cluster.gpus_per_node = 1;
   slow.cluster.nodes = 2;  // a third alike: it tends to be another across a network
   const double both = 2700.0 / 1200 - 2;
   const double apart = 2700.0 / 1000 - 2;
-  check_lead(lead_of(fast, slow), 2, {std::sqrt(2.0 / 3) * (2 - 2000.0 / 1200)},
-             {std::sqrt(1.0 / 3) * both, std::sqrt(2.0 / 3) * apart});
+  check_speedup(speedup_of(fast, slow), 2, {std::sqrt(2.0 / 3) * (2 - 2000.0 / 1200)},
+                {std::sqrt(1.0 / 3) * both, std::sqrt(2.0 / 3) * apart});
 }
 
 TEST_CASE("compare: the speed of a GPU is alike wherever that GPU is") {
@@ -225,9 +226,9 @@ TEST_CASE("compare: the speed of a GPU is alike wherever that GPU is") {
   small::OpenJob slow = replay(1400);
   for (small::OpenJob* job : {&fast, &slow}) job->options.compute_scale_range = {0.5, 1};
   slow.cluster.name = "other";
-  check_lead(lead_of(fast, slow), 2, {}, {3400.0 / 1400 - 2});
+  check_speedup(speedup_of(fast, slow), 2, {}, {3400.0 / 1400 - 2});
   slow.cluster.gpu.name = "A100";
-  check_lead(lead_of(fast, slow), 2, {2 - 2000.0 / 1400}, {3400.0 / 1000 - 2});
+  check_speedup(speedup_of(fast, slow), 2, {2 - 2000.0 / 1400}, {3400.0 / 1000 - 2});
 }
 
 TEST_CASE("compare: what is uncertain of one job alone counts for that job") {
@@ -235,9 +236,9 @@ TEST_CASE("compare: what is uncertain of one job alone counts for that job") {
   small::OpenJob slow = replay(1400);
   fast.options.rank_slowdown_range = {RankSlowdown{}, RankSlowdown{.several_gpus = 0.5}};
   slow.options.compute_scale_range = {0.5, 1};
-  check_lead(lead_of(fast, slow), 2, {2 - 2000.0 / 1200}, {3400.0 / 1000 - 2});
+  check_speedup(speedup_of(fast, slow), 2, {2 - 2000.0 / 1200}, {3400.0 / 1000 - 2});
   fast.options.rank_slowdown_range.reset();
-  check_lead(lead_of(fast, slow), 2, {}, {3400.0 / 1000 - 2});
+  check_speedup(speedup_of(fast, slow), 2, {}, {3400.0 / 1000 - 2});
 }
 
 TEST_CASE(

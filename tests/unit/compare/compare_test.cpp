@@ -64,11 +64,11 @@ TEST_CASE("compare: two equal jobs are equal, certainly, whatever their clusters
   a.options.rank_slowdown_range = {kLeastPublishedRankSlowdown, kMostPublishedRankSlowdown};
   Side b = a;
   b.cluster.name = "other";
-  const Lead lead = quick({a, b}).jobs[1].behind;
-  CHECK(lead.percent == 0);
-  CHECK(lead.low_percent == 0);
-  CHECK(lead.high_percent == 0);
-  CHECK(lead.same);
+  const Speedup speedup = quick({a, b}).jobs[1].behind;
+  CHECK(speedup.percent == 0);
+  CHECK(speedup.low_percent == 0);
+  CHECK(speedup.high_percent == 0);
+  CHECK(speedup.same);
 }
 
 TEST_CASE("compare: collectives of two different clusters may be misjudged in opposite ways") {
@@ -76,8 +76,8 @@ TEST_CASE("compare: collectives of two different clusters may be misjudged in op
   const Side same("node", 8, 5);
   Side other("node", 8, 5);
   other.cluster.cpu = CpuVendor::amd;
-  const Lead within = quick({a, same}).jobs[1].behind;
-  const Lead between = quick({a, other}).jobs[1].behind;
+  const Speedup within = quick({a, same}).jobs[1].behind;
+  const Speedup between = quick({a, other}).jobs[1].behind;
   CHECK(between.percent == doctest::Approx(within.percent));
   CHECK(between.low_percent < within.low_percent - 1);
   CHECK(between.high_percent > within.high_percent + 1);
@@ -94,8 +94,8 @@ TEST_CASE("compare: a GPU of another kind brings its own error, the same GPU sha
   const Side a100 = scaled("node", "A100");
   const Side a100_too = scaled("node", "A100");
   const Side h100 = scaled("node", "H100");
-  const Lead shared = quick({a100, a100_too}).jobs[1].behind;
-  const Lead apart = quick({a100, h100}).jobs[1].behind;
+  const Speedup shared = quick({a100, a100_too}).jobs[1].behind;
+  const Speedup apart = quick({a100, h100}).jobs[1].behind;
   CHECK(shared.high_percent - shared.low_percent < 11);
   CHECK(apart.high_percent - apart.low_percent > 30);
 }
@@ -106,12 +106,12 @@ TEST_CASE("compare: a lead is certain where no world takes it away") {
   fast.options.compute_scale = 1.5;
   const Comparison comparison = quick({slow, fast});
   CHECK(comparison.by_speed == std::vector<std::size_t>{1, 0});
-  const Lead lead = comparison.jobs[0].behind;
-  CHECK(lead.percent > 30);
-  CHECK(lead.percent < 50);  // copies and collectives do not get faster
-  CHECK(lead.certain());
-  CHECK(lead.low_percent < lead.percent);
-  CHECK(lead.percent < lead.high_percent);
+  const Speedup speedup = comparison.jobs[0].behind;
+  CHECK(speedup.percent > 30);
+  CHECK(speedup.percent < 50);  // copies and collectives do not get faster
+  CHECK(speedup.certain());
+  CHECK(speedup.low_percent < speedup.percent);
+  CHECK(speedup.percent < speedup.high_percent);
 }
 
 TEST_CASE("compare: more GPUs train faster although their step takes longer") {

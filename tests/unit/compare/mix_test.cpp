@@ -37,7 +37,7 @@ TEST_CASE("mix: a share is of the time on the reference, whatever the units of w
 TEST_CASE("mix: of one workload it is that workload's comparison") {
   const std::vector<std::vector<WorkTime>> works = {{work_of(3), work_of(2)}};
   const Mix alone = mix(works, std::array{1.0}, 0);
-  const Lead own = lead(works[0][1], works[0][0]);
+  const Speedup own = speedup(works[0][1], works[0][0]);
   CHECK(alone.candidates[0].behind.percent == doctest::Approx(own.percent));
   CHECK(alone.candidates[0].behind.low_percent == doctest::Approx(own.low_percent));
   CHECK(contenders(alone) == std::vector<std::size_t>{1});

@@ -104,7 +104,7 @@ TEST_CASE("money: cheapest first, and who is on the frontier") {
 TEST_CASE("money: twice the price of the same cluster costs twice as much, certainly") {
   const Comparison comparison = compared({taking(400), taking(400)});
   const Costs costs = compare_costs(timed_works(comparison), costing({hourly(20), hourly(10)}));
-  const Lead& dearer = costs.candidates[0]->dearer;
+  const Speedup& dearer = costs.candidates[0]->dearer;
   CHECK(dearer.percent == doctest::Approx(100));
   CHECK(dearer.low_percent > 98);  // nothing but the noise of two measurements
   CHECK(dearer.certain());

@@ -6,9 +6,9 @@
 #include "ddpsim/sim/ddp/all_reduce_sizes.hpp"
 #include "ddpsim/sim/simulate/cannot_simulate.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
-#include "lever.hpp"
 #include "mentions.hpp"
 #include "paper_step.hpp"
+#include "setting.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
@@ -145,8 +145,9 @@ TEST_CASE("local SGD: where it cannot be simulated") {
 TEST_CASE("local SGD: a lever where there are several nodes") {
   const auto offered = [](const Cluster& cluster) {
     std::vector<std::string> lines;
-    for (const Lever& lever : levers_of(Job(workload(), cluster, free_of_costs(), AnalyticModel{})))
-      if (mentions(lever.name, "localSGD")) lines.push_back(lever.after);
+    for (const Setting& setting :
+         settings_of(Job(workload(), cluster, free_of_costs(), AnalyticModel{})))
+      if (mentions(setting.name, "localSGD")) lines.push_back(setting.after);
     return lines;
   };
   SimulationOptions options = free_of_costs();

@@ -6,10 +6,10 @@
 #include <memory>
 
 #include "ddpsim/sim/simulate/cannot_simulate.hpp"
-#include "lever.hpp"
 #include "paper_step.hpp"
 #include "planned_step.hpp"
 #include "schedule_step.hpp"
+#include "setting.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
@@ -243,9 +243,10 @@ TEST_CASE("sync batch norm: groups hold whole nodes and exchange among their ran
 
   cluster.nodes = 2;
   SimulationOptions options = synced(free_of_costs());
-  const std::vector<Lever> levers = levers_of(Job(normed(), cluster, options, AnalyticModel{}));
-  const auto group = std::ranges::find(levers, "SyncBatchNorm over groups of 2", &Lever::name);
-  REQUIRE(group != levers.end());
+  const std::vector<Setting> settings =
+      settings_of(Job(normed(), cluster, options, AnalyticModel{}));
+  const auto group = std::ranges::find(settings, "SyncBatchNorm over groups of 2", &Setting::name);
+  REQUIRE(group != settings.end());
   CHECK(group->before.find("new_subgroups(2)") != std::string::npos);
 }
 

@@ -13,16 +13,16 @@ namespace {
 
 Advice plan_of_two() {
   Advice advice{.iteration = 320_ms, .measurable = 3.2_ms, .rows = {}};
-  advice.rows.push_back({.levers = {"bucket_cap_mb=8", "NCCL_ALGO=Tree"},
+  advice.rows.push_back({.settings = {"bucket_cap_mb=8", "NCCL_ALGO=Tree"},
                          .gain = {20_ms, -1_ms, 30_ms},
                          .expected = 18_ms,
                          .iteration = 300_ms,
                          .worth = true,
                          .note = "save rank 0's"});
-  advice.today.nccl = CollectiveTuning{};
-  advice.rows[0].setting = advice.today;
-  advice.rows[0].setting.ddp.bucket_cap_mb = 8;
-  advice.rows[0].setting.nccl->algorithms = Algorithm::tree;
+  advice.current.nccl = CollectiveTuning{};
+  advice.rows[0].job_settings = advice.current;
+  advice.rows[0].job_settings.ddp.bucket_cap_mb = 8;
+  advice.rows[0].job_settings.nccl->algorithms = Algorithm::tree;
   return advice;
 }
 
@@ -44,7 +44,7 @@ TEST_CASE(
   for (const char* text : {"local_sgd", "sync_batchnorm_group", "hook_min_bytes", "numerics"})
     CHECK_FALSE(mentions(text_of(), text));
   advice.rows[0].changes_numerics = true;
-  DdpOptions& ddp = advice.rows[0].setting.ddp;
+  DdpOptions& ddp = advice.rows[0].job_settings.ddp;
   ddp.comm_hook = CommHook::post_local_sgd;
   ddp.sync_batchnorm = true;
   ddp.sync_batchnorm_group = 8;

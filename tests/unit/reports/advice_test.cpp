@@ -15,36 +15,36 @@ using Json = nlohmann::json;
 namespace {
 
 Advice advice() {
-  return {
-      .iteration = 320_ms,
-      .measurable = 3.2_ms,
-      .rows = {{.levers = {"accumulate 4 under no_sync()"},
-                .line = "with model.no_sync(): …",
-                .gain = {60_ms, 50_ms, 70_ms},
-                .expected = 60_ms,
-                .iteration = 260_ms,
-                .changes_numerics = true,
-                .changes_batch = true,
-                .worth = true},
-               {.levers = {"fp16_compress_hook"},
-                .line = "model.register_comm_hook(None, fp16)",
-                .gain = {50_ms, 40_ms, 60_ms},
-                .expected = 51_ms,
-                .iteration = 270_ms,
-                .memory_bytes = 4'194'304,
-                .changes_numerics = true,
-                .worth = true},
-               {.levers = {"broadcast_buffers=False", "bucket_cap_mb=8"},
-                .line = "NCCL_ALGO=Tree; DistributedDataParallel(model, bucket_cap_mb=8)",
-                .gain = {20_ms, -1_ms, 30_ms},
-                .expected = 18_ms,
-                .regret = 1_ms,
-                .iteration = 300_ms,
-                .memory_bytes = -97'517'568,
-                .worth = true,
-                .note = "save rank 0's"},
-               {.levers = {"static_graph=True"}, .line = "a", .iteration = 320_ms},
-               {.levers = {"gradient_as_bucket_view=True"}, .line = "b", .error = "needs 9 GiB"}}};
+  return {.iteration = 320_ms,
+          .measurable = 3.2_ms,
+          .rows = {
+              {.settings = {"accumulate 4 under no_sync()"},
+               .line = "with model.no_sync(): …",
+               .gain = {60_ms, 50_ms, 70_ms},
+               .expected = 60_ms,
+               .iteration = 260_ms,
+               .changes_numerics = true,
+               .changes_batch = true,
+               .worth = true},
+              {.settings = {"fp16_compress_hook"},
+               .line = "model.register_comm_hook(None, fp16)",
+               .gain = {50_ms, 40_ms, 60_ms},
+               .expected = 51_ms,
+               .iteration = 270_ms,
+               .memory_bytes = 4'194'304,
+               .changes_numerics = true,
+               .worth = true},
+              {.settings = {"broadcast_buffers=False", "bucket_cap_mb=8"},
+               .line = "NCCL_ALGO=Tree; DistributedDataParallel(model, bucket_cap_mb=8)",
+               .gain = {20_ms, -1_ms, 30_ms},
+               .expected = 18_ms,
+               .regret = 1_ms,
+               .iteration = 300_ms,
+               .memory_bytes = -97'517'568,
+               .worth = true,
+               .note = "save rank 0's"},
+              {.settings = {"static_graph=True"}, .line = "a", .iteration = 320_ms},
+              {.settings = {"gradient_as_bucket_view=True"}, .line = "b", .error = "needs 9 GiB"}}};
 }
 
 }  // namespace
@@ -102,7 +102,7 @@ TEST_CASE("advice page: a setting that gains but is doubted stands above all oth
 
 TEST_CASE("advice page: what may save more than what is advised is said before it") {
   Advice some = advice();
-  some.rows[3] = {.levers = {"graphs"},
+  some.rows[3] = {.settings = {"graphs"},
                   .line = "c",
                   .gain = {80_ms, 0_ms, 80_ms},
                   .expected = 40_ms,
@@ -118,7 +118,7 @@ TEST_CASE("advice page: what may save more than what is advised is said before i
 TEST_CASE("advice page: what may save nothing is told by the most that it may") {
   Advice some = advice();
   some.rows[2].worth = false;
-  some.rows[3] = {.levers = {"graphs"},
+  some.rows[3] = {.settings = {"graphs"},
                   .line = "c",
                   .gain = {0_ms, 0_ms, 160_ms},
                   .doubt = "the profiler may have made these waits"};

@@ -282,9 +282,9 @@ TEST_CASE("compare: the recorded job is told once, beside the first candidate it
   CHECK(Json::parse(compare_json({all.comparison, all.contexts}))["recorded"].is_null());
   CHECK(Json::parse(compare_json({all.comparison, all.contexts}))["recorded_row"].is_null());
   for (ReportContext& context : all.contexts) {
-    RecordedToday& today = context.recorded.emplace();
-    today.ranks = 8;
-    today.buckets = {{Bytes(8'196'000), 1_ms, 2_ms, 3_ms, 1.5_ms}};
+    RecordedJob& current = context.recorded.emplace();
+    current.ranks = 8;
+    current.buckets = {{Bytes(8'196'000), 1_ms, 2_ms, 3_ms, 1.5_ms}};
   }
   CHECK(mentions(page(all), "Today: recorded on 8 GPUs; 1 all-reduce, 2.00 ms.\n"));
   CHECK(Json::parse(compare_json({all.comparison, all.contexts}))["recorded_row"] == 0);
@@ -422,23 +422,23 @@ TEST_CASE("compare page: what it costs stands beside, a range where the grade is
 
 TEST_CASE("compare page: a lead says what decides it") {
   Compared all = three_jobs();
-  Lead& lead = all.comparison.jobs[2].behind;
+  Speedup& speedup = all.comparison.jobs[2].behind;
   CHECK_FALSE(mentions(page(all), "alone"));
-  lead = {.percent = 5, .low_percent = -3, .high_percent = 12};
-  lead.sources = {{ErrorSource::bandwidth, -2, 11}, {ErrorSource::fixed_cost, 3, 6}};
+  speedup = {.percent = 5, .low_percent = -3, .high_percent = 12};
+  speedup.sources = {{ErrorSource::bandwidth, -2, 11}, {ErrorSource::fixed_cost, 3, 6}};
   CHECK(mentions(
       page(all),
       "Alone, bandwidth of collectives may turn this round: 2.0 % slower to 11 % faster.\n"));
-  lead.sources = {{ErrorSource::bandwidth, 1, 9}, {ErrorSource::fixed_cost, 3, 6}};
+  speedup.sources = {{ErrorSource::bandwidth, 1, 9}, {ErrorSource::fixed_cost, 3, 6}};
   CHECK(mentions(page(all),
                  "Several errors together turn it round, none alone; the widest is bandwidth"));
-  lead = {.percent = 5, .low_percent = 0, .high_percent = 12, .never_slower = true};
+  speedup = {.percent = 5, .low_percent = 0, .high_percent = 12, .never_slower = true};
   CHECK(mentions(
       page(all),
       "near (8 GPUs) trains 5.0 % faster than third (8 GPUs) (0 % to 12 %), and never slower.\n"));
   CHECK(mentions(page(all), "near is third with more, and NCCL chooses the same on both.\n"));
-  lead = {.percent = 5, .low_percent = 2, .high_percent = 12, .upgrade_is_slower = true};
-  lead.other_choice =
+  speedup = {.percent = 5, .low_percent = 2, .high_percent = 12, .dominating_is_slower = true};
+  speedup.other_choice =
       OtherChoice{Bytes(30 << 20),
                   {.algorithm = Algorithm::ring, .protocol = Protocol::ll128, .channels = 8},
                   {.algorithm = Algorithm::tree, .protocol = Protocol::simple, .channels = 1}};
@@ -446,7 +446,7 @@ TEST_CASE("compare page: a lead says what decides it") {
       page(all),
       "third is near with more, and yet predicted slower: for 30 MiB NCCL takes tree/Simple on "
       "1 channel on near, ring/LL128 on 8 channels on third.\n"));
-  lead = {.same = true};
+  speedup = {.same = true};
   CHECK(first_line(page(all)) ==
         "near (8 GPUs) and third (8 GPUs) are one and the same: equally fast, certainly.");
 }

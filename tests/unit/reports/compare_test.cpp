@@ -20,7 +20,7 @@ ReportContext context_on(const std::string& cluster, int ranks) {
   return context;
 }
 
-ComparedJob job(Duration step, Lead behind = {}) {
+ComparedJob job(Duration step, Speedup behind = {}) {
   ComparedJob job;
   job.times.iteration = step;
   job.times.exposed_communication = step.scaled(0.125);
@@ -30,8 +30,8 @@ ComparedJob job(Duration step, Lead behind = {}) {
 }
 
 /// Text about "near", the faster, and "far", with this lead of the one over the other.
-std::string text_with(const Lead& lead) {
-  const Comparison comparison{.jobs = {job(120_ms, lead), job(100_ms)}, .by_speed = {1, 0}};
+std::string text_with(const Speedup& speedup) {
+  const Comparison comparison{.jobs = {job(120_ms, speedup), job(100_ms)}, .by_speed = {1, 0}};
   return compare_text({comparison, {context_on("far", 8), context_on("near", 8)}}, {});
 }
 

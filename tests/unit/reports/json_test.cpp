@@ -234,25 +234,25 @@ TEST_CASE("result JSON: what the recorded job did, where all-reduces were record
   ReportContext context = sample::context();
   CHECK(Json::parse(result_json(sample::result(), context))["recorded"].is_null());
   CHECK(Json::parse(tune_json(sample::keep(), context))["recorded"].is_null());
-  context.recorded = RecordedToday{};
-  RecordedToday& today = *context.recorded;
-  today.torch = "2.1.0";
-  today.nccl = NcclVersion{2, 18, 3};
-  today.buckets = {{Bytes(448), 9_ms, 10_ms, 12_ms, 310_us}, {Bytes(8), 2_us, 2_us, 2_us, 3_us}};
-  today.ranks = 2;
-  today.steps = 3;
-  today.channels = 8;
-  today.predicted_channels = 24;
-  today.comparable = true;
-  today.same_buckets = false;
-  today.iterations = {.steps = 5,
-                      .median = 107_ms,
-                      .low = 82_ms,
-                      .high = 167_ms,
-                      .percentiles = false,
-                      .next_low = 70_ms,
-                      .next_high = 180_ms,
-                      .mean_error = 20_ms};
+  context.recorded = RecordedJob{};
+  RecordedJob& current = *context.recorded;
+  current.torch = "2.1.0";
+  current.nccl = NcclVersion{2, 18, 3};
+  current.buckets = {{Bytes(448), 9_ms, 10_ms, 12_ms, 310_us}, {Bytes(8), 2_us, 2_us, 2_us, 3_us}};
+  current.ranks = 2;
+  current.steps = 3;
+  current.channels = 8;
+  current.predicted_channels = 24;
+  current.comparable = true;
+  current.same_buckets = false;
+  current.iterations = {.steps = 5,
+                        .median = 107_ms,
+                        .low = 82_ms,
+                        .high = 167_ms,
+                        .percentiles = false,
+                        .next_low = 70_ms,
+                        .next_high = 180_ms,
+                        .mean_error = 20_ms};
   const Json expected = Json::parse(R"({
     "torch": "2.1.0", "nccl": "2.18.3", "ranks": 2, "comparable": true, "same_buckets": false,
     "all_reduce_us": 10002, "predicted_us": 313, "steps": 3,
@@ -265,7 +265,7 @@ TEST_CASE("result JSON: what the recorded job did, where all-reduces were record
                  "transfer_us": null, "predicted_us": 3, "inside": false}]})");
   CHECK(Json::parse(result_json(sample::result(), context))["recorded"] == expected);
   CHECK(Json::parse(tune_json(sample::keep(), context))["recorded"] == expected);
-  today.waits_apart = true;
+  current.waits_apart = true;
   const Json joined = Json::parse(result_json(sample::result(), context))["recorded"];
   CHECK(joined["buckets"][0]["transfer_us"] == 10000);
   CHECK(joined["buckets"][0]["inside"] == false);
@@ -274,12 +274,12 @@ TEST_CASE("result JSON: what the recorded job did, where all-reduces were record
 TEST_CASE("tune JSON: today's setting where it is not the default") {
   TuneResult tune = sample::keep();
   CHECK(Json::parse(tune_json(tune, sample::context()))["today"].is_null());
-  tune.today = Today{.recorded = true,
-                     .point = sample::point(std::nullopt, 99_ms, 2),
-                     .bucket_bytes = {Bytes(448), Bytes(8)}};
-  tune.recommended.default_today = false;
+  tune.current = CurrentBuckets{.recorded = true,
+                                .point = sample::point(std::nullopt, 99_ms, 2),
+                                .bucket_bytes = {Bytes(448), Bytes(8)}};
+  tune.recommended.default_as_current = false;
   ReportContext context = sample::context();
-  context.recorded = RecordedToday{};
+  context.recorded = RecordedJob{};
   context.recorded->setting = BucketSetting{{2, 8}, 46, std::nullopt};
   const Json document = Json::parse(tune_json(tune, context));
   CHECK(document["recommended"]["action"] == "keep today");

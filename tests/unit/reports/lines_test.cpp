@@ -208,12 +208,12 @@ TEST_CASE("report lines: warnings after an empty line, each its own; the hint di
 TEST_CASE("report lines: what the recorded job did, and where prediction and recording part") {
   ReportContext context = sample::context();
   CHECK(recorded_line(context, kWidePage).empty());
-  RecordedToday today;
-  today.ranks = 2;
-  today.channels = 8;
-  today.buckets = {{Bytes(8'196'000), 1_ms, 2_ms, 3_ms, 400_us},
-                   {Bytes(448), 9_ms, 10_ms, 11_ms, 310_us}};
-  context.recorded = today;
+  RecordedJob current;
+  current.ranks = 2;
+  current.channels = 8;
+  current.buckets = {{Bytes(8'196'000), 1_ms, 2_ms, 3_ms, 400_us},
+                     {Bytes(448), 9_ms, 10_ms, 11_ms, 310_us}};
+  context.recorded = current;
   CHECK(recorded_line(context, kWidePage) ==
         "Today: recorded on 2 GPUs; 2 all-reduces, 12.0 ms on 8 channels.\n");
   context.recorded->comparable = true;
@@ -235,7 +235,7 @@ TEST_CASE("report lines: what the recorded job did, and where prediction and rec
                  "16.3 ms on 24 channels predicted, longer than they took with their waits: the "
                  "recorded cluster "
                  "is faster than this.\n"));
-  context.recorded = today;
+  context.recorded = current;
   context.recorded->channels = 0;
   context.recorded->same_buckets = false;
   CHECK(recorded_line(context, kWidePage) ==
@@ -265,7 +265,7 @@ TEST_CASE("report lines: what the recorded job did, and where prediction and rec
 
 TEST_CASE("report lines: how the recorded steps vary, and what is replayed of them") {
   ReportContext context = sample::context();
-  context.recorded = RecordedToday{};
+  context.recorded = RecordedJob{};
   context.recorded->ranks = 2;
   StepSpread& spread = context.recorded->iterations.emplace();
   spread = {.steps = 5,
@@ -298,7 +298,7 @@ TEST_CASE("report lines: how the recorded steps vary, and what is replayed of th
 
 TEST_CASE("report lines: transfers alone did not wait") {
   ReportContext context = sample::context();
-  context.recorded = RecordedToday{};
+  context.recorded = RecordedJob{};
   context.recorded->comparable = context.recorded->waits_apart = true;
   context.recorded->buckets = {{Bytes(448), 10_ms, 10_ms, 10_ms, 4_ms}};
   CHECK(mentions(recorded_line(context, kWidePage),

@@ -361,12 +361,12 @@ TEST_CASE("tune page: a replay that today's measured step contradicts is doubted
 
 TEST_CASE("tune page: a lever that beats every cap is told in a line") {
   ReportContext context = sample::context();
-  AdviceRow row{.levers = {"fp16_compress_hook"}, .gain = {50_ms, 40_ms, 60_ms}};
-  context.better_lever = row;
+  AdviceRow row{.settings = {"fp16_compress_hook"}, .gain = {50_ms, 40_ms, 60_ms}};
+  context.better_setting = row;
   CHECK(
       mentions(tune_text(advised(), context, {.width = 110}),
                "\nfp16_compress_hook saves more: 50 ms (`ddpsim advise` ranks every setting).\n"));
-  context.better_lever->changes_numerics = true;
+  context.better_setting->changes_numerics = true;
   CHECK(mentions(tune_text(advised(), context, {.width = 110}),
                  "fp16_compress_hook saves more: 50 ms, and changes numerics ("));
 }

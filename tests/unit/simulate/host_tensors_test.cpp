@@ -4,7 +4,7 @@
 #include "ddpsim/sim/simulate/cannot_simulate.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
 #include "ddpsim/sim/tune/advise.hpp"
-#include "lever.hpp"
+#include "setting.hpp"
 #include "small_jobs.hpp"
 
 using namespace ddpsim;
@@ -33,8 +33,8 @@ Duration step_of(const Workload& workload, const SimulationOptions& options,
 }
 
 bool offers(const Job& job, const std::string& name) {
-  for (const Lever& lever : levers_of(job))
-    if (lever.name == name) return true;
+  for (const Setting& setting : settings_of(job))
+    if (setting.name == name) return true;
   return false;
 }
 
@@ -154,9 +154,9 @@ TEST_CASE("gloo: no cap is advised beside PowerSGD that would take a second buck
   for (const AdviceRow& row : advise(job_of(workload, options, links), {}).rows) {
     bool hook = false;
     bool cap = false;
-    for (const std::string& lever : row.levers) {
-      hook = hook || lever.starts_with("powerSGD_hook");
-      cap = cap || lever.starts_with("bucket_cap_mb");
+    for (const std::string& setting : row.settings) {
+      hook = hook || setting.starts_with("powerSGD_hook");
+      cap = cap || setting.starts_with("bucket_cap_mb");
     }
     CHECK_FALSE((hook && cap));
   }

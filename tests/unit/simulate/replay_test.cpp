@@ -236,8 +236,8 @@ TEST_CASE(
     return confidence.low_percent <= off && off <= confidence.high_percent;
   };
   CHECK(holds(assess(Job(plain, cluster, options, model), predicted, std::nullopt), 104_ms));
-  for (const Duration today : {90_ms, 99_ms, 130_ms})
-    CHECK(holds(
-        assess(Job(plain, cluster, options, model), predicted, Replay{today, predicted.iteration}),
-        today));
+  for (const Duration current : {90_ms, 99_ms, 130_ms})
+    CHECK(holds(assess(Job(plain, cluster, options, model), predicted,
+                       Replay{current, predicted.iteration}),
+                current));
 }

@@ -41,7 +41,7 @@ TEST_CASE("recording: without hooks a gradient follows the one before, and nothi
   const std::vector<Duration> compute = {50_us, 70_us, 70_us};
   const std::vector<Duration> host = {-50_us, 20_us, 90_us};  // a forward ahead
   for (std::size_t k = 0; k < 3; ++k) {
-    const GradientStretch gradient = recording.gradient(k);
+    const GradientInterval gradient = recording.gradient(k);
     CHECK(gradient.parameter == parameters[k]);
     CHECK(gradient.bytes == bytes[k]);
     CHECK(gradient.compute == compute[k]);

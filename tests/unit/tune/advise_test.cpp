@@ -10,7 +10,7 @@
 #include "ddpsim/sim/simulate/simulate.hpp"
 #include "ddpsim/sim/step/job_buckets.hpp"
 #include "ddpsim/sim/tune/advise.hpp"
-#include "lever.hpp"
+#include "setting.hpp"
 #include "tune_jobs.hpp"
 
 using namespace ddpsim;
@@ -21,8 +21,8 @@ using small::three_queued;
 
 namespace {
 
-const AdviceRow* row_of(const Advice& advice, const std::vector<std::string>& levers) {
-  const auto row = std::ranges::find(advice.rows, levers, &AdviceRow::levers);
+const AdviceRow* row_of(const Advice& advice, const std::vector<std::string>& settings) {
+  const auto row = std::ranges::find(advice.rows, settings, &AdviceRow::settings);
   return row == advice.rows.end() ? nullptr : &*row;
 }
 
@@ -75,12 +75,12 @@ TEST_CASE("advise: accumulated micro-batches count one by one") {
         "the optimizer steps 2 times more rarely, on a batch 2 times as large; "
         "micro-batch k runs forward and backward within \"with sync(k):\"");
   // Who accumulates two already is offered four, of which a step of two is half.
-  const Job today = job.with(options);
+  const Job current = job.with(options);
   options.ddp.accumulate = 4;
-  const Advice from_two = advise(today, {});
+  const Advice from_two = advise(current, {});
   const AdviceRow* four = row_of(from_two, {"accumulate 4 under no_sync()"});
   REQUIRE(four);
-  CHECK(four->iteration == simulate_times(today.with(options)).iteration.scaled(0.5));
+  CHECK(four->iteration == simulate_times(current.with(options)).iteration.scaled(0.5));
 }
 
 TEST_CASE("advise: large buckets alone are cast where that gains measurably more") {
@@ -88,29 +88,29 @@ TEST_CASE("advise: large buckets alone are cast where that gains measurably more
   job.options.ddp.torch = {2, 11};
   job.options.ddp.bucket_cap_mb_list = {5, 1};  // the small one is the last
   job.options.ddp.gradient_as_bucket_view = true;
-  CHECK_FALSE(partial_cast_lever(job, CommHook::fp16_compress));
+  CHECK_FALSE(partial_cast_setting(job, CommHook::fp16_compress));
   job.options.costs.host_copy = 1000_us;
-  const auto lever = partial_cast_lever(job, CommHook::fp16_compress);
-  REQUIRE(lever);
-  CHECK(lever->name == "fp16_compress_hook from 5 MiB");
-  CHECK(lever->after.find(".element_size() >= 5242880 else") != std::string::npos);
-  const Job today = job;
-  const Duration part = simulate_times(lever->change(today)).iteration;
-  CHECK(hooked_step(today, CommHook::fp16_compress) - part >= 1000_us);
-  const Advice advice = advise(today, {.caps = false});
-  REQUIRE(row_of(advice, {lever->name}));
-  CHECK(row_of(advice, {lever->name})->iteration == part);
+  const auto setting = partial_cast_setting(job, CommHook::fp16_compress);
+  REQUIRE(setting);
+  CHECK(setting->name == "fp16_compress_hook from 5 MiB");
+  CHECK(setting->after.find(".element_size() >= 5242880 else") != std::string::npos);
+  const Job current = job;
+  const Duration part = simulate_times(setting->change(current)).iteration;
+  CHECK(hooked_step(current, CommHook::fp16_compress) - part >= 1000_us);
+  const Advice advice = advise(current, {.caps = false});
+  REQUIRE(row_of(advice, {setting->name}));
+  CHECK(row_of(advice, {setting->name})->iteration == part);
   job.options.costs.host_copy = 520_us;  // casting back takes 20 us more than 0.5 MiB less save
-  CHECK(partial_cast_lever(job, CommHook::fp16_compress));
-  CHECK_FALSE(row_of(advise(job, {.caps = false}), {lever->name}));
+  CHECK(partial_cast_setting(job, CommHook::fp16_compress));
+  CHECK_FALSE(row_of(advise(job, {.caps = false}), {setting->name}));
   job.options.ddp.comm_hook = CommHook::fp16_compress;
-  CHECK_FALSE(partial_cast_lever(job, CommHook::fp16_compress));
+  CHECK_FALSE(partial_cast_setting(job, CommHook::fp16_compress));
 }
 
 TEST_CASE("advise: no static graph where micro-batches are accumulated, and the other way round") {
   const auto offers = [](const Job& job, const std::string& name) {
-    const std::vector<Lever> levers = levers_of(job);
-    return std::ranges::find(levers, name, &Lever::name) != levers.end();
+    const std::vector<Setting> settings = settings_of(job);
+    return std::ranges::find(settings, name, &Setting::name) != settings.end();
   };
   const Job job = six_hidden(3400, 100, 100);
   SimulationOptions options = job.options();
@@ -156,21 +156,25 @@ TEST_CASE(
     const Advice advice = advise(job, {});
     std::set<std::string> kinds;
     for (const AdviceRow& row : advice.rows) {
-      if (row.levers.size() < 2) continue;
+      if (row.settings.size() < 2) continue;
       ++combinations;
-      const std::string& first = row.levers.front();
+      const std::string& first = row.settings.front();
       if (row.changes_numerics) CHECK(kinds.insert(first.substr(0, first.find(' '))).second);
-      const auto hook = [](const std::string& lever) { return lever.find("_hook") != lever.npos; };
-      const auto cap = [](const std::string& lever) {
-        return lever.find("bucket_cap") != lever.npos;
+      const auto hook = [](const std::string& setting) {
+        return setting.find("_hook") != setting.npos;
       };
-      const auto batch = [](const std::string& lever) { return lever.starts_with("accumulate"); };
-      CHECK(std::ranges::count_if(row.levers, hook) <= 1);
-      CHECK(std::ranges::count_if(row.levers, cap) <= 1);
-      CHECK(std::ranges::count_if(row.levers, batch) <= 1);
-      for (const std::string& lever : row.levers) {
+      const auto cap = [](const std::string& setting) {
+        return setting.find("bucket_cap") != setting.npos;
+      };
+      const auto batch = [](const std::string& setting) {
+        return setting.starts_with("accumulate");
+      };
+      CHECK(std::ranges::count_if(row.settings, hook) <= 1);
+      CHECK(std::ranges::count_if(row.settings, cap) <= 1);
+      CHECK(std::ranges::count_if(row.settings, batch) <= 1);
+      for (const std::string& setting : row.settings) {
         INFO(row.line);
-        const AdviceRow* alone = row_of(advice, {lever});
+        const AdviceRow* alone = row_of(advice, {setting});
         if (alone && alone->worth)
           CHECK(row.expected > alone->expected + advice.measurable.scaled(0.25));
       }
@@ -188,8 +192,8 @@ TEST_CASE("advise: nothing worth changing") {
 
 TEST_CASE("advise: what does not fit into memory is a row with an error, without times") {
   const Job job = six_hidden(3400, 100, 100);
-  const Bytes today = peak_memory(job).total();
-  const Advice advice = advise(job, {.tuning = {}, .memory = today});
+  const Bytes current = peak_memory(job).total();
+  const Advice advice = advise(job, {.tuning = {}, .memory = current});
   const AdviceRow* hook = row_of(advice, {"fp16_compress_hook"});
   REQUIRE(hook);
   CHECK(hook->error.starts_with("needs "));
@@ -203,7 +207,7 @@ TEST_CASE("advise: what does not fit into memory is a row with an error, without
 
 TEST_CASE("advise: all levers in one line, imports first, each where it is written") {
   const auto none = [](const Job& job) { return job; };
-  const std::vector<Lever> levers = {
+  const std::vector<Setting> settings = {
       {.name = "a", .change = none, .before = "NCCL_ALGO=Tree", .nccl_variable = true},
       {.name = "b", .change = none, .argument = "static_graph=True"},
       {.name = "c",
@@ -211,15 +215,15 @@ TEST_CASE("advise: all levers in one line, imports first, each where it is writt
        .after = "model.register_comm_hook(None, hook)",
        .imports = {"from hooks import hook"}},
       {.name = "d", .change = none, .argument = "bucket_cap_mb=8", .imports = {"import os"}}};
-  CHECK(python_of(levers) ==
+  CHECK(python_of(settings) ==
         "import os; from hooks import hook; os.environ[\"NCCL_ALGO\"] = \"Tree\"; "
         "model = DistributedDataParallel(model, static_graph=True, bucket_cap_mb=8); "
         "model.register_comm_hook(None, hook)");
-  CHECK(python_of({levers[0]}) == "export NCCL_ALGO=Tree");
-  CHECK(python_of({levers[1]}) == "DistributedDataParallel(model, static_graph=True)");
-  const Lever unset = {.name = "e", .change = none, .before = "NCCL_ALGO", .nccl_variable = true};
+  CHECK(python_of({settings[0]}) == "export NCCL_ALGO=Tree");
+  CHECK(python_of({settings[1]}) == "DistributedDataParallel(model, static_graph=True)");
+  const Setting unset = {.name = "e", .change = none, .before = "NCCL_ALGO", .nccl_variable = true};
   CHECK(python_of({unset}) == "unset NCCL_ALGO");
-  CHECK(python_of({unset, levers[1]}) ==
+  CHECK(python_of({unset, settings[1]}) ==
         "import os; os.environ.pop(\"NCCL_ALGO\", None); DistributedDataParallel(model, "
         "static_graph=True)");
 }
@@ -231,13 +235,13 @@ TEST_CASE("advise: what today's setting keeps NCCL from choosing can be given ba
   model.tuning.nvls = false;
   const Job job(other.workload(), other.cluster(), other.options(), model);
   std::vector<std::string> unset;
-  for (const Lever& lever : levers_of(job)) {
-    if (!lever.name.ends_with(" unset")) continue;
-    unset.push_back(lever.name);
-    const Job changed = lever.change(job);
+  for (const Setting& setting : settings_of(job)) {
+    if (!setting.name.ends_with(" unset")) continue;
+    unset.push_back(setting.name);
+    const Job changed = setting.change(job);
     const CollectiveTuning& tuning = nccl_of(changed.model())->tuning;
-    CHECK(tuning.max_channels.has_value() != (lever.name == "NCCL_MAX_NCHANNELS unset"));
-    CHECK(tuning.nvls == (lever.name == "NCCL_NVLS_ENABLE unset"));
+    CHECK(tuning.max_channels.has_value() != (setting.name == "NCCL_MAX_NCHANNELS unset"));
+    CHECK(tuning.nvls == (setting.name == "NCCL_NVLS_ENABLE unset"));
   }
   CHECK(unset == std::vector<std::string>{"NCCL_MAX_NCHANNELS unset", "NCCL_NVLS_ENABLE unset"});
 }
@@ -255,19 +259,19 @@ TEST_CASE("advise: a partition as a list of limits that PyTorch cuts in just tha
   job.options.ddp.torch = {2, 11};
   const TuneResult tuned = job.tune();
   REQUIRE(tuned.best_partition);
-  const std::optional<Lever> list = cap_list_lever(job, tuned.best_partition->buckets);
+  const std::optional<Setting> list = cap_list_setting(job, tuned.best_partition->buckets);
   REQUIRE(list);
   CHECK(list->argument == "bucket_cap_mb_list=[2, 4]");
   CHECK(simulate_times(list->change(job)).iteration == tuned.best_partition->iteration);
   job.options.ddp.torch = {2, 10};
-  CHECK_FALSE(cap_list_lever(job, tuned.best_partition->buckets));
+  CHECK_FALSE(cap_list_setting(job, tuned.best_partition->buckets));
 }
 
 TEST_CASE("advise: the errors of other algorithms are not those of today's") {
   // A change that does nothing: with shared errors sure to gain nothing, with errors of its own it may be either.
   const Job job = six_hidden(3400, 100, 100);
   const Gains gains(job, buckets_of(job), readings_of(std::nullopt));
-  const auto same = [](const Job& today) { return today; };
+  const auto same = [](const Job& current) { return current; };
   CHECK(gains.of(same, {}).gain == gain_us(0, 0, 0));
   const WeighedGain own = gains.of(same, {.other_collectives = true});
   // T(5) = 600: 0.6 to 1.7 times that for either, independent of each other.
@@ -283,10 +287,10 @@ TEST_CASE("advise: the allowance for multi-GPU overhead enters no gain of accumu
   job.options.rank_slowdown.several_gpus = 0.2;
   const Advice slowed = advise(job, {});
   CHECK(slowed.iteration > alone.iteration + 1000_us);
-  for (const char* lever : {"accumulate 2 under no_sync()", "accumulate 4 under no_sync()"}) {
-    CAPTURE(lever);
-    const AdviceRow* without = row_of(alone, {lever});
-    const AdviceRow* with = row_of(slowed, {lever});
+  for (const char* setting : {"accumulate 2 under no_sync()", "accumulate 4 under no_sync()"}) {
+    CAPTURE(setting);
+    const AdviceRow* without = row_of(alone, {setting});
+    const AdviceRow* with = row_of(slowed, {setting});
     REQUIRE(without);
     REQUIRE(with);
     CHECK(with->gain.value.microseconds() ==

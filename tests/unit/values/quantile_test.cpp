@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;

@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "ddpsim/formats/input_error.hpp"
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 
 namespace ddpsim {
 

@@ -25,7 +25,7 @@
 #include "ddpsim/sim/step/bucket_assignment.hpp"
 #include "ddpsim/sim/step/result.hpp"
 #include "ddpsim/sim/tune/advise.hpp"
-#include "ddpsim/sim/tune/recorded_today.hpp"
+#include "ddpsim/sim/tune/recorded_job.hpp"
 #include "ddpsim/sim/tune/tune.hpp"
 #include "ddpsim/sim/values/launch_cost.hpp"
 #include "ddpsim/sim/values/rank_variation.hpp"
@@ -66,7 +66,7 @@ struct ReportContext {
   std::optional<TrainingSpeed> speed;  ///< of that step
   std::optional<DataSupply> data;      ///< where its batches come from
   bool host_as_profiled = false;  ///< the recorded GPU waited for the host through much of backward
-  std::optional<RecordedToday> recorded;       ///< what the recorded job did
+  std::optional<RecordedJob> recorded;         ///< what the recorded job did
   bool calibrated_by_recording = false;        ///< its all-reduces moved the cost model
   std::vector<CalibratedShape> calibrated_by;  ///< logs whose measured times the cluster gives back
   std::optional<TimelineDifference> measured;  ///< a measured timeline laid beside
@@ -79,8 +79,8 @@ struct ReportContext {
   }
   std::string
       no_cap_because;  ///< why `tune` recommends nothing, not even the default; mostly empty
-  std::optional<AdviceRow> better_lever;  ///< of `tune`: one that beats every cap
-  std::optional<Scheme> scheme;           ///< that was asked for
+  std::optional<AdviceRow> better_setting;  ///< of `tune`: one that beats every cap
+  std::optional<Scheme> scheme;             ///< that was asked for
   std::string changed_numerics = {};  ///< why its steps learn otherwise than DDP's; mostly empty
   CommHook comm_hook = CommHook::none;
   double comm_hook_min_mb = 0;              ///< of the hooks that cast

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 #include "ddpsim/topologies/topology.hpp"
 
 namespace ddpsim {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 
 namespace ddpsim {
 

@@ -15,7 +15,7 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/sim/values/calibration.hpp"
 #include "ddpsim/sim/values/collective.hpp"
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 #include "ddpsim/sim/values/versions.hpp"
 
 namespace ddpsim {

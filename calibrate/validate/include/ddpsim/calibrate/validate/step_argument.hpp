@@ -7,7 +7,7 @@
 #include <string>
 
 #include "ddpsim/calibrate/validate/step_times.hpp"
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 
 namespace ddpsim {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ddpsim/calibrate/validate/step_times.hpp"
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 
 namespace ddpsim {
 

@@ -10,7 +10,7 @@
 #include "ddpsim/sim/collectives/job.hpp"
 #include "ddpsim/sim/step/result.hpp"
 #include "ddpsim/sim/values/fabric.hpp"
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 
 namespace ddpsim {
 

@@ -11,7 +11,7 @@
 #include "ddpsim/sim/values/cost_factors.hpp"
 #include "ddpsim/sim/values/fabric.hpp"
 #include "ddpsim/sim/values/gloo.hpp"
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 
 namespace ddpsim {
 

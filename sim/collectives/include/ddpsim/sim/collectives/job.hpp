@@ -9,8 +9,8 @@
 
 #include "ddpsim/sim/collectives/collective_model.hpp"
 #include "ddpsim/sim/values/cluster.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 #include "ddpsim/sim/values/simulation_options.hpp"
-#include "ddpsim/sim/values/units.hpp"
 #include "ddpsim/sim/values/workload.hpp"
 
 namespace ddpsim {

@@ -25,8 +25,8 @@
 
 #include "ddpsim/sim/attribution/training_speed.hpp"
 #include "ddpsim/sim/certainty/figure_range.hpp"
-#include "ddpsim/sim/certainty/lead.hpp"
 #include "ddpsim/sim/certainty/measured_correction.hpp"
+#include "ddpsim/sim/certainty/speedup.hpp"
 #include "ddpsim/sim/tune/tune.hpp"
 
 namespace ddpsim {
@@ -52,7 +52,7 @@ struct ComparedJob {
       correction;  ///< … and may be this job's; `times` are by compute
   std::optional<std::size_t>
       corrected_by;  ///< the job whose measured step corrects this one's, too
-  Lead behind;       ///< lead of the fastest job over this one; all 0 for the fastest itself
+  Speedup behind;    ///< lead of the fastest job over this one; all 0 for the fastest itself
   std::optional<WorkTime> work;  ///< set: what it is held against others by
 };
 

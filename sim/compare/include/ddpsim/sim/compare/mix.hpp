@@ -18,7 +18,7 @@ namespace ddpsim {
 struct MixedCandidate {
   WorkTime work;     ///< its unit: what the reference does in a second
   FigureRange time;  ///< of `work`, as long as it may be
-  Lead behind;       ///< lead of the fastest over this one; all 0 for the fastest itself
+  Speedup behind;    ///< lead of the fastest over this one; all 0 for the fastest itself
 };
 
 struct Mix {

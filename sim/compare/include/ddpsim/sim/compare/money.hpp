@@ -63,7 +63,7 @@ struct CandidateCost {
   /// For a unit of work (WorkTime, Mix), failures included; as long as its step may be.
   FigureRange seconds_per_work;
   FigureRange usd_per_work;
-  Lead dearer;            ///< how much less the cheapest costs; all 0 for the cheapest itself
+  Speedup dearer;         ///< how much less the cheapest costs; all 0 for the cheapest itself
   bool frontier = false;  ///< no other is both cheaper and faster, by what is predicted
 };
 
@@ -84,7 +84,7 @@ std::vector<TimedWork> timed_works(const Mix& mix);
 Costs compare_costs(const std::vector<TimedWork>& works, const std::vector<CandidateMoney>& money);
 
 /// How much less `cheap` costs than `dear` for the same work, failures included. Precondition: both have a price.
-Lead lead_in_cost(const Costs& costs, const std::vector<TimedWork>& works, std::size_t cheap,
-                  std::size_t dear);
+Speedup cheaper_by(const Costs& costs, const std::vector<TimedWork>& works, std::size_t cheap,
+                   std::size_t dear);
 
 }  // namespace ddpsim

@@ -5,7 +5,7 @@
 
 #include "ddpsim/sim/collectives/job.hpp"
 #include "ddpsim/sim/values/data_loader.hpp"
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 
 namespace ddpsim {
 

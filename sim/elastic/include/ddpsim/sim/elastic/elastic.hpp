@@ -32,7 +32,7 @@
 #include <vector>
 
 #include "ddpsim/sim/values/progress.hpp"
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 
 namespace ddpsim {
 

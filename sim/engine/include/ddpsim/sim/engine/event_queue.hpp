@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "ddpsim/sim/values/assert.hpp"
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 
 namespace ddpsim {
 

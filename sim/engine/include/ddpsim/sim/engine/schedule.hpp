@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "ddpsim/sim/values/collective.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 #include "ddpsim/sim/values/timeline.hpp"
-#include "ddpsim/sim/values/units.hpp"
 
 namespace ddpsim {
 

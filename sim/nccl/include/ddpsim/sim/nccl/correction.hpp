@@ -15,7 +15,7 @@
 
 #include "ddpsim/sim/values/calibration.hpp"
 #include "ddpsim/sim/values/cluster.hpp"
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 
 namespace ddpsim {
 

@@ -12,7 +12,7 @@
 
 #include "ddpsim/sim/values/cluster.hpp"
 #include "ddpsim/sim/values/collective.hpp"
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 #include "ddpsim/sim/values/versions.hpp"
 
 namespace ddpsim {

@@ -16,7 +16,7 @@
 
 #include "ddpsim/sim/values/bucket.hpp"
 #include "ddpsim/sim/values/ddp_options.hpp"
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 #include "ddpsim/sim/values/workload.hpp"
 
 namespace ddpsim {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 
 namespace ddpsim {
 

@@ -12,8 +12,8 @@
 #include "ddpsim/sim/nccl/nccl.hpp"
 #include "ddpsim/sim/step/bucket_assignment.hpp"
 #include "ddpsim/sim/step/loss.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 #include "ddpsim/sim/values/timeline.hpp"
-#include "ddpsim/sim/values/units.hpp"
 
 namespace ddpsim {
 

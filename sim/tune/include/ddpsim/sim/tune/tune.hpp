@@ -52,7 +52,7 @@ struct Gain {
 };
 
 /// What the job does today where that is not the default: as its options say, or the buckets it was recorded with.
-struct Today {
+struct CurrentBuckets {
   bool recorded = false;
   CurvePoint point;  ///< of recorded buckets without limits
   std::vector<Bytes> bucket_bytes;
@@ -96,8 +96,8 @@ struct MeasureFirst {
 };
 
 struct Recommendation {
-  bool set = false;           ///< false: keep what runs today
-  bool default_today = true;  ///< what runs today is the default
+  bool set = false;                ///< false: keep what runs today
+  bool default_as_current = true;  ///< what runs today is the default
   /// Neither this nor a first bucket, and `set`: pass nothing, PyTorch's default is better than today.
   std::optional<double> bucket_cap_mb;
   std::optional<double> first_bucket_mb;  ///< set when the first bucket must be set apart
@@ -167,10 +167,10 @@ struct AdviceByCause {
 };
 
 struct TuneResult {
-  CurvePoint default_setting;  ///< nothing passed
-  std::optional<Today> today;  ///< absent: the default
+  CurvePoint default_setting;             ///< nothing passed
+  std::optional<CurrentBuckets> current;  ///< absent: the default
   /// From what every gain is counted.
-  const CurvePoint& baseline() const { return today ? today->point : default_setting; }
+  const CurvePoint& baseline() const { return current ? current->point : default_setting; }
   CurvePoint best;  ///< minimum of the reachable curve
   Recommendation recommended;
   std::vector<CurvePoint> curve;  ///< by first bucket, then by cap

@@ -4,7 +4,7 @@
 #include <string>
 #include <type_traits>
 
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 
 namespace ddpsim::assertion {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ddpsim/sim/values/fabric.hpp"
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 
 namespace ddpsim {
 

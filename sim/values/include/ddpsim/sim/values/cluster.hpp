@@ -12,7 +12,7 @@
 #include "ddpsim/sim/values/gloo_calibration.hpp"
 #include "ddpsim/sim/values/link_loads.hpp"
 #include "ddpsim/sim/values/price.hpp"
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 
 namespace ddpsim {
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "ddpsim/sim/values/optimizer.hpp"
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 
 namespace ddpsim {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 
 namespace ddpsim {
 

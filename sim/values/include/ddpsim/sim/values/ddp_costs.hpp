@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 
 namespace ddpsim {
 

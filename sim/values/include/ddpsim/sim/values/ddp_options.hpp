@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 #include "ddpsim/sim/values/versions.hpp"
 
 namespace ddpsim {

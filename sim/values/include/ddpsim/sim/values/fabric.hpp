@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 
 namespace ddpsim {
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "ddpsim/sim/values/cpu_offload.hpp"
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 #include "ddpsim/sim/values/workload.hpp"
 
 namespace ddpsim {

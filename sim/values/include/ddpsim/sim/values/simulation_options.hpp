@@ -12,11 +12,11 @@
 #include "ddpsim/sim/values/ddp_options.hpp"
 #include "ddpsim/sim/values/optimizer.hpp"
 #include "ddpsim/sim/values/possible_versions.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 #include "ddpsim/sim/values/rank_slowdown.hpp"
 #include "ddpsim/sim/values/rank_variation.hpp"
 #include "ddpsim/sim/values/scheme.hpp"
 #include "ddpsim/sim/values/uneven_inputs.hpp"
-#include "ddpsim/sim/values/units.hpp"
 
 namespace ddpsim {
 

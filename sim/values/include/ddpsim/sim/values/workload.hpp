@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "ddpsim/sim/values/ddp_costs.hpp"
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 #include "ddpsim/sim/values/versions.hpp"
 
 namespace ddpsim {

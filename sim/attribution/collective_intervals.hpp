@@ -10,7 +10,7 @@ namespace ddpsim {
 
 /// A transfer (exposed_all_reduce and its like, used_map), or waiting for the last rank, by what made it last, or a copy
 /// to the host or from there on a stream beside compute (offload).
-struct CollectiveStretch {
+struct CollectiveInterval {
   TimePoint start;
   TimePoint end;
   LossCause cause;
@@ -22,7 +22,7 @@ struct CollectiveStretch {
 
 /// Disjoint, by start. Of several at an instant a transfer counts before a wait, and a wait before a copy: what comes behind
 /// costs nothing there.
-std::vector<CollectiveStretch> collective_stretches(const PlannedStep& planned,
-                                                    const Execution& execution, const Job& job);
+std::vector<CollectiveInterval> collective_intervals(const PlannedStep& planned,
+                                                     const Execution& execution, const Job& job);
 
 }  // namespace ddpsim

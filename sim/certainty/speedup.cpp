@@ -1,4 +1,4 @@
-#include "ddpsim/sim/certainty/lead.hpp"
+#include "ddpsim/sim/certainty/speedup.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,9 +8,9 @@
 
 #include "ddpsim/sim/values/assert.hpp"
 
+#include "dominance.hpp"
 #include "shared_errors.hpp"
 #include "uncertainty.hpp"
-#include "upgrade.hpp"
 
 namespace ddpsim {
 namespace {
@@ -124,34 +124,34 @@ std::vector<Deviation> deviations(const WorkTime& fast, const WorkTime& slow) {
 }
 
 /// More of the same: cluster and scheme decide what is sent.
-bool is_upgrade(const WorkTime& from, const WorkTime& to) {
-  return under_one_scheme(from, to) && is_upgrade(from.cluster(), to.cluster());
+bool is_dominated_by(const WorkTime& from, const WorkTime& to) {
+  return under_one_scheme(from, to) && is_dominated_by(from.cluster(), to.cluster());
 }
 
 /// Nothing tells them apart but their names.
 bool is_same(const WorkTime& a, const WorkTime& b) {
   return a.expected == b.expected && a.measured == b.measured && a.moved == b.moved &&
-         is_upgrade(a, b) && is_upgrade(b, a);
+         is_dominated_by(a, b) && is_dominated_by(b, a);
 }
 
 /// Of what the two take, whatever is counted: time or money.
-Lead lead_by(const WorkTime& fast, const WorkTime& slow) {
+Speedup speedup_by(const WorkTime& fast, const WorkTime& slow) {
   const double expected = ratio(fast.expected, slow.expected);
   const std::vector<Deviation> all = deviations(fast, slow);
   std::vector<Sensitivity> moves;
   for (const Deviation& one : all) moves.push_back(one.moves);
   const Spread spread = combine(moves);
-  Lead lead{.percent = percent(expected),
-            .low_percent = percent(expected + from_time(spread.low)),
-            .high_percent = percent(expected + from_time(spread.high))};
+  Speedup speedup{.percent = percent(expected),
+                  .low_percent = percent(expected + from_time(spread.low)),
+                  .high_percent = percent(expected + from_time(spread.high))};
   for (const auto& [moved, workload] : all)
     if (moved.width() > Duration())
-      lead.sources.push_back({moved.source, percent(expected + from_time(moved.low)),
-                              percent(expected + from_time(moved.high)), workload});
-  std::ranges::stable_sort(lead.sources, [](const LeadSource& a, const LeadSource& b) {
+      speedup.sources.push_back({moved.source, percent(expected + from_time(moved.low)),
+                                 percent(expected + from_time(moved.high)), workload});
+  std::ranges::stable_sort(speedup.sources, [](const SpeedupSource& a, const SpeedupSource& b) {
     return a.high_percent - a.low_percent > b.high_percent - b.low_percent;
   });
-  return lead;
+  return speedup;
 }
 
 /// Of whichever workload.
@@ -220,25 +220,25 @@ FigureRange range_of(const WorkTime& work) {
           work.expected + from_time(spread.high)};
 }
 
-Lead lead(const WorkTime& fast, const WorkTime& slow) {
+Speedup speedup(const WorkTime& fast, const WorkTime& slow) {
   if (does_nothing(fast, slow)) return {};
   if (is_same(fast, slow)) return {.same = true};
-  Lead lead = lead_by(fast, slow);
-  const bool gains = is_upgrade(slow, fast);
-  const bool loses = !gains && is_upgrade(fast, slow);
-  if (gains || loses) lead.other_choice = largest_other_choice(slow.jobs, fast.jobs);
-  lead.upgrade_is_slower = loses && lead.percent > 0;
+  Speedup speedup = speedup_by(fast, slow);
+  const bool gains = is_dominated_by(slow, fast);
+  const bool loses = !gains && is_dominated_by(fast, slow);
+  if (gains || loses) speedup.other_choice = largest_other_choice(slow.jobs, fast.jobs);
+  speedup.dominating_is_slower = loses && speedup.percent > 0;
   // With more of everything and the same choice no collective takes longer, whatever is not known of both.
   const bool measured = fast.measured > 0 || slow.measured > 0;
-  if (gains && !lead.other_choice && !measured && lead.percent >= 0) {
-    lead.never_slower = true;
-    lead.low_percent = std::max(0.0, lead.low_percent);
+  if (gains && !speedup.other_choice && !measured && speedup.percent >= 0) {
+    speedup.never_slower = true;
+    speedup.low_percent = std::max(0.0, speedup.low_percent);
   }
-  return lead;
+  return speedup;
 }
 
-Lead lead_in_cost(const WorkTime& cheap, double cheap_usd_per_hour, const WorkTime& dear,
-                  double dear_usd_per_hour) {
+Speedup cheaper_by(const WorkTime& cheap, double cheap_usd_per_hour, const WorkTime& dear,
+                   double dear_usd_per_hour) {
   if (does_nothing(cheap, dear)) return {};
   const bool same_price = cheap_usd_per_hour == dear_usd_per_hour;
   if (same_price && (dear_usd_per_hour == 0 || is_same(cheap, dear))) return {.same = true};
@@ -246,7 +246,7 @@ Lead lead_in_cost(const WorkTime& cheap, double cheap_usd_per_hour, const WorkTi
     constexpr double kAny = std::numeric_limits<double>::infinity();
     return {.percent = kAny, .low_percent = kAny, .high_percent = kAny};
   }
-  return lead_by(scaled(cheap, cheap_usd_per_hour), scaled(dear, dear_usd_per_hour));
+  return speedup_by(scaled(cheap, cheap_usd_per_hour), scaled(dear, dear_usd_per_hour));
 }
 
 }  // namespace ddpsim

@@ -10,7 +10,7 @@
 
 namespace ddpsim {
 
-struct Lever {
+struct Setting {
   std::string name;  ///< as written where that is short: "broadcast_buffers=False"
   Change change;
   std::string before = {};    ///< to write before: "NCCL_ALGO=Tree"; to unset: "NCCL_ALGO"
@@ -39,26 +39,26 @@ struct Lever {
 };
 
 /// Whether this job's PyTorch, NCCL and cluster can run it with the options it has. What fails today already is no reason.
-bool is_possible(const Job& job, const Job& today);
+bool is_possible(const Job& job, const Job& current);
 
 /// Those that this job's PyTorch, NCCL and cluster can take and that are not in force, but for caps.
-std::vector<Lever> levers_of(const Job& job);
+std::vector<Setting> settings_of(const Job& job);
 
 /// A hook that casts, for the larger of this job's buckets alone: from that size on under which the step is shortest.
 /// Absent where none is shorter than with all of them cast, or another hook is in force.
-std::optional<Lever> partial_cast_lever(const Job& job, CommHook hook);
+std::optional<Setting> partial_cast_setting(const Job& job, CommHook hook);
 
 /// These bucket sizes, in launch order, as bucket_cap_mb_list. Absent where no list gives them, or a long one.
-std::optional<Lever> cap_list_lever(const Job& job, const std::vector<Bucket>& buckets);
+std::optional<Setting> cap_list_setting(const Job& job, const std::vector<Bucket>& buckets);
 /// What `tune` recommends for this job.
-Lever cap_lever(const Recommendation& recommended);
+Setting cap_setting(const Recommendation& recommended);
 
 /// All of them at once, to paste, imports first: "from … import …; model = DistributedDataParallel(model, …);
 /// model.register_comm_hook(…)". NCCL's variables alone are a line of shell, "export NCCL_ALGO=Tree".
-std::string python_of(const std::vector<Lever>& levers);
+std::string python_of(const std::vector<Setting>& settings);
 /// Of all of them together.
-ChangeTraits traits_of(const std::vector<Lever>& levers);
+ChangeTraits traits_of(const std::vector<Setting>& settings);
 /// One after the other.
-Change together(const std::vector<Lever>& levers);
+Change together(const std::vector<Setting>& settings);
 
 }  // namespace ddpsim

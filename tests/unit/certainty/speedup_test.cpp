@@ -14,8 +14,8 @@
 #include "ddpsim/sim/simulate/simulate.hpp"
 #include "ddpsim/sim/values/split_mix.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
+#include "dominance.hpp"
 #include "shared_errors.hpp"
-#include "upgrade.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
@@ -40,7 +40,7 @@ Job on(const std::string& text) {
              AnalyticModel{.tuning = {.nccl = {2, 20, 5}}});
 }
 
-Lead lead_between(const Job& one, const Job& other) {
+Speedup speedup_between(const Job& one, const Job& other) {
   const Comparison comparison = compare({one, other}, {.threads = 1});
   return comparison.jobs[comparison.by_speed.back()].behind;
 }
@@ -79,26 +79,26 @@ TEST_CASE("lead: clusters calibrated by other logs share nothing of what collect
   calibration.shapes.front().source = "b.txt";
   other.calibration = std::make_shared<const Calibration>(calibration);
   CHECK_FALSE(is_calibrated_alike(one, other));
-  CHECK_FALSE(is_upgrade(one, other));
+  CHECK_FALSE(is_dominated_by(one, other));
 }
 
 TEST_CASE("lead: a variant with more memory is an upgrade, and one with less is none") {
   const auto of = [](const char* gpu) {
     return line(two_nodes("nic:4x200Gbps:ib latency:2us oversubscription:2", gpu));
   };
-  CHECK(is_upgrade(of("A100-40GB"), of("A100-80GB")));
-  CHECK_FALSE(is_upgrade(of("A100-80GB"), of("A100-40GB")));
-  CHECK(is_upgrade(of("V100-16GB"), of("V100-32GB")));
-  CHECK_FALSE(is_upgrade(of("V100-32GB"), of("V100-16GB")));
-  CHECK(is_upgrade(of("A100"), of("A100-80GB")));
+  CHECK(is_dominated_by(of("A100-40GB"), of("A100-80GB")));
+  CHECK_FALSE(is_dominated_by(of("A100-80GB"), of("A100-40GB")));
+  CHECK(is_dominated_by(of("V100-16GB"), of("V100-32GB")));
+  CHECK_FALSE(is_dominated_by(of("V100-32GB"), of("V100-16GB")));
+  CHECK(is_dominated_by(of("A100"), of("A100-80GB")));
 }
 
 TEST_CASE("lead: an upgrade has nothing less") {
   const Cluster four = line(two_nodes("nic:4x200Gbps:ib latency:2us oversubscription:2"));
   const auto upgrades = [&](const std::string& words) {
-    return is_upgrade(four, line(two_nodes(words)));
+    return is_dominated_by(four, line(two_nodes(words)));
   };
-  CHECK(is_upgrade(four, four));
+  CHECK(is_dominated_by(four, four));
   CHECK(upgrades("nic:8x200Gbps:ib latency:2us oversubscription:2"));
   CHECK(upgrades("nic:4x400Gbps:ib latency:2us oversubscription:2"));
   CHECK(upgrades("nic:4x200Gbps:ib latency:1us oversubscription:2"));
@@ -109,11 +109,12 @@ TEST_CASE("lead: an upgrade has nothing less") {
   CHECK_FALSE(upgrades("nic:8x200Gbps:ib latency:2us oversubscription:3"));
   CHECK_FALSE(upgrades("nic:8x200Gbps:ib oversubscription:2"));  // latency not stated
   CHECK_FALSE(upgrades("nic:8x200Gbps:roce latency:2us oversubscription:2"));
-  CHECK_FALSE(is_upgrade(four, line(two_nodes("nic:4x200Gbps:ib latency:2us oversubscription:2",
-                                              "A100", "nvswitch:200GBps"))));
   CHECK_FALSE(
-      is_upgrade(four, line("node:4 gpu:8xA100 nvswitch:300GBps nic:4x200Gbps:ib latency:2us "
-                            "oversubscription:2")));
+      is_dominated_by(four, line(two_nodes("nic:4x200Gbps:ib latency:2us oversubscription:2",
+                                           "A100", "nvswitch:200GBps"))));
+  CHECK_FALSE(
+      is_dominated_by(four, line("node:4 gpu:8xA100 nvswitch:300GBps nic:4x200Gbps:ib latency:2us "
+                                 "oversubscription:2")));
 }
 
 TEST_CASE("lead: the same two clusters, whatever they are called, lead by the same") {
@@ -122,8 +123,8 @@ TEST_CASE("lead: the same two clusters, whatever they are called, lead by the sa
   Cluster renamed = fast.cluster();
   renamed.name = "pod B";
   const Job other(fast.workload(), renamed, fast.options(), fast.model());
-  const Lead one = lead_between(slow, fast);
-  const Lead two = lead_between(slow, other);
+  const Speedup one = speedup_between(slow, fast);
+  const Speedup two = speedup_between(slow, other);
   CHECK(one.percent == two.percent);
   CHECK(one.low_percent == two.low_percent);
   CHECK(one.high_percent == two.high_percent);
@@ -133,8 +134,8 @@ TEST_CASE("lead: the same two clusters, whatever they are called, lead by the sa
 TEST_CASE("lead: A against B is the mirror of B against A") {
   const Job slow = on(two_nodes("nic:1x100Gbps:ib"));
   const Job fast = on(two_nodes("nic:4x100Gbps:roce", "H100"));
-  const Lead one = lead_between(slow, fast);
-  const Lead other = lead_between(fast, slow);
+  const Speedup one = speedup_between(slow, fast);
+  const Speedup other = speedup_between(fast, slow);
   CHECK(one.percent == other.percent);
   CHECK(one.low_percent == other.low_percent);
   CHECK(one.high_percent == other.high_percent);
@@ -144,30 +145,31 @@ TEST_CASE("lead: what is the same but for its name is equally fast, certainly") 
   const Job one = on(two_nodes("nic:1x100Gbps:ib"));
   Cluster renamed = one.cluster();
   renamed.name = "another";
-  const Lead lead = lead_between(one, Job(one.workload(), renamed, one.options(), one.model()));
-  CHECK(lead.same);
-  CHECK(lead.low_percent == 0);
-  CHECK(lead.high_percent == 0);
-  CHECK(lead.sources.empty());
+  const Speedup speedup =
+      speedup_between(one, Job(one.workload(), renamed, one.options(), one.model()));
+  CHECK(speedup.same);
+  CHECK(speedup.low_percent == 0);
+  CHECK(speedup.high_percent == 0);
+  CHECK(speedup.sources.empty());
 }
 
 TEST_CASE("lead: sources stand widest first, and together they are the interval") {
-  const Lead lead =
-      lead_between(on(two_nodes("nic:1x100Gbps:ib")), on(two_nodes("nic:1x100Gbps:roce", "H100")));
-  REQUIRE(lead.sources.size() > 2);
+  const Speedup speedup = speedup_between(on(two_nodes("nic:1x100Gbps:ib")),
+                                          on(two_nodes("nic:1x100Gbps:roce", "H100")));
+  REQUIRE(speedup.sources.size() > 2);
   double low = 0;
   double high = 0;
-  double width = lead.sources.front().high_percent - lead.sources.front().low_percent;
-  for (const LeadSource& source : lead.sources) {
-    CHECK(source.low_percent <= lead.percent);
-    CHECK(source.high_percent >= lead.percent);
+  double width = speedup.sources.front().high_percent - speedup.sources.front().low_percent;
+  for (const SpeedupSource& source : speedup.sources) {
+    CHECK(source.low_percent <= speedup.percent);
+    CHECK(source.high_percent >= speedup.percent);
     CHECK(source.high_percent - source.low_percent <= width);
     width = source.high_percent - source.low_percent;
-    low += std::pow(lead.percent - source.low_percent, 2);
-    high += std::pow(source.high_percent - lead.percent, 2);
+    low += std::pow(speedup.percent - source.low_percent, 2);
+    high += std::pow(source.high_percent - speedup.percent, 2);
   }
-  CHECK(lead.percent - std::sqrt(low) == doctest::Approx(lead.low_percent).epsilon(1e-6));
-  CHECK(lead.percent + std::sqrt(high) == doctest::Approx(lead.high_percent).epsilon(1e-6));
+  CHECK(speedup.percent - std::sqrt(low) == doctest::Approx(speedup.low_percent).epsilon(1e-6));
+  CHECK(speedup.percent + std::sqrt(high) == doctest::Approx(speedup.high_percent).epsilon(1e-6));
 }
 
 TEST_CASE("lead: several workloads take what they take one after the other") {
@@ -178,9 +180,9 @@ TEST_CASE("lead: several workloads take what they take one after the other") {
   const WorkTime& fast = *comparison.jobs[1].work;
   const WorkTime same = together(std::array{slow, slow}, std::array{0.25, 0.75});
   CHECK(same.expected == doctest::Approx(slow.expected));
-  const Lead of_both = lead(together(std::array{fast, fast}, std::array{0.25, 0.75}), same);
-  CHECK(of_both.percent == doctest::Approx(lead(fast, slow).percent));
-  CHECK(of_both.low_percent == doctest::Approx(lead(fast, slow).low_percent));
+  const Speedup of_both = speedup(together(std::array{fast, fast}, std::array{0.25, 0.75}), same);
+  CHECK(of_both.percent == doctest::Approx(speedup(fast, slow).percent));
+  CHECK(of_both.low_percent == doctest::Approx(speedup(fast, slow).low_percent));
   const WorkTime mixed = together(std::array{slow, fast}, std::array{1.0, 2.0});
   CHECK(mixed.expected == doctest::Approx(slow.expected + 2 * fast.expected));
   CHECK(mixed.jobs.size() == 2);
@@ -218,8 +220,8 @@ TEST_CASE("lead: a mix of one measured workload and one predicted is never calle
   const auto mixed = [&](const std::string& text, bool measured) {
     return together(std::array{works(text, measured), works(text, false)}, std::array{1.0, 1.0});
   };
-  CHECK(lead(mixed(fast, false), mixed(slow, false)).never_slower);
-  CHECK_FALSE(lead(mixed(fast, false), mixed(slow, true)).never_slower);
+  CHECK(speedup(mixed(fast, false), mixed(slow, false)).never_slower);
+  CHECK_FALSE(speedup(mixed(fast, false), mixed(slow, true)).never_slower);
 }
 
 namespace {
@@ -281,14 +283,14 @@ class RandomClusters {
 
 TEST_CASE("lead: random upgrades are never slower under the same choice") {
   RandomClusters random;
-  constexpr int kUpgrades = 10'000;
+  constexpr int kDominating = 10'000;
   int flipped = 0;
   std::vector<std::string> slower;
-  for (int k = 0; k < kUpgrades; ++k) {
+  for (int k = 0; k < kDominating; ++k) {
     const RandomClusters::Words words = random.any();
     const Job from = on(words.text());
     const Job to = on(random.upgraded(words).text());
-    REQUIRE(is_upgrade(from.cluster(), to.cluster()));
+    REQUIRE(is_dominated_by(from.cluster(), to.cluster()));
     const Duration before = simulate_times(from).iteration;
     const Duration after = simulate_times(to).iteration;
     const auto choice = other_choice(from, to);
@@ -300,8 +302,8 @@ TEST_CASE("lead: random upgrades are never slower under the same choice") {
   }
   std::string list;
   for (const std::string& pair : slower) list += "\n  " + pair;
-  MESSAGE(kUpgrades << " upgrades, of " << flipped << " NCCL chooses otherwise; " << slower.size()
-                    << " of these are slower:" << list);
+  MESSAGE(kDominating << " upgrades, of " << flipped << " NCCL chooses otherwise; " << slower.size()
+                      << " of these are slower:" << list);
 }
 
 TEST_CASE("lead: of random pairs either order says the same, and either against itself nothing") {
@@ -311,8 +313,8 @@ TEST_CASE("lead: of random pairs either order says the same, and either against 
     words.kind = random.pick(std::array<std::string, 3>{"ib", "roce", "tcp"});
     const Job one = on(words.text());
     const Job other = on(random.any().text());
-    const Lead ahead = lead_between(one, other);
-    const Lead mirrored = lead_between(other, one);
+    const Speedup ahead = speedup_between(one, other);
+    const Speedup mirrored = speedup_between(other, one);
     CAPTURE(one.cluster().name);
     CAPTURE(other.cluster().name);
     CHECK(ahead.percent == mirrored.percent);
@@ -322,7 +324,8 @@ TEST_CASE("lead: of random pairs either order says the same, and either against 
     CHECK(ahead.never_slower == mirrored.never_slower);
     Cluster renamed = one.cluster();
     renamed.name = "another";
-    const Lead itself = lead_between(one, Job(one.workload(), renamed, one.options(), one.model()));
+    const Speedup itself =
+        speedup_between(one, Job(one.workload(), renamed, one.options(), one.model()));
     CHECK(itself.same);
     CHECK(itself.high_percent == 0);
   }

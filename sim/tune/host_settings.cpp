@@ -1,4 +1,4 @@
-#include "host_levers.hpp"
+#include "host_settings.hpp"
 
 #include "host_ahead.hpp"
 
@@ -17,7 +17,7 @@ Change of_workload(Of of) {
   return [of](const Job& job) { return job.with(of(job.workload())); };
 }
 
-Lever compiled() {
+Setting compiled() {
   return {.name = "torch.compile(mode=\"reduce-overhead\")",
           .change = of_workload(launched_at_once),
           .after = "model = torch.compile(model, mode=\"reduce-overhead\")",
@@ -27,7 +27,7 @@ Lever compiled() {
           .by_hand = "torch.compile behind wrap(model)"};
 }
 
-Lever captured() {
+Setting captured() {
   return {.name = "CUDA graph of the step",
           .change = of_workload(
               [](const Workload& step) { return stepped_at_once(launched_at_once(step)); }),
@@ -38,7 +38,7 @@ Lever captured() {
           .by_hand = "the loop of your script"};
 }
 
-Lever fused() {
+Setting fused() {
   return {.name = "fused optimizer",
           .change = of_workload(stepped_at_once),
           .after = "# torch.optim.AdamW(..., fused=True)",
@@ -49,20 +49,20 @@ Lever fused() {
 
 }  // namespace
 
-std::vector<Lever> host_levers(const Job& job) {
-  std::vector<Lever> levers;
+std::vector<Setting> host_settings(const Job& job) {
+  std::vector<Setting> settings;
   const DdpOptions& ddp = job.options().ddp;
   const PartTimes& waits = job.workload().launch_waits;
   const bool passes = waits.forward + waits.backward > Duration();
   if (passes && compiled_pieces(job.options().scheme) == nullptr) {
     if (ddp.torch >= kCompile)
-      levers.push_back(compiled());
+      settings.push_back(compiled());
     else if (ddp.torch >= kCaptured)
-      levers.push_back(captured());
+      settings.push_back(captured());
   }
   if (waits.optimizer > Duration() && ddp.torch >= kFused && !ddp.optimizer_in_backward)
-    levers.push_back(fused());
-  return levers;
+    settings.push_back(fused());
+  return settings;
 }
 
 }  // namespace ddpsim

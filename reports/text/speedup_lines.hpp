@@ -13,7 +13,8 @@ std::string name_of_job(const std::string& label, int ranks);
 std::string name_of_job(const ReportContext& context);
 
 /// One sentence: who trains faster, by how much, how surely.
-std::string lead_sentence(const Lead& lead, const std::string& fastest, const std::string& other);
+std::string speedup_sentence(const Speedup& speedup, const std::string& fastest,
+                             const std::string& other);
 
 /// A candidate that a sentence calls the first, or holds against it.
 struct NamedCandidate {
@@ -25,20 +26,21 @@ std::string learning_caveat(const NamedCandidate& first, const NamedCandidate& o
 
 /// What decides, or why not; empty where nothing is worth saying. Names as in the sentence before it; `workloads`, of
 /// several: theirs.
-std::string lead_reason(const Lead& lead, const std::string& fastest, const std::string& other,
-                        std::span<const std::string> workloads = {});
+std::string speedup_reason(const Speedup& speedup, const std::string& fastest,
+                           const std::string& other, std::span<const std::string> workloads = {});
 
 /// "bandwidth of collectives", "compute scale of bert-large@A100"
-std::string source_phrase(const LeadSource& source, std::span<const std::string> workloads);
+std::string source_phrase(const SpeedupSource& source, std::span<const std::string> workloads);
 
 /// What each source of error by itself makes of a lead, drawn: widest first.
-std::string lead_tornado(const Lead& lead, const std::string& fastest, const std::string& other,
-                         std::span<const std::string> workloads, const TerminalStyle& style);
+std::string speedup_tornado(const Speedup& speedup, const std::string& fastest,
+                            const std::string& other, std::span<const std::string> workloads,
+                            const TerminalStyle& style);
 
 /// Where along a range a condition holds: a sentence.
 std::string until_sentence(const Until& until);
 
 /// "12 % (3 to 20)", "x2.0 (1.9 to 2.1)", "the same"
-std::string lead_text(const Lead& lead);
+std::string speedup_text(const Speedup& speedup);
 
 }  // namespace ddpsim

@@ -1,5 +1,5 @@
 // What is advised where batches come late, on the step of paper_step.hpp: 360 us with every batch there.
-#include "loader_lever.hpp"
+#include "loader_setting.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
 
 #include "ddpsim/sim/tune/advise.hpp"
@@ -33,22 +33,22 @@ SimulationOptions with_loader(DataLoader loader) {
   return options;
 }
 
-Duration step_after(const Job& job, const Lever& lever) {
-  return simulate_times(lever.change(job)).iteration;
+Duration step_after(const Job& job, const Setting& setting) {
+  return simulate_times(setting.change(job)).iteration;
 }
 
 }  // namespace
 
 TEST_CASE("loader lever: workers, where the thread that trains loads") {
   const Job job = job_of(waiting(by_trainer(100_us, 110_us)));
-  const auto lever = loader_lever(job);
-  REQUIRE(lever);
-  CHECK(lever->name == "DataLoader(num_workers=2)");
-  CHECK(lever->may_save == 100_us);
+  const auto setting = loader_setting(job);
+  REQUIRE(setting);
+  CHECK(setting->name == "DataLoader(num_workers=2)");
+  CHECK(setting->may_save == 100_us);
   CHECK(simulate_times(job).iteration == 480_us);
-  CHECK(step_after(job, *lever) == 380_us);  // 20 of the pause were no wait for data
+  CHECK(step_after(job, *setting) == 380_us);  // 20 of the pause were no wait for data
   // By how long slow batches take: 3 times 380 are 1140.
-  const auto more = loader_lever(job_of(waiting(by_trainer(100_us, 1100_us))));
+  const auto more = loader_setting(job_of(waiting(by_trainer(100_us, 1100_us))));
   REQUIRE(more);
   CHECK(more->name == "DataLoader(num_workers=3)");
 }
@@ -56,14 +56,14 @@ TEST_CASE("loader lever: workers, where the thread that trains loads") {
 TEST_CASE("loader lever: more of them, where workers give too few") {
   DataLoading loading = by_trainer(100_us, 100_us);
   loading.processes = true;
-  CHECK_FALSE(loader_lever(job_of(waiting(loading))));  // they kept up
+  CHECK_FALSE(loader_setting(job_of(waiting(loading))));  // they kept up
   loading.interval = 900_us;
   const Job job = job_of(waiting(loading));
-  const auto lever = loader_lever(job);
-  REQUIRE(lever);
-  CHECK(lever->name == "DataLoader(num_workers=2.4 times today's)");  // 900 over 380
+  const auto setting = loader_setting(job);
+  REQUIRE(setting);
+  CHECK(setting->name == "DataLoader(num_workers=2.4 times today's)");  // 900 over 380
   CHECK(simulate_times(job).iteration == 900_us);
-  CHECK(step_after(job, *lever) == 380_us);
+  CHECK(step_after(job, *setting) == 380_us);
 }
 
 // Two ranks read 1 MB each at 4 GB/s: a batch every 500 us at best, and a step takes less. A worker takes 2 ms.
@@ -74,23 +74,23 @@ TEST_CASE("loader lever: as many workers as storage feeds, where none keeps up")
   loader.storage_shared = true;
   const Job job = job_of(workload(), with_loader(loader));
   CHECK(simulate_times(job).iteration == 2000_us);
-  const auto lever = loader_lever(job);
-  REQUIRE(lever);
-  CHECK(lever->name == "DataLoader(num_workers=4)");
-  CHECK(step_after(job, *lever) == 500_us);
+  const auto setting = loader_setting(job);
+  REQUIRE(setting);
+  CHECK(setting->name == "DataLoader(num_workers=4)");
+  CHECK(step_after(job, *setting) == 500_us);
 }
 
 TEST_CASE("loader lever: of a loader that is asked for, what is short") {
   const auto name_for = [](DataLoader loader) {
-    const auto lever = loader_lever(job_of(workload(), with_loader(std::move(loader))));
-    return lever ? lever->name : "";
+    const auto setting = loader_setting(job_of(workload(), with_loader(std::move(loader))));
+    return setting ? setting->name : "";
   };
   CHECK(name_for({.num_workers = 2, .batch = 900_us}) == "DataLoader(num_workers=3)");
   CHECK(name_for({.num_workers = 3, .batch = 900_us}).empty());
   CHECK(name_for({.num_workers = 2, .batch = 900_us, .cores = 1}).empty());
   const DataLoader copied = {.num_workers = 1, .batch = 10_us, .batch_bytes = Bytes(1'000'000)};
   CHECK(name_for(copied) == "DataLoader(pin_memory=True)");
-  CHECK_FALSE(loader_lever(job_of(workload())));
+  CHECK_FALSE(loader_setting(job_of(workload())));
 }
 
 TEST_CASE("advise: a loader comes first where most is waited for, and saves what is waited") {
@@ -103,20 +103,20 @@ TEST_CASE("advise: a loader comes first where most is waited for, and saves what
   CHECK(row->gain.value == 100_us);
   CHECK(row->line == "# DataLoader(..., num_workers=2, persistent_workers=True)");
   REQUIRE(advice.best());
-  CHECK(advice.best()->levers.front() == row->levers.front());
-  const auto lever = best_lever(job, {});
-  REQUIRE(lever);
-  CHECK(lever->loads_data);
+  CHECK(advice.best()->settings.front() == row->settings.front());
+  const auto setting = best_setting(job, {});
+  REQUIRE(setting);
+  CHECK(setting->loads_data);
 }
 
 TEST_CASE("loader lever: as many workers as there are cores, where no number keeps up") {
   DataLoader loader{.num_workers = 1, .batch = 3000_us};  // nine would keep up
-  CHECK(loader_lever(job_of(workload(), with_loader(loader))).value().name ==
+  CHECK(loader_setting(job_of(workload(), with_loader(loader))).value().name ==
         "DataLoader(num_workers=9)");
   loader.cores = 4 * gpus().gpus_per_host();
-  const auto lever = loader_lever(job_of(workload(), with_loader(loader)));
-  REQUIRE(lever);
-  CHECK(lever->name == "DataLoader(num_workers=4)");
+  const auto setting = loader_setting(job_of(workload(), with_loader(loader)));
+  REQUIRE(setting);
+  CHECK(setting->name == "DataLoader(num_workers=4)");
   loader.num_workers = 4;
-  CHECK_FALSE(loader_lever(job_of(workload(), with_loader(loader))));
+  CHECK_FALSE(loader_setting(job_of(workload(), with_loader(loader))));
 }

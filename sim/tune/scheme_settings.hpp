@@ -5,11 +5,11 @@
 
 #include <vector>
 
-#include "lever.hpp"
+#include "setting.hpp"
 
 namespace ddpsim {
 
 /// None where the scheme has none of its own.
-std::vector<Lever> scheme_levers(const Job& job);
+std::vector<Setting> scheme_settings(const Job& job);
 
 }  // namespace ddpsim

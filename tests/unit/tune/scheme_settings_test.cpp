@@ -1,5 +1,5 @@
 // Levers of schemes without DDP's buckets.
-#include "scheme_levers.hpp"
+#include "scheme_settings.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ Job scheme_job(Scheme scheme, const Cluster& cluster = small::node(2)) {
 
 std::vector<std::string> names_of(const Job& job) {
   std::vector<std::string> names;
-  for (const Lever& lever : scheme_levers(job)) names.push_back(lever.name);
+  for (const Setting& setting : scheme_settings(job)) names.push_back(setting.name);
   return names;
 }
 
@@ -33,32 +33,32 @@ TEST_CASE("levers of schemes: what is in force is none, and each changes what it
   for (const Scheme& scheme : {Scheme(Fsdp1{}), Scheme(Fsdp2{}), Scheme(Zero{.stage = 2}),
                                Scheme(Zero{.stage = 3}), Scheme(MegatronOptimizer{})}) {
     CAPTURE(name_of(scheme));
-    CHECK(has_levers(scheme));
+    CHECK(has_settings(scheme));
     const Job job = scheme_job(scheme, schemes::two_by_two());
-    CHECK(!scheme_levers(job).empty());
-    for (const Lever& lever : scheme_levers(job)) {
-      CAPTURE(lever.name);
-      const auto after = options_of(lever.change(job).options().scheme);
+    CHECK(!scheme_settings(job).empty());
+    for (const Setting& setting : scheme_settings(job)) {
+      CAPTURE(setting.name);
+      const auto after = options_of(setting.change(job).options().scheme);
       const auto before = options_of(job.options().scheme);
       CHECK(after != before);
-      const std::string key = lever.name.substr(0, lever.name.find('='));
-      const std::string value = lever.name.substr(key.size() + 1);
+      const std::string key = setting.name.substr(0, setting.name.find('='));
+      const std::string value = setting.name.substr(key.size() + 1);
       const auto set = std::ranges::find(after, key, &std::pair<std::string, std::string>::first);
       REQUIRE(set != after.end());
       CHECK(value.starts_with(set->second));
     }
   }
-  CHECK(!has_levers(NaiveAllReduce{}));
-  CHECK(scheme_levers(scheme_job(NaiveAllReduce{})).empty());
+  CHECK(!has_settings(NaiveAllReduce{}));
+  CHECK(scheme_settings(scheme_job(NaiveAllReduce{})).empty());
 }
 
 TEST_CASE("levers of schemes: all that a library has, in order, with what is said beside") {
   const auto listed = [](const Scheme& scheme) {
     std::string text;
-    for (const Lever& lever : scheme_levers(scheme_job(scheme, schemes::two_by_two())))
-      text +=
-          fmt::format("\n{}{}{}", lever.name, lever.argument.empty() ? "" : " | " + lever.argument,
-                      lever.note.empty() ? "" : " | " + lever.note);
+    for (const Setting& setting : scheme_settings(scheme_job(scheme, schemes::two_by_two())))
+      text += fmt::format("\n{}{}{}", setting.name,
+                          setting.argument.empty() ? "" : " | " + setting.argument,
+                          setting.note.empty() ? "" : " | " + setting.note);
     return text;
   };
   CHECK(listed(Fsdp1{}) == R"(
@@ -123,12 +123,12 @@ bucket_size=400000000 | --ddp-bucket-size 400000000)");
 TEST_CASE("levers of schemes: a choice that a lever took back is a lever again") {
   for (const Scheme& scheme : {Scheme(Fsdp1{}), Scheme(Fsdp2{}), Scheme(Fsdp2{.group = 2})}) {
     const Job job = scheme_job(scheme, schemes::two_by_two());
-    for (const Lever& there : scheme_levers(job)) {
+    for (const Setting& there : scheme_settings(job)) {
       CAPTURE(there.name);
       const Job changed = there.change(job);
       std::vector<std::string> names;
-      for (const Lever& lever : scheme_levers(changed)) {
-        names.push_back(lever.name);
+      for (const Setting& setting : scheme_settings(changed)) {
+        names.push_back(setting.name);
       }
       CHECK(!has(names, there.name));
       const std::string key = there.name.substr(0, there.name.find('=') + 1);
@@ -148,10 +148,10 @@ TEST_CASE("levers of schemes: groups of a node are levers of several nodes alone
 
 TEST_CASE("levers of schemes: the line to paste is the library's own call") {
   const auto line = [](const Job& job, const std::vector<std::string>& names) {
-    std::vector<Lever> levers;
-    for (const Lever& lever : scheme_levers(job))
-      if (has(names, lever.name)) levers.push_back(lever);
-    return python_of(levers);
+    std::vector<Setting> settings;
+    for (const Setting& setting : scheme_settings(job))
+      if (has(names, setting.name)) settings.push_back(setting);
+    return python_of(settings);
   };
   const std::string blocks =
       "[block for blocks in model.modules() if isinstance(blocks, torch.nn.ModuleList) for block "

@@ -1,4 +1,4 @@
-#include "collective_stretches.hpp"
+#include "collective_intervals.hpp"
 
 #include <algorithm>
 #include <array>
@@ -82,9 +82,9 @@ std::vector<Border> borders_of(const PlannedStep& planned, const Execution& exec
 
 }  // namespace
 
-std::vector<CollectiveStretch> collective_stretches(const PlannedStep& planned,
-                                                    const Execution& execution, const Job& job) {
-  std::vector<CollectiveStretch> stretches;
+std::vector<CollectiveInterval> collective_intervals(const PlannedStep& planned,
+                                                     const Execution& execution, const Job& job) {
+  std::vector<CollectiveInterval> stretches;
   std::array<int, kLayers.size()> open{};
   TimePoint from;
   for (const Border& border : borders_of(planned, execution, job)) {

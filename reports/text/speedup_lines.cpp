@@ -1,4 +1,4 @@
-#include "lead_lines.hpp"
+#include "speedup_lines.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -36,28 +36,31 @@ double factor(double percent) {
 }
 
 /// "1.9", "1.7 to 2.1"
-std::string factor_text(const Lead& lead) {
-  return significant(factor(lead.percent), 2);
+std::string factor_text(const Speedup& speedup) {
+  return significant(factor(speedup.percent), 2);
 }
-std::string factor_interval(const Lead& lead) {
-  return interval_text(factor(lead.low_percent), factor(lead.high_percent), 2);
-}
-
-std::string certain_lead(const Lead& lead, const std::string& fastest, const std::string& other) {
-  if (lead.percent < kAsFactor)
-    return fmt::format("{} trains {} faster than {} ({}).", fastest, percent_of_speed(lead.percent),
-                       other, interval_text(lead.low_percent, lead.high_percent, 2, " %"));
-  return fmt::format("{} trains {} times as fast as {} ({}).", fastest, factor_text(lead), other,
-                     factor_interval(lead));
+std::string factor_interval(const Speedup& speedup) {
+  return interval_text(factor(speedup.low_percent), factor(speedup.high_percent), 2);
 }
 
-std::string open_lead(const Lead& lead, const std::string& fastest, const std::string& other) {
-  if (lead.percent < kEqual)
+std::string certain_speedup(const Speedup& speedup, const std::string& fastest,
+                            const std::string& other) {
+  if (speedup.percent < kAsFactor)
+    return fmt::format("{} trains {} faster than {} ({}).", fastest,
+                       percent_of_speed(speedup.percent), other,
+                       interval_text(speedup.low_percent, speedup.high_percent, 2, " %"));
+  return fmt::format("{} trains {} times as fast as {} ({}).", fastest, factor_text(speedup), other,
+                     factor_interval(speedup));
+}
+
+std::string open_speedup(const Speedup& speedup, const std::string& fastest,
+                         const std::string& other) {
+  if (speedup.percent < kEqual)
     return fmt::format("{} and {} train equally fast, as far as is known: {} to {}.", fastest,
-                       other, bound_text(lead.low_percent), bound_text(lead.high_percent));
+                       other, bound_text(speedup.low_percent), bound_text(speedup.high_percent));
   return fmt::format("Not decided: {} is predicted to train {} than {}, but it may be {} to {}.",
-                     fastest, bound_text(lead.percent), other, bound_text(lead.low_percent),
-                     bound_text(lead.high_percent));
+                     fastest, bound_text(speedup.percent), other, bound_text(speedup.low_percent),
+                     bound_text(speedup.high_percent));
 }
 
 /// "tree/LL128 on 8 channels"
@@ -74,16 +77,16 @@ std::string other_choice_text(const OtherChoice& choice, const std::string& fast
 }
 
 /// Why nothing decides: the widest source that turns the order round by itself, or that none does.
-std::string undecided_by(const Lead& lead, std::span<const std::string> workloads) {
-  for (const LeadSource& source : lead.sources)
+std::string undecided_by(const Speedup& speedup, std::span<const std::string> workloads) {
+  for (const SpeedupSource& source : speedup.sources)
     if (source.changes_order())
       return fmt::format("Alone, {} may turn this round: {} to {}.",
                          source_phrase(source, workloads), bound_text(source.low_percent),
                          bound_text(source.high_percent));
-  return lead.sources.empty()
+  return speedup.sources.empty()
              ? ""
              : fmt::format("Several errors together turn it round, none alone; the widest is {}.",
-                           source_phrase(lead.sources.front(), workloads));
+                           source_phrase(speedup.sources.front(), workloads));
 }
 
 /// "from A on", "up to B", "from A to B", "at A", "everywhere"
@@ -142,23 +145,25 @@ std::string name_of_job(const ReportContext& context) {
   return name_of_job(context.cluster, context.ranks);
 }
 
-std::string source_phrase(const LeadSource& source, std::span<const std::string> workloads) {
+std::string source_phrase(const SpeedupSource& source, std::span<const std::string> workloads) {
   const std::string phrase(phrase_of(source.source));
   return source.workload ? fmt::format("{} of {}", phrase, printable(workloads[*source.workload]))
                          : phrase;
 }
 
-std::string lead_sentence(const Lead& lead, const std::string& fastest, const std::string& other) {
-  if (lead.same)
+std::string speedup_sentence(const Speedup& speedup, const std::string& fastest,
+                             const std::string& other) {
+  if (speedup.same)
     return fmt::format("{} and {} are one and the same: equally fast, certainly.", fastest, other);
-  if (lead.never_slower && !lead.certain())
-    return lead.percent < kEqual
+  if (speedup.never_slower && !speedup.certain())
+    return speedup.percent < kEqual
                ? fmt::format("{} gains nothing over {}: 0 to {}.", fastest, other,
-                             bound_text(lead.high_percent))
+                             bound_text(speedup.high_percent))
                : fmt::format("{} trains {} faster than {} ({}), and never slower.", fastest,
-                             percent_of_speed(lead.percent), other,
-                             interval_text(lead.low_percent, lead.high_percent, 2, " %"));
-  return lead.certain() ? certain_lead(lead, fastest, other) : open_lead(lead, fastest, other);
+                             percent_of_speed(speedup.percent), other,
+                             interval_text(speedup.low_percent, speedup.high_percent, 2, " %"));
+  return speedup.certain() ? certain_speedup(speedup, fastest, other)
+                           : open_speedup(speedup, fastest, other);
 }
 
 std::string learning_caveat(const NamedCandidate& first, const NamedCandidate& other) {
@@ -170,24 +175,24 @@ std::string learning_caveat(const NamedCandidate& first, const NamedCandidate& o
                      fmt::join(names, " and "), names.size() == 1 ? "changes" : "change");
 }
 
-std::string lead_reason(const Lead& lead, const std::string& fastest, const std::string& other,
-                        std::span<const std::string> workloads) {
-  if (lead.same) return "";
-  if (lead.upgrade_is_slower) {
-    const std::string because = lead.other_choice
-                                    ? other_choice_text(*lead.other_choice, fastest, other)
+std::string speedup_reason(const Speedup& speedup, const std::string& fastest,
+                           const std::string& other, std::span<const std::string> workloads) {
+  if (speedup.same) return "";
+  if (speedup.dominating_is_slower) {
+    const std::string because = speedup.other_choice
+                                    ? other_choice_text(*speedup.other_choice, fastest, other)
                                     : "what NCCL makes of it takes longer";
     return fmt::format("{} is {} with more, and yet predicted {}: {}. {}", other, fastest,
-                       lead.percent < kEqual ? "no faster" : "slower", because,
-                       lead.certain() ? "" : undecided_by(lead, workloads));
+                       speedup.percent < kEqual ? "no faster" : "slower", because,
+                       speedup.certain() ? "" : undecided_by(speedup, workloads));
   }
-  if (lead.never_slower)
+  if (speedup.never_slower)
     return fmt::format("{} is {} with more, and NCCL chooses the same on both.", fastest, other);
   std::string text;
-  if (lead.other_choice)
+  if (speedup.other_choice)
     text = fmt::format("{} is {} with more, but {}. ", fastest, other,
-                       other_choice_text(*lead.other_choice, fastest, other));
-  return lead.certain() ? text : text + undecided_by(lead, workloads);
+                       other_choice_text(*speedup.other_choice, fastest, other));
+  return speedup.certain() ? text : text + undecided_by(speedup, workloads);
 }
 
 std::string until_sentence(const Until& until) {
@@ -207,11 +212,12 @@ std::string until_sentence(const Until& until) {
   return text;
 }
 
-std::string lead_tornado(const Lead& lead, const std::string& fastest, const std::string& other,
-                         std::span<const std::string> workloads, const TerminalStyle& style) {
-  if (lead.sources.empty()) return "";
-  double low = std::min(0.0, lead.low_percent);
-  double high = std::max(0.0, lead.high_percent);
+std::string speedup_tornado(const Speedup& speedup, const std::string& fastest,
+                            const std::string& other, std::span<const std::string> workloads,
+                            const TerminalStyle& style) {
+  if (speedup.sources.empty()) return "";
+  double low = std::min(0.0, speedup.low_percent);
+  double high = std::max(0.0, speedup.high_percent);
   constexpr int kCells = 32;
   const double width = high - low;
   const auto cell = [&](double percent) {
@@ -222,7 +228,7 @@ std::string lead_tornado(const Lead& lead, const std::string& fastest, const std
     std::string bar;
     for (int k = 0; k < kCells; ++k)
       bar += k == cell(0)                       ? "│"
-             : k == cell(lead.percent)          ? "▓"
+             : k == cell(speedup.percent)       ? "▓"
              : k >= cell(from) && k <= cell(to) ? "░"
                                                 : " ";
     return bar;
@@ -235,19 +241,19 @@ std::string lead_tornado(const Lead& lead, const std::string& fastest, const std
     table.add_row(
         {name, interval_text(from, to, 2), drawn(from, to), from < 0 ? "turned round" : ""});
   };
-  for (const LeadSource& source : lead.sources)
+  for (const SpeedupSource& source : speedup.sources)
     add(source_phrase(source, workloads), source.low_percent, source.high_percent);
-  if (lead.sources.size() > 1) add("all together", lead.low_percent, lead.high_percent);
+  if (speedup.sources.size() > 1) add("all together", speedup.low_percent, speedup.high_percent);
   return after_blank(table.text(style)) +
          wrapped("Each source of error by itself; ▓: as predicted.", style.width, kIndent);
 }
 
-std::string lead_text(const Lead& lead) {
-  if (lead.same) return "the same";
-  if (lead.percent >= kAsFactor)
-    return fmt::format("x{} ({})", factor_text(lead), factor_interval(lead));
-  return fmt::format("{} % ({})", significant(lead.percent, 2),
-                     interval_text(lead.low_percent, lead.high_percent, 2));
+std::string speedup_text(const Speedup& speedup) {
+  if (speedup.same) return "the same";
+  if (speedup.percent >= kAsFactor)
+    return fmt::format("x{} ({})", factor_text(speedup), factor_interval(speedup));
+  return fmt::format("{} % ({})", significant(speedup.percent, 2),
+                     interval_text(speedup.low_percent, speedup.high_percent, 2));
 }
 
 }  // namespace ddpsim

@@ -46,7 +46,7 @@ WorkTime together(std::span<const WorkTime> works, std::span<const double> weigh
 FigureRange range_of(const WorkTime& work);
 
 /// What one source of error by itself makes of a lead.
-struct LeadSource {
+struct SpeedupSource {
   ErrorSource source{};
   double low_percent = 0;
   double high_percent = 0;
@@ -63,14 +63,14 @@ struct OtherChoice {
 };
 
 /// By how much one candidate is ahead of another, in percent of the other's speed.
-struct Lead {
+struct Speedup {
   double percent = 0;
   double low_percent = 0;
   double high_percent = 0;
-  std::vector<LeadSource> sources{};  ///< widest first; those that move it at all
-  bool same = false;                  ///< nothing but names tells the two apart
+  std::vector<SpeedupSource> sources{};  ///< widest first; those that move it at all
+  bool same = false;                     ///< nothing but names tells the two apart
   bool never_slower = false;  ///< its cluster is the other's with more, and NCCL chooses the same
-  bool upgrade_is_slower = false;  ///< the other's cluster is this one's with more
+  bool dominating_is_slower = false;  ///< the other's cluster is this one's with more
   /// The largest such bucket, where one cluster is the other with more.
   std::optional<OtherChoice> other_choice{};
   /// Ahead in whatever scenario, not only in the likeliest.
@@ -78,9 +78,9 @@ struct Lead {
 };
 
 /// How much faster `fast` is; all 0 where either does nothing.
-Lead lead(const WorkTime& fast, const WorkTime& slow);
+Speedup speedup(const WorkTime& fast, const WorkTime& slow);
 /// How much less work on `cheap` costs than on `dear`, at so many USD an hour each; infinitely where `cheap` alone is free.
-Lead lead_in_cost(const WorkTime& cheap, double cheap_usd_per_hour, const WorkTime& dear,
-                  double dear_usd_per_hour);
+Speedup cheaper_by(const WorkTime& cheap, double cheap_usd_per_hour, const WorkTime& dear,
+                   double dear_usd_per_hour);
 
 }  // namespace ddpsim

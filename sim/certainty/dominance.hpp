@@ -3,14 +3,14 @@
 
 #include <optional>
 
-#include "ddpsim/sim/certainty/lead.hpp"
+#include "ddpsim/sim/certainty/speedup.hpp"
 #include "ddpsim/sim/collectives/job.hpp"
 
 namespace ddpsim {
 
 /// As many of the same nodes, and nothing of `to` gives less than in `from`: bandwidths, NICs, latency, what switches
 /// let through. A calibration must be of the same logs, for it says more than a specification. True of equals.
-bool is_upgrade(const Cluster& from, const Cluster& to);
+bool is_dominated_by(const Cluster& from, const Cluster& to);
 
 /// The largest all-reduce of the step for which NCCL chooses otherwise on `to`; absent where it never does, or where
 /// nothing is chosen. More channels are another choice, too: they take more SMs from compute.

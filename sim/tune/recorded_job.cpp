@@ -1,4 +1,4 @@
-#include "ddpsim/sim/tune/recorded_today.hpp"
+#include "ddpsim/sim/tune/recorded_job.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -71,13 +71,13 @@ std::optional<FoundSetting> setting_of(const Collectives& recorded, const Job& j
 
 }  // namespace
 
-Duration RecordedToday::recorded() const {
+Duration RecordedJob::recorded() const {
   Duration sum;
   for (const RecordedBucket& bucket : buckets) sum += bucket.median;
   return sum;
 }
 
-Duration RecordedToday::predicted() const {
+Duration RecordedJob::predicted() const {
   Duration sum;
   for (const RecordedBucket& bucket : buckets) sum += bucket.predicted;
   return sum;
@@ -91,59 +91,59 @@ bool is_inside(const RecordedBucket& bucket, bool waits_apart) {
          bucket.predicted <= bucket.most.scaled(1 + kRepeats);
 }
 
-std::optional<RecordedToday> recorded_today(const Job& job) {
+std::optional<RecordedJob> recorded_job(const Job& job) {
   const Workload& workload = job.workload();
   const RecordedWith& with = workload.recorded_with;
   if (with.collectives.empty()) return std::nullopt;
-  RecordedToday today;
+  RecordedJob current;
   const RecordedAllReduces samples = recorded_all_reduces(workload);
-  today.waits_apart = samples.waits_apart;
-  if (!workload.carried_over) today.iterations = step_spread(workload);
-  today.torch = workload.torch;
-  today.nccl = with.nccl;
-  today.ranks = with.world_size;
-  today.micro_batches = micro_batches(workload);
+  current.waits_apart = samples.waits_apart;
+  if (!workload.carried_over) current.iterations = step_spread(workload);
+  current.torch = workload.torch;
+  current.nccl = with.nccl;
+  current.ranks = with.world_size;
+  current.micro_batches = micro_batches(workload);
   // NCCL's times say nothing of gloo's, nor the reverse.
   const bool same_backend = (with.nccl_kernels > 0) == (nccl_of(job.model()) != nullptr);
-  today.comparable = same_backend && is_recorded_on(workload, job.cluster());
+  current.comparable = same_backend && is_recorded_on(workload, job.cluster());
   if (const auto& calibration = job.cluster().calibration)
-    today.fitted_to_recorded = std::ranges::any_of(
+    current.fitted_to_recorded = std::ranges::any_of(
         calibration->shapes,
         [](const CalibratedShape& shape) { return shape.timed_by != TimedBy::all_reduce_perf; });
   for (std::size_t i = 0; i < with.collectives.size(); ++i) {
     const RecordedCollective& one = with.collectives[i];
     const CollectivePlan planned = plan(job, CollectiveKind::all_reduce, one.bytes, i);
     const std::vector<Duration>& times = samples.buckets[i].times;
-    today.buckets.push_back({.bytes = one.bytes,
-                             .least = times.front(),
-                             .median = quantile(times, 0.5),
-                             .most = times.back(),
-                             .predicted = planned.transfer});
-    today.steps = times.size();
-    today.channels = std::max(today.channels, one.channels);
+    current.buckets.push_back({.bytes = one.bytes,
+                               .least = times.front(),
+                               .median = quantile(times, 0.5),
+                               .most = times.back(),
+                               .predicted = planned.transfer});
+    current.steps = times.size();
+    current.channels = std::max(current.channels, one.channels);
     if (planned.choice)
-      today.predicted_channels = std::max(today.predicted_channels, planned.channels);
+      current.predicted_channels = std::max(current.predicted_channels, planned.channels);
   }
-  if (cannot_assign(workload)) return today;
+  if (cannot_assign(workload)) return current;
   const DdpOptions options = with_recorded_hook(job.options().ddp, with);
-  today.same_buckets = are(steady_buckets(workload, options), with.collectives, options);
-  today.asked_otherwise = options.bucket_cap_mb || options.first_bucket_mb ||
-                          !options.bucket_cap_mb_list.empty() || options.find_unused_parameters ||
-                          options.static_graph;
-  if (today.same_buckets || today.asked_otherwise) return today;
+  current.same_buckets = are(steady_buckets(workload, options), with.collectives, options);
+  current.asked_otherwise = options.bucket_cap_mb || options.first_bucket_mb ||
+                            !options.bucket_cap_mb_list.empty() || options.find_unused_parameters ||
+                            options.static_graph;
+  if (current.same_buckets || current.asked_otherwise) return current;
   if (auto found = setting_of(with.collectives, job)) {
-    today.setting = found->setting;
-    today.others = std::move(found->buckets);
+    current.setting = found->setting;
+    current.others = std::move(found->buckets);
   } else {
-    today.others = cut_as_recorded(workload);
+    current.others = cut_as_recorded(workload);
   }
-  return today;
+  return current;
 }
 
-Job as_recorded(const Job& job, const RecordedToday& today) {
-  if (today.others.empty() || job.options().iterations > 0) return job;
+Job as_recorded(const Job& job, const RecordedJob& current) {
+  if (current.others.empty() || job.options().iterations > 0) return job;
   SimulationOptions options = job.options();
-  options.buckets = today.others;
+  options.buckets = current.others;
   return job.with(std::move(options));
 }
 

@@ -1,13 +1,13 @@
 // What is advised where the GPU waits for launches: a step of 1 ms of forward, 4 of backward and 1 of the optimizer, half of each
 // such a wait.
-#include "host_levers.hpp"
+#include "host_settings.hpp"
 
 #include <algorithm>
 
 #include "alpha_beta.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
 #include "ddpsim/sim/tune/advise.hpp"
-#include "lever.hpp"
+#include "setting.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
@@ -24,14 +24,14 @@ small::OpenJob launched_late(TorchVersion torch) {
   return job;
 }
 
-std::vector<std::string> names_of(const std::vector<Lever>& levers) {
+std::vector<std::string> names_of(const std::vector<Setting>& settings) {
   std::vector<std::string> names;
-  for (const Lever& lever : levers) names.push_back(lever.name);
+  for (const Setting& setting : settings) names.push_back(setting.name);
   return names;
 }
 
-Duration saved(const Job& job, const Lever& lever) {
-  return simulate_times(job).iteration - simulate_times(lever.change(job)).iteration;
+Duration saved(const Job& job, const Setting& setting) {
+  return simulate_times(job).iteration - simulate_times(setting.change(job)).iteration;
 }
 
 using Names = std::vector<std::string>;
@@ -40,29 +40,29 @@ using Names = std::vector<std::string>;
 
 TEST_CASE("host levers: what this PyTorch has, against the waits of each part") {
   const Job job = launched_late({2, 8});
-  const std::vector<Lever> levers = host_levers(job);
-  CHECK(names_of(levers) == Names{"torch.compile(mode=\"reduce-overhead\")", "fused optimizer"});
-  CHECK(saved(job, levers[0]) == 2500_us);
-  CHECK(saved(job, levers[1]) == 500_us);
+  const std::vector<Setting> settings = host_settings(job);
+  CHECK(names_of(settings) == Names{"torch.compile(mode=\"reduce-overhead\")", "fused optimizer"});
+  CHECK(saved(job, settings[0]) == 2500_us);
+  CHECK(saved(job, settings[1]) == 500_us);
   const Job old = launched_late({1, 12});
-  REQUIRE(names_of(host_levers(old)) == Names{"CUDA graph of the step"});
-  CHECK(saved(old, host_levers(old).front()) == 3_ms);
-  CHECK(host_levers(launched_late({1, 10})).empty());
+  REQUIRE(names_of(host_settings(old)) == Names{"CUDA graph of the step"});
+  CHECK(saved(old, host_settings(old).front()) == 3_ms);
+  CHECK(host_settings(launched_late({1, 10})).empty());
 }
 
 TEST_CASE("host levers: none where nothing waits, or nothing is left to launch") {
   small::OpenJob job = launched_late({2, 8});
   job.options.ddp.optimizer_in_backward = true;
-  CHECK(host_levers(job).size() == 1);
+  CHECK(host_settings(job).size() == 1);
   job.workload.launch_waits = {};
-  CHECK(host_levers(job).empty());
+  CHECK(host_settings(job).empty());
 }
 
 TEST_CASE("host levers: each rank that was recorded launches at once") {
   small::OpenJob job = launched_late({2, 8});
   job.workload.ranks.resize(1);
   static_cast<Recorded&>(job.workload.ranks.front()) = job.workload;
-  const Workload after = host_levers(job).front().change(job).workload();
+  const Workload after = host_settings(job).front().change(job).workload();
   CHECK(after.ranks.front().backward->duration == 2_ms);
   CHECK(after.ranks.front().iteration == 3500_us);
   CHECK(after.ranks.front().launch_waits ==
@@ -73,7 +73,7 @@ TEST_CASE("host levers: recorded all-reduces move with the backward they lie in"
   small::OpenJob job = launched_late({2, 8});
   job.workload.recorded_with.collectives = {
       {.bytes = 1_MiB, .launch = 1_ms, .start = 2_ms, .duration = 300_us}};
-  const Workload after = host_levers(job).front().change(job).workload();
+  const Workload after = host_settings(job).front().change(job).workload();
   const RecordedCollective& moved = after.recorded_with.collectives.front();
   CHECK(moved.launch == 500_us);
   CHECK(moved.start == 1_ms);
@@ -109,7 +109,7 @@ TEST_CASE("host levers: waits that may be the profiler's are no gain until a ste
 TEST_CASE("levers: under fp16 autocast no parameter steps before a GradScaler has looked") {
   small::OpenJob job = launched_late({2, 8});
   const auto offered = [&] {
-    const Names names = names_of(levers_of(job));
+    const Names names = names_of(settings_of(job));
     return std::ranges::find(names, "_apply_optimizer_in_backward") != names.end();
   };
   CHECK(offered());

@@ -1,4 +1,4 @@
-#include "lever.hpp"
+#include "setting.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,9 +17,9 @@
 #include "ddpsim/sim/step/job_buckets.hpp"
 #include "ddpsim/sim/tune/advise.hpp"
 #include "ddpsim/sim/values/size_text.hpp"
-#include "host_levers.hpp"
-#include "loader_lever.hpp"
-#include "scheme_levers.hpp"
+#include "host_settings.hpp"
+#include "loader_setting.hpp"
+#include "scheme_settings.hpp"
 
 namespace ddpsim {
 namespace {
@@ -71,24 +71,24 @@ bool every_parameter_is_used(const Workload& workload) {
   return true;
 }
 
-void add_ddp_levers(const Job& job, std::vector<Lever>& levers) {
-  const DdpOptions& today = job.options().ddp;
+void add_ddp_settings(const Job& job, std::vector<Setting>& settings) {
+  const DdpOptions& current = job.options().ddp;
   const auto add = [&](const std::string& text, Change change, std::string note) {
-    levers.push_back(
+    settings.push_back(
         {.name = text, .change = std::move(change), .argument = text, .note = std::move(note)});
   };
-  if (today.broadcast_buffers && !job.workload().buffers.empty())
-    add(fmt::format("{}=False", buffers_argument(today.torch)),
+  if (current.broadcast_buffers && !job.workload().buffers.empty())
+    add(fmt::format("{}=False", buffers_argument(current.torch)),
         of_ddp([](DdpOptions& ddp) { ddp.broadcast_buffers = false; }),
         "running statistics drift apart: save and evaluate rank 0's");
-  if (!today.gradient_as_bucket_view)
+  if (!current.gradient_as_bucket_view)
     add("gradient_as_bucket_view=True",
         of_ddp([](DdpOptions& ddp) { ddp.gradient_as_bucket_view = true; }),
         "gradients cannot be detached");
-  if (!today.static_graph)
+  if (!current.static_graph)
     add("static_graph=True", of_ddp([](DdpOptions& ddp) { ddp.static_graph = true; }),
         "only where every step uses the same parameters in the same way");
-  if (today.find_unused_parameters && every_parameter_is_used(job.workload()))
+  if (current.find_unused_parameters && every_parameter_is_used(job.workload()))
     add("find_unused_parameters=False",
         of_ddp([](DdpOptions& ddp) { ddp.find_unused_parameters = false; }),
         "every parameter was used in the workload's step");
@@ -96,7 +96,7 @@ void add_ddp_levers(const Job& job, std::vector<Lever>& levers) {
 
 constexpr const char* kHooks = "from torch.distributed.algorithms.ddp_comm_hooks import ";
 
-Lever cast_lever(CommHook hook) {
+Setting cast_setting(CommHook hook) {
   return {.name = std::string(name_of(hook)),
           .change = of_ddp([hook](DdpOptions& ddp) { ddp.comm_hook = hook; }),
           .after = fmt::format("model.register_comm_hook(None, default_hooks.{})", name_of(hook)),
@@ -106,32 +106,32 @@ Lever cast_lever(CommHook hook) {
 }
 
 /// Of buckets of `least` MiB or more.
-Lever cast_lever(CommHook hook, double least) {
-  Lever lever = cast_lever(hook);
-  lever.name += fmt::format(" from {} MiB", least);
-  lever.change = of_ddp([hook, least](DdpOptions& ddp) {
+Setting cast_setting(CommHook hook, double least) {
+  Setting setting = cast_setting(hook);
+  setting.name += fmt::format(" from {} MiB", least);
+  setting.change = of_ddp([hook, least](DdpOptions& ddp) {
     ddp.comm_hook = hook;
     ddp.comm_hook_min_mb = least;
   });
-  lever.after = fmt::format(
+  setting.after = fmt::format(
       "model.register_comm_hook(None, lambda group, bucket: (default_hooks.{} if "
       "bucket.buffer().numel() * bucket.buffer().element_size() >= {} else "
       "default_hooks.allreduce_hook)(group, bucket))",
       name_of(hook), static_cast<std::int64_t>(std::ceil(least * 1048576)));
-  lever.note = "gradients of large buckets travel with 16 bits";
-  return lever;
+  setting.note = "gradients of large buckets travel with 16 bits";
+  return setting;
 }
 
-void add_hooks(const Job& job, std::vector<Lever>& levers) {
+void add_hooks(const Job& job, std::vector<Setting>& settings) {
   if (job.options().ddp.comm_hook != CommHook::none) return;
   for (const CommHook hook : {CommHook::fp16_compress, CommHook::bf16_compress})
-    levers.push_back(cast_lever(hook));
+    settings.push_back(cast_setting(hook));
 }
 
-void add_power_sgd(const Job& job, std::vector<Lever>& levers) {
+void add_power_sgd(const Job& job, std::vector<Setting>& settings) {
   if (job.options().ddp.comm_hook != CommHook::none) return;
   for (const int rank : {1, 4})
-    levers.push_back(
+    settings.push_back(
         {.name = fmt::format("powerSGD_hook of rank {}", rank),
          .change = of_ddp([rank](DdpOptions& ddp) {
            ddp.comm_hook = CommHook::power_sgd;
@@ -147,11 +147,11 @@ void add_power_sgd(const Job& job, std::vector<Lever>& levers) {
 }
 
 /// Within one node there is nothing to leave out.
-void add_local_sgd(const Job& job, std::vector<Lever>& levers) {
+void add_local_sgd(const Job& job, std::vector<Setting>& settings) {
   if (job.options().ddp.comm_hook != CommHook::none || job.cluster().nodes == 1) return;
-  constexpr int kStart = 100;  // as PyTorch's examples have it
+  constexpr int kAverageFrom = 100;  // as PyTorch's examples have it
   for (const int period : {4, 16})
-    levers.push_back(
+    settings.push_back(
         {.name = fmt::format("post_localSGD_hook of period {}", period),
          .change = of_ddp([period](DdpOptions& ddp) {
            ddp.comm_hook = CommHook::post_local_sgd;
@@ -161,22 +161,22 @@ void add_local_sgd(const Job& job, std::vector<Lever>& levers) {
                               "None, {0}), post_localSGD_hook.post_localSGD_hook); "
                               "optimizer = PostLocalSGDOptimizer(optimizer, "
                               "averagers.PeriodicModelAverager({1}, {0}))",
-                              kStart, period),
+                              kAverageFrom, period),
          .changes_numerics = true,
          .changes_batch = true,
          .note = fmt::format("from the {}th step on each node trains by itself on its own share of "
                              "the batch; parameters are averaged every {} steps",
-                             kStart, period),
+                             kAverageFrom, period),
          .imports = {fmt::format("{}post_localSGD_hook", kHooks),
                      "from torch.distributed.algorithms.model_averaging import averagers",
                      "from torch.distributed.optim import PostLocalSGDOptimizer"}});
 }
 
-void add_optimizer_in_backward(const Job& job, std::vector<Lever>& levers) {
+void add_optimizer_in_backward(const Job& job, std::vector<Setting>& settings) {
   // Under fp16 autocast a GradScaler decides after backward whether a step is taken.
   if (job.options().ddp.optimizer_in_backward || job.workload().precision == "amp") return;
   const std::string name = "_apply_optimizer_in_backward";
-  levers.push_back(
+  settings.push_back(
       {.name = name,
        .change = of_ddp([](DdpOptions& ddp) { ddp.optimizer_in_backward = true; }),
        // What a class keeps among its defaults it does not always take: AdamW of 2.7 and later has "decoupled_weight_decay".
@@ -191,10 +191,10 @@ void add_optimizer_in_backward(const Job& job, std::vector<Lever>& levers) {
                    "from torch.distributed.optim import _apply_optimizer_in_backward"}});
 }
 
-void add_accumulation(const Job& job, std::vector<Lever>& levers) {
+void add_accumulation(const Job& job, std::vector<Setting>& settings) {
   for (const int times : {2, 4}) {
     const int micro_batches = times * job.options().ddp.accumulate;
-    levers.push_back(
+    settings.push_back(
         {.name = fmt::format("accumulate {} under no_sync()", micro_batches),
          .change = of_ddp([=](DdpOptions& ddp) { ddp.accumulate = micro_batches; }),
          .after = fmt::format("sync = lambda k: contextlib.nullcontext() if k % {} == {} "
@@ -210,27 +210,27 @@ void add_accumulation(const Job& job, std::vector<Lever>& levers) {
   }
 }
 
-void add_sync_batchnorm(const Job& job, std::vector<Lever>& levers) {
+void add_sync_batchnorm(const Job& job, std::vector<Setting>& settings) {
   if (!job.options().ddp.sync_batchnorm) return;
-  levers.push_back({.name = "BatchNorm in place of SyncBatchNorm",
-                    .change = of_ddp([](DdpOptions& ddp) {
-                      ddp.sync_batchnorm = false;
-                      ddp.sync_batchnorm_group.reset();
-                    }),
-                    .after = "# leave out torch.nn.SyncBatchNorm.convert_sync_batchnorm",
-                    .changes_numerics = true,
-                    .note = "statistics are of each rank's batch alone"});
+  settings.push_back({.name = "BatchNorm in place of SyncBatchNorm",
+                      .change = of_ddp([](DdpOptions& ddp) {
+                        ddp.sync_batchnorm = false;
+                        ddp.sync_batchnorm_group.reset();
+                      }),
+                      .after = "# leave out torch.nn.SyncBatchNorm.convert_sync_batchnorm",
+                      .changes_numerics = true,
+                      .note = "statistics are of each rank's batch alone"});
 }
 
 /// Of a node each, which has a network of its own; within one node there is none to leave out.
-void add_sync_batchnorm_groups(const Job& job, std::vector<Lever>& levers) {
+void add_sync_batchnorm_groups(const Job& job, std::vector<Setting>& settings) {
   const Cluster& cluster = job.cluster();
-  const DdpOptions& today = job.options().ddp;
-  if (!today.sync_batchnorm || today.sync_batchnorm_group || cluster.nodes == 1 ||
+  const DdpOptions& current = job.options().ddp;
+  if (!current.sync_batchnorm || current.sync_batchnorm_group || cluster.nodes == 1 ||
       cluster.gpus_per_node == 1)
     return;
   const int ranks = cluster.gpus_per_node;
-  levers.push_back(
+  settings.push_back(
       {.name = fmt::format("SyncBatchNorm over groups of {}", ranks),
        .change = of_ddp([ranks](DdpOptions& ddp) { ddp.sync_batchnorm_group = ranks; }),
        .before = fmt::format("group, _ = torch.distributed.new_subgroups({}); model = "
@@ -241,16 +241,16 @@ void add_sync_batchnorm_groups(const Job& job, std::vector<Lever>& levers) {
 }
 
 /// What today's setting takes out of NCCL's hands, given back to it.
-void add_unset(const CollectiveTuning& today, std::vector<Lever>& levers) {
-  const CollectiveTuning untouched{.nccl = today.nccl, .collnet = today.collnet};
+void add_unset(const CollectiveTuning& current, std::vector<Setting>& settings) {
+  const CollectiveTuning untouched{.nccl = current.nccl, .collnet = current.collnet};
   const auto add = [&](const char* variable, auto CollectiveTuning::*field) {
-    if (today.*field == untouched.*field) return;
-    levers.push_back({.name = fmt::format("{} unset", variable),
-                      .change = of_nccl([field, untouched](CollectiveTuning& tuning) {
-                        tuning.*field = untouched.*field;
-                      }),
-                      .before = variable,
-                      .nccl_variable = true});
+    if (current.*field == untouched.*field) return;
+    settings.push_back({.name = fmt::format("{} unset", variable),
+                        .change = of_nccl([field, untouched](CollectiveTuning& tuning) {
+                          tuning.*field = untouched.*field;
+                        }),
+                        .before = variable,
+                        .nccl_variable = true});
   };
   add("NCCL_ALGO", &CollectiveTuning::algorithms);
   add("NCCL_PROTO", &CollectiveTuning::protocols);
@@ -260,33 +260,33 @@ void add_unset(const CollectiveTuning& today, std::vector<Lever>& levers) {
   add("NCCL_NVLS_ENABLE", &CollectiveTuning::nvls);
 }
 
-void add_nccl_levers(const Job& job, std::vector<Lever>& levers) {
+void add_nccl_settings(const Job& job, std::vector<Setting>& settings) {
   const AnalyticModel* nccl = nccl_of(job.model());
   if (nccl == nullptr || job.cluster().ranks() == 1) return;
-  const CollectiveTuning& today = nccl->tuning;
+  const CollectiveTuning& current = nccl->tuning;
   const auto add = [&](const std::string& text, Change change) {
-    levers.push_back({.name = text,
-                      .change = std::move(change),
-                      .before = text,
-                      .nccl_variable = true,
-                      .other_collectives = true});
+    settings.push_back({.name = text,
+                        .change = std::move(change),
+                        .before = text,
+                        .nccl_variable = true,
+                        .other_collectives = true});
   };
-  if (!today.algorithms)
+  if (!current.algorithms)
     for (const auto& [algorithm, word] :
          {std::pair(Algorithm::ring, "Ring"), std::pair(Algorithm::tree, "Tree")})
       add(fmt::format("NCCL_ALGO={}", word),
           of_nccl([algorithm = algorithm](CollectiveTuning& tuning) {
             tuning.algorithms = AlgorithmSet{algorithm};
           }));
-  if (!today.max_channels)
+  if (!current.max_channels)
     for (const int channels : {1, 2, 4, 8})
       add(fmt::format("NCCL_MAX_NCHANNELS={}", channels),
           of_nccl([channels](CollectiveTuning& tuning) { tuning.max_channels = channels; }));
-  if (!today.min_channels)
+  if (!current.min_channels)
     for (const int channels : {16, 32})
       add(fmt::format("NCCL_MIN_NCHANNELS={}", channels),
           of_nccl([channels](CollectiveTuning& tuning) { tuning.min_channels = channels; }));
-  add_unset(today, levers);
+  add_unset(current, settings);
 }
 
 }  // namespace
@@ -296,10 +296,10 @@ std::string_view buffers_argument(TorchVersion torch) {
   return torch >= kForwardSyncBuffers ? "forward_sync_buffers" : "broadcast_buffers";
 }
 
-bool is_possible(const Job& job, const Job& today) {
+bool is_possible(const Job& job, const Job& current) {
   const DdpOptions& ddp = job.options().ddp;
   if (unsupported(ddp) || cannot_simulate(job)) return false;
-  if (fails_under_no_sync(ddp) && !fails_under_no_sync(today.options().ddp)) return false;
+  if (fails_under_no_sync(ddp) && !fails_under_no_sync(current.options().ddp)) return false;
   if (const GlooModel* gloo = std::get_if<GlooModel>(&job.model()))
     // DDP takes the 16-bit hook of this name only where PyTorch was built for CUDA.
     return !(gloo->links.host_tensors &&
@@ -315,50 +315,54 @@ bool is_possible(const Job& job, const Job& today) {
   return can_select_algorithm(job.cluster(), tuning);
 }
 
-std::vector<Lever> levers_of(const Job& job) {
-  std::vector<Lever> levers;
-  if (std::optional<Lever> loader = loader_lever(job)) levers.push_back(*std::move(loader));
+std::vector<Setting> settings_of(const Job& job) {
+  std::vector<Setting> settings;
+  if (std::optional<Setting> loader = loader_setting(job)) settings.push_back(*std::move(loader));
   if (!uses_reducer(job.options().scheme)) {
-    for (Lever& lever : scheme_levers(job)) levers.push_back(std::move(lever));
-    add_nccl_levers(job, levers);
-    std::erase_if(levers, [&](const Lever& lever) { return !is_possible(lever.change(job), job); });
-    return levers;
+    for (Setting& setting : scheme_settings(job)) settings.push_back(std::move(setting));
+    add_nccl_settings(job, settings);
+    std::erase_if(settings,
+                  [&](const Setting& setting) { return !is_possible(setting.change(job), job); });
+    return settings;
   }
-  for (Lever& lever : host_levers(job)) levers.push_back(std::move(lever));
-  add_ddp_levers(job, levers);
-  add_optimizer_in_backward(job, levers);
-  add_hooks(job, levers);
-  add_power_sgd(job, levers);
-  add_local_sgd(job, levers);
-  add_accumulation(job, levers);
-  add_sync_batchnorm(job, levers);
-  add_sync_batchnorm_groups(job, levers);
-  add_nccl_levers(job, levers);
-  std::erase_if(levers, [&](const Lever& lever) { return !is_possible(lever.change(job), job); });
-  return levers;
+  for (Setting& setting : host_settings(job)) settings.push_back(std::move(setting));
+  add_ddp_settings(job, settings);
+  add_optimizer_in_backward(job, settings);
+  add_hooks(job, settings);
+  add_power_sgd(job, settings);
+  add_local_sgd(job, settings);
+  add_accumulation(job, settings);
+  add_sync_batchnorm(job, settings);
+  add_sync_batchnorm_groups(job, settings);
+  add_nccl_settings(job, settings);
+  std::erase_if(settings,
+                [&](const Setting& setting) { return !is_possible(setting.change(job), job); });
+  return settings;
 }
 
-std::optional<Lever> partial_cast_lever(const Job& job, CommHook hook) {
+std::optional<Setting> partial_cast_setting(const Job& job, CommHook hook) {
   if (job.options().ddp.comm_hook != CommHook::none) return std::nullopt;
   std::vector<Bytes> sizes;
   for (const Bucket& bucket : buckets_of(job)) sizes.push_back(bucket.bytes);
   std::ranges::sort(sizes);
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
-  const auto step = [&](const Lever& lever) { return simulate_times(lever.change(job)).iteration; };
-  std::optional<Lever> best;
-  if (!is_possible(cast_lever(hook).change(job), job)) return best;
-  Duration shortest = step(cast_lever(hook));
+  const auto step = [&](const Setting& setting) {
+    return simulate_times(setting.change(job)).iteration;
+  };
+  std::optional<Setting> best;
+  if (!is_possible(cast_setting(hook).change(job), job)) return best;
+  Duration shortest = step(cast_setting(hook));
   for (std::size_t i = 1; i < sizes.size(); ++i) {
-    Lever lever = cast_lever(hook, round_cap(mib(sizes[i - 1] + Bytes(1)), mib(sizes[i])));
-    const Duration time = step(lever);
+    Setting setting = cast_setting(hook, round_cap(mib(sizes[i - 1] + Bytes(1)), mib(sizes[i])));
+    const Duration time = step(setting);
     if (time >= shortest) continue;
     shortest = time;
-    best = std::move(lever);
+    best = std::move(setting);
   }
   return best;
 }
 
-std::optional<Lever> cap_list_lever(const Job& job, const std::vector<Bucket>& buckets) {
+std::optional<Setting> cap_list_setting(const Job& job, const std::vector<Bucket>& buckets) {
   constexpr std::size_t kMostLimits = 24;
   if (!has_bucket_cap_mb_list(job.options().ddp.torch) || buckets.size() > kMostLimits)
     return std::nullopt;
@@ -382,28 +386,28 @@ std::optional<Lever> cap_list_lever(const Job& job, const std::vector<Bucket>& b
       std::ranges::equal(given, buckets, {}, &Bucket::parameters, &Bucket::parameters);
   if (unsupported(ddp) || !same) return std::nullopt;
   const std::string text = fmt::format("bucket_cap_mb_list=[{}]", fmt::join(list, ", "));
-  return Lever{
+  return Setting{
       .name = text, .change = with_own_buckets(set), .argument = text, .sets_buckets = true};
 }
 
-Lever cap_lever(const Recommendation& recommended) {
+Setting cap_setting(const Recommendation& recommended) {
   const auto set = [cap = recommended.bucket_cap_mb,
                     first = recommended.first_bucket_mb](DdpOptions& ddp) {
     ddp.bucket_cap_mb_list.clear();
     ddp.bucket_cap_mb = cap;
     ddp.first_bucket_mb = first;
   };
-  Lever lever{.name = {}, .change = with_own_buckets(set), .sets_buckets = true};
+  Setting setting{.name = {}, .change = with_own_buckets(set), .sets_buckets = true};
   if (recommended.bucket_cap_mb)
-    lever.argument = fmt::format("bucket_cap_mb={}", *recommended.bucket_cap_mb);
-  lever.name = lever.argument.empty() ? "no bucket_cap_mb" : lever.argument;
+    setting.argument = fmt::format("bucket_cap_mb={}", *recommended.bucket_cap_mb);
+  setting.name = setting.argument.empty() ? "no bucket_cap_mb" : setting.argument;
   if (recommended.first_bucket_mb) {
     const auto bytes = std::llround(*recommended.first_bucket_mb * 1048576);
-    lever.before = fmt::format("torch.distributed._DEFAULT_FIRST_BUCKET_BYTES = {}", bytes);
-    lever.name = fmt::format("{}{}first bucket {}", lever.argument,
-                             lever.argument.empty() ? "" : " and ", size_text(Bytes(bytes)));
+    setting.before = fmt::format("torch.distributed._DEFAULT_FIRST_BUCKET_BYTES = {}", bytes);
+    setting.name = fmt::format("{}{}first bucket {}", setting.argument,
+                               setting.argument.empty() ? "" : " and ", size_text(Bytes(bytes)));
   }
-  return lever;
+  return setting;
 }
 
 namespace {
@@ -416,37 +420,38 @@ std::string replaced(std::string text, std::string_view what, const std::string&
 }
 
 /// NCCL's variables: in a shell, or in Python beside what is written there. One without a value is unset.
-std::string variable_of(const Lever& lever, bool in_python) {
-  const std::size_t equals = lever.before.find('=');
+std::string variable_of(const Setting& setting, bool in_python) {
+  const std::size_t equals = setting.before.find('=');
   if (equals == std::string::npos)
-    return in_python ? fmt::format("os.environ.pop(\"{}\", None)", lever.before)
-                     : "unset " + lever.before;
-  if (!in_python) return "export " + lever.before;
-  return fmt::format("os.environ[\"{}\"] = \"{}\"", lever.before.substr(0, equals),
-                     lever.before.substr(equals + 1));
+    return in_python ? fmt::format("os.environ.pop(\"{}\", None)", setting.before)
+                     : "unset " + setting.before;
+  if (!in_python) return "export " + setting.before;
+  return fmt::format("os.environ[\"{}\"] = \"{}\"", setting.before.substr(0, equals),
+                     setting.before.substr(equals + 1));
 }
 
 /// DeepSpeed's configuration and Megatron-LM's options are no Python.
-bool is_python(const Lever& lever) {
-  return !lever.nccl_variable && !lever.call.starts_with('{') && !lever.argument.starts_with("--");
+bool is_python(const Setting& setting) {
+  return !setting.nccl_variable && !setting.call.starts_with('{') &&
+         !setting.argument.starts_with("--");
 }
 
 class PythonLine {
  public:
-  explicit PythonLine(const std::vector<Lever>& levers)
-      : levers_(levers), in_python_(std::ranges::any_of(levers, is_python)) {}
+  explicit PythonLine(const std::vector<Setting>& settings)
+      : settings_(settings), in_python_(std::ranges::any_of(settings, is_python)) {}
 
   std::string text() {
     imports();
-    for (const Lever& lever : levers_)
-      if (lever.nccl_variable)
-        add(variable_of(lever, in_python_));
+    for (const Setting& setting : settings_)
+      if (setting.nccl_variable)
+        add(variable_of(setting, in_python_));
       else
-        add(lever.before);
+        add(setting.before);
     call();
     for (const bool comments : {false, true})  // what follows a comment would belong to it
-      for (const Lever& lever : levers_)
-        if (lever.after.starts_with('#') == comments) add(lever.after);
+      for (const Setting& setting : settings_)
+        if (setting.after.starts_with('#') == comments) add(setting.after);
     return fmt::format("{}", fmt::join(statements_, "; "));
   }
 
@@ -456,10 +461,10 @@ class PythonLine {
   }
   void imports() {
     std::vector<std::string> needed;
-    if (in_python_ && std::ranges::any_of(levers_, &Lever::nccl_variable))
+    if (in_python_ && std::ranges::any_of(settings_, &Setting::nccl_variable))
       needed.emplace_back("import os");
-    for (const Lever& lever : levers_)
-      needed.insert(needed.end(), lever.imports.begin(), lever.imports.end());
+    for (const Setting& setting : settings_)
+      needed.insert(needed.end(), setting.imports.begin(), setting.imports.end());
     for (const std::string& import : needed)
       if (std::ranges::find(statements_, import) == statements_.end()) add(import);
   }
@@ -467,47 +472,47 @@ class PythonLine {
     std::vector<std::string> arguments;
     std::string call;
     std::string mesh;
-    for (const Lever& lever : levers_) {
-      if (!lever.call.empty() && (call.empty() || lever.argument.empty())) call = lever.call;
-      if (!lever.argument.empty()) arguments.push_back(lever.argument);
-      if (lever.argument.starts_with("mesh=")) mesh = ", " + lever.argument;
+    for (const Setting& setting : settings_) {
+      if (!setting.call.empty() && (call.empty() || setting.argument.empty())) call = setting.call;
+      if (!setting.argument.empty()) arguments.push_back(setting.argument);
+      if (setting.argument.starts_with("mesh=")) mesh = ", " + setting.argument;
     }
     if (!call.empty()) {
       if (arguments.empty()) call = replaced(call, ", {}", "");
       call = replaced(call, "{mesh}", mesh);
       add(replaced(call, "{}", fmt::format("{}", fmt::join(arguments, ", "))));
     } else if (!arguments.empty()) {
-      const bool goes_on = std::ranges::any_of(levers_, [](const Lever& lever) {
-        return lever.after.find("model") != std::string::npos;
+      const bool goes_on = std::ranges::any_of(settings_, [](const Setting& setting) {
+        return setting.after.find("model") != std::string::npos;
       });
       add(fmt::format("{}DistributedDataParallel(model, {})", goes_on ? "model = " : "",
                       fmt::join(arguments, ", ")));
     }
   }
 
-  const std::vector<Lever>& levers_;
+  const std::vector<Setting>& settings_;
   bool in_python_;
   std::vector<std::string> statements_;
 };
 
 }  // namespace
 
-std::string python_of(const std::vector<Lever>& levers) {
-  return PythonLine(levers).text();
+std::string python_of(const std::vector<Setting>& settings) {
+  return PythonLine(settings).text();
 }
 
-ChangeTraits traits_of(const std::vector<Lever>& levers) {
-  return {.sets_buckets = std::ranges::any_of(levers, &Lever::sets_buckets),
-          .sets_else = !std::ranges::all_of(levers, &Lever::sets_buckets),
-          .loads_data = std::ranges::any_of(levers, &Lever::loads_data),
-          .spares_host = std::ranges::any_of(levers, &Lever::spares_host),
-          .other_collectives = std::ranges::any_of(levers, &Lever::other_collectives)};
+ChangeTraits traits_of(const std::vector<Setting>& settings) {
+  return {.sets_buckets = std::ranges::any_of(settings, &Setting::sets_buckets),
+          .sets_else = !std::ranges::all_of(settings, &Setting::sets_buckets),
+          .loads_data = std::ranges::any_of(settings, &Setting::loads_data),
+          .spares_host = std::ranges::any_of(settings, &Setting::spares_host),
+          .other_collectives = std::ranges::any_of(settings, &Setting::other_collectives)};
 }
 
-Change together(const std::vector<Lever>& levers) {
-  return [levers](const Job& job) {
+Change together(const std::vector<Setting>& settings) {
+  return [settings](const Job& job) {
     Job changed = job;
-    for (const Lever& lever : levers) changed = lever.change(changed);
+    for (const Setting& setting : settings) changed = setting.change(changed);
     return changed;
   };
 }

@@ -1,4 +1,4 @@
-#include "scheme_levers.hpp"
+#include "scheme_settings.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -36,9 +36,9 @@ struct Call {
 
 /// Levers of one library, in the order they are to be listed.
 template <typename Of>
-class Levers {
+class Settings {
  public:
-  Levers(const Of& today, Call call) : today_(today), call_(std::move(call)) {}
+  Settings(const Of& current, Call call) : current_(current), call_(std::move(call)) {}
 
   /// `name` as --scheme takes it, `argument` as the library does. What is in force is no lever.
   template <typename Set>
@@ -51,15 +51,15 @@ class Levers {
   template <typename Set>
   void add_call(const std::string& name, const std::string& argument, const Call& call, Set set,
                 const std::string& note = "") {
-    Of changed = today_;
+    Of changed = current_;
     set(changed);
-    if (changed == today_) return;
-    levers_.push_back({.name = name,
-                       .change = of_scheme<Of>(set),
-                       .argument = argument,
-                       .note = note,
-                       .call = call.text,
-                       .imports = call.imports});
+    if (changed == current_) return;
+    settings_.push_back({.name = name,
+                         .change = of_scheme<Of>(set),
+                         .argument = argument,
+                         .note = note,
+                         .call = call.text,
+                         .imports = call.imports});
   }
   void add_number(const std::string& key, const std::string& spelled, std::int64_t Of::*member,
                   std::initializer_list<std::int64_t> values) {
@@ -67,12 +67,12 @@ class Levers {
       add(fmt::format("{}={}", key, value), fmt::format("{}{}", spelled, value),
           [member, value](Of& of) { of.*member = value; });
   }
-  std::vector<Lever> take() { return std::move(levers_); }
+  std::vector<Setting> take() { return std::move(settings_); }
 
  private:
-  const Of& today_;
+  const Of& current_;
   Call call_;
-  std::vector<Lever> levers_;
+  std::vector<Setting> settings_;
 };
 
 /// The elements of the outermost lists of modules, which are a model's layers.
@@ -100,7 +100,7 @@ std::string size_policy(const WrapPolicy& wrap) {
                      wrap.min_num_params);
 }
 
-void add_wraps(Levers<Fsdp1>& levers) {
+void add_wraps(Settings<Fsdp1>& settings) {
   add_wraps([&](const std::string& name, const WrapPolicy& wrap) {
     std::string policy = "None";
     std::vector<std::string> imports;
@@ -115,7 +115,7 @@ void add_wraps(Levers<Fsdp1>& levers) {
       imports = {"import functools",
                  "from torch.distributed.fsdp.wrap import transformer_auto_wrap_policy"};
     }
-    levers.add(
+    settings.add(
         name, "auto_wrap_policy=" + policy, [wrap](Fsdp1& of) { of.wrap = wrap; }, "", imports);
   });
 }
@@ -171,9 +171,9 @@ int node_of(const Job& job) {
 struct OfScheme {
   const Job& job;
 
-  std::vector<Lever> operator()(const Fsdp1& today) const {
-    Levers<Fsdp1> levers(today,
-                         {.text = "FullyShardedDataParallel(model, {})", .imports = {kFsdp1}});
+  std::vector<Setting> operator()(const Fsdp1& current) const {
+    Settings<Fsdp1> settings(current,
+                             {.text = "FullyShardedDataParallel(model, {})", .imports = {kFsdp1}});
     constexpr std::array kStrategies = {
         std::pair(ShardingStrategy::full_shard, "FULL_SHARD"),
         std::pair(ShardingStrategy::shard_grad_op, "SHARD_GRAD_OP"),
@@ -181,53 +181,53 @@ struct OfScheme {
         std::pair(ShardingStrategy::hybrid_shard_zero2, "_HYBRID_SHARD_ZERO2")};
     for (const auto& [strategy, word] : kStrategies) {
       if (is_hybrid(strategy) && node_of(job) == 0) continue;
-      levers.add(fmt::format("strategy={}", name_of(strategy)),
-                 fmt::format("sharding_strategy=ShardingStrategy.{}", word),
-                 [strategy = strategy](Fsdp1& of) {
-                   of.strategy = strategy;
-                   if (!is_hybrid(strategy)) of.group.reset();
-                 },
-                 "", {"from torch.distributed.fsdp import ShardingStrategy"});
+      settings.add(fmt::format("strategy={}", name_of(strategy)),
+                   fmt::format("sharding_strategy=ShardingStrategy.{}", word),
+                   [strategy = strategy](Fsdp1& of) {
+                     of.strategy = strategy;
+                     if (!is_hybrid(strategy)) of.group.reset();
+                   },
+                   "", {"from torch.distributed.fsdp import ShardingStrategy"});
     }
-    add_wraps(levers);
+    add_wraps(settings);
     for (const auto& [prefetch, word] :
          {std::pair(BackwardPrefetch::pre, "BackwardPrefetch.BACKWARD_PRE"),
           std::pair(BackwardPrefetch::post, "BackwardPrefetch.BACKWARD_POST"),
           std::pair(BackwardPrefetch::none, "None")})
-      levers.add(fmt::format("backward_prefetch={}", name_of(prefetch)),
-                 fmt::format("backward_prefetch={}", word),
-                 [prefetch = prefetch](Fsdp1& of) { of.backward_prefetch = prefetch; }, "",
-                 {"from torch.distributed.fsdp import BackwardPrefetch"});
+      settings.add(fmt::format("backward_prefetch={}", name_of(prefetch)),
+                   fmt::format("backward_prefetch={}", word),
+                   [prefetch = prefetch](Fsdp1& of) { of.backward_prefetch = prefetch; }, "",
+                   {"from torch.distributed.fsdp import BackwardPrefetch"});
     for (const bool value : {true, false}) {
-      levers.add(
+      settings.add(
           fmt::format("forward_prefetch={}", value),
           fmt::format("forward_prefetch={}", python(value)),
           [value](Fsdp1& of) { of.forward_prefetch = value; },
           value ? "only where modules run in the same order in every step" : "");
-      levers.add(
+      settings.add(
           fmt::format("limit_all_gathers={}", value),
           fmt::format("limit_all_gathers={}", python(value)),
           [value](Fsdp1& of) { of.limit_all_gathers = value; },
           value ? "" : "more of the model may be gathered at once than is counted");
     }
-    return levers.take();
+    return settings.take();
   }
 
-  std::vector<Lever> operator()(const Fsdp2& today) const {
+  std::vector<Setting> operator()(const Fsdp2& current) const {
     const TorchVersion torch = job.options().ddp.torch;
-    Levers<Fsdp2> levers(today, fully_shard(today.wrap, torch));
+    Settings<Fsdp2> settings(current, fully_shard(current.wrap, torch));
     for (const bool value : {true, false})
-      levers.add(fmt::format("reshard_after_forward={}", value),
-                 fmt::format("reshard_after_forward={}", python(value)), [value](Fsdp2& of) {
-                   of.reshard_after_forward = value;
-                   of.reshard_to.reset();
-                 });
+      settings.add(fmt::format("reshard_after_forward={}", value),
+                   fmt::format("reshard_after_forward={}", python(value)), [value](Fsdp2& of) {
+                     of.reshard_after_forward = value;
+                     of.reshard_to.reset();
+                   });
     if (const int node = node_of(job); node > 0) {
-      if (!today.group)
-        levers.add(fmt::format("reshard_after_forward={}", node),
-                   fmt::format("reshard_after_forward={}", node),
-                   [node](Fsdp2& of) { of.reshard_to = node; });
-      levers.add(
+      if (!current.group)
+        settings.add(fmt::format("reshard_after_forward={}", node),
+                     fmt::format("reshard_after_forward={}", node),
+                     [node](Fsdp2& of) { of.reshard_to = node; });
+      settings.add(
           fmt::format("group={}", node),
           fmt::format("mesh=init_device_mesh(\"cuda\", ({}, {}))", job.cluster().nodes, node),
           [node](Fsdp2& of) {
@@ -237,26 +237,26 @@ struct OfScheme {
           "", {"from torch.distributed.device_mesh import init_device_mesh"});
     }
     add_wraps([&](const std::string& name, const WrapPolicy& wrap) {
-      levers.add_call(name, "", fully_shard(wrap, torch), [wrap](Fsdp2& of) { of.wrap = wrap; });
+      settings.add_call(name, "", fully_shard(wrap, torch), [wrap](Fsdp2& of) { of.wrap = wrap; });
     });
-    return levers.take();
+    return settings.take();
   }
 
-  std::vector<Lever> operator()(const Zero& today) const {
-    Levers<Zero> levers(
-        today, {.text = fmt::format("{{\"zero_optimization\": {{\"stage\": {}, {}}}}}", today.stage,
-                                    "{}")});
-    const bool overlaps = today.overlap_comm.value_or(today.stage == 3);
-    levers.add(fmt::format("overlap_comm={}", !overlaps),
-               fmt::format("\"overlap_comm\": {}", !overlaps),
-               [overlaps](Zero& of) { of.overlap_comm = !overlaps; });
+  std::vector<Setting> operator()(const Zero& current) const {
+    Settings<Zero> settings(current,
+                            {.text = fmt::format("{{\"zero_optimization\": {{\"stage\": {}, {}}}}}",
+                                                 current.stage, "{}")});
+    const bool overlaps = current.overlap_comm.value_or(current.stage == 3);
+    settings.add(fmt::format("overlap_comm={}", !overlaps),
+                 fmt::format("\"overlap_comm\": {}", !overlaps),
+                 [overlaps](Zero& of) { of.overlap_comm = !overlaps; });
     const auto number = [&](const char* key, std::int64_t Zero::*member,
                             std::initializer_list<std::int64_t> values) {
-      levers.add_number(key, fmt::format("\"{}\": ", key), member, values);
+      settings.add_number(key, fmt::format("\"{}\": ", key), member, values);
     };
     number("reduce_bucket_size", &Zero::reduce_bucket_size,
            {5'000'000, 50'000'000, 200'000'000, 500'000'000});
-    if (today.stage < 3) return levers.take();
+    if (current.stage < 3) return settings.take();
     number("stage3_prefetch_bucket_size", &Zero::stage3_prefetch_bucket_size,
            {0, 5'000'000, 50'000'000, 500'000'000});
     number("stage3_param_persistence_threshold", &Zero::stage3_param_persistence_threshold,
@@ -265,47 +265,47 @@ struct OfScheme {
            {100'000'000, 1'000'000'000});
     number("stage3_max_reuse_distance", &Zero::stage3_max_reuse_distance, {0, 1'000'000'000});
     if (const int node = node_of(job); node > 0)
-      levers.add(
+      settings.add(
           fmt::format("zero_hpz_partition_size={}", node),
           fmt::format("\"zero_hpz_partition_size\": {}", node),
           [node](Zero& of) { of.zero_hpz_partition_size = node; },
           "a node keeps a copy of all parameters, which is not counted as memory");
-    return levers.take();
+    return settings.take();
   }
 
-  std::vector<Lever> operator()(const MegatronOptimizer& today) const {
-    Levers<MegatronOptimizer> levers(today, {.text = "{}"});
-    if (!today.overlap_grad_reduce)
-      levers.add("overlap_grad_reduce=true", "--overlap-grad-reduce",
-                 [](MegatronOptimizer& of) { of.overlap_grad_reduce = true; });
-    if (!today.overlap_param_gather)
-      levers.add("overlap_param_gather=true", "--overlap-grad-reduce --overlap-param-gather",
-                 [](MegatronOptimizer& of) {
-                   of.overlap_grad_reduce = true;  // which it asks for
-                   of.overlap_param_gather = true;
-                 });
-    if (today.overlap_grad_reduce)
+  std::vector<Setting> operator()(const MegatronOptimizer& current) const {
+    Settings<MegatronOptimizer> settings(current, {.text = "{}"});
+    if (!current.overlap_grad_reduce)
+      settings.add("overlap_grad_reduce=true", "--overlap-grad-reduce",
+                   [](MegatronOptimizer& of) { of.overlap_grad_reduce = true; });
+    if (!current.overlap_param_gather)
+      settings.add("overlap_param_gather=true", "--overlap-grad-reduce --overlap-param-gather",
+                   [](MegatronOptimizer& of) {
+                     of.overlap_grad_reduce = true;  // which it asks for
+                     of.overlap_param_gather = true;
+                   });
+    if (current.overlap_grad_reduce)
       for (const std::int64_t size : {10'000'000, 40'000'000, 100'000'000, 400'000'000})
-        levers.add(fmt::format("bucket_size={}", size), fmt::format("--ddp-bucket-size {}", size),
-                   [size](MegatronOptimizer& of) { of.bucket_size = size; });
-    return levers.take();
+        settings.add(fmt::format("bucket_size={}", size), fmt::format("--ddp-bucket-size {}", size),
+                     [size](MegatronOptimizer& of) { of.bucket_size = size; });
+    return settings.take();
   }
 
   template <typename Other>
-  std::vector<Lever> operator()(const Other& /*today*/) const {
+  std::vector<Setting> operator()(const Other& /*today*/) const {
     return {};
   }
 };
 
 }  // namespace
 
-bool has_levers(const Scheme& scheme) {
+bool has_settings(const Scheme& scheme) {
   return uses_reducer(scheme) || std::holds_alternative<Fsdp1>(scheme) ||
          std::holds_alternative<Fsdp2>(scheme) || std::holds_alternative<Zero>(scheme) ||
          std::holds_alternative<MegatronOptimizer>(scheme);
 }
 
-std::vector<Lever> scheme_levers(const Job& job) {
+std::vector<Setting> scheme_settings(const Job& job) {
   return std::visit(OfScheme{job}, job.options().scheme);
 }
 

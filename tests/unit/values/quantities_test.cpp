@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "ddpsim/sim/engine/event_queue.hpp"
-#include "ddpsim/sim/values/units.hpp"
+#include "ddpsim/sim/values/quantities.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;

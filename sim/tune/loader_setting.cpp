@@ -1,4 +1,4 @@
-#include "loader_lever.hpp"
+#include "loader_setting.hpp"
 
 #include <fmt/format.h>
 
@@ -22,8 +22,8 @@ Job with_loader(const Job& job, const DataLoader& loader) {
   return job.with(std::move(options));
 }
 
-Lever lever_of(std::string name, const std::string& arguments, DataLoader loader,
-               std::string note) {
+Setting setting_from(std::string name, const std::string& arguments, DataLoader loader,
+                     std::string note) {
   return {.name = std::move(name),
           .change = [loader](const Job& job) { return with_loader(job, loader); },
           .after = fmt::format("# DataLoader(..., {})", arguments),
@@ -32,24 +32,25 @@ Lever lever_of(std::string name, const std::string& arguments, DataLoader loader
           .by_hand = "the DataLoader of your script"};
 }
 
-Lever with_workers(DataLoader loader, int workers) {
+Setting with_workers(DataLoader loader, int workers) {
   loader.num_workers = workers;
   const std::string argument = fmt::format("num_workers={}", workers);
-  return lever_of(fmt::format("DataLoader({})", argument), argument + ", persistent_workers=True",
-                  loader, fmt::format("each rank needs {} idle cores for it", workers));
+  return setting_from(fmt::format("DataLoader({})", argument),
+                      argument + ", persistent_workers=True", loader,
+                      fmt::format("each rank needs {} idle cores for it", workers));
 }
 
 /// So many times the workers that gave a batch every `interval`; how many they were, a recording does not say.
-Lever times_the_workers(const DataLoader& loader, Duration interval, Duration step) {
+Setting times_the_workers(const DataLoader& loader, Duration interval, Duration step) {
   const double times = std::ceil(10 * (interval / step)) / 10;
-  return lever_of(fmt::format("DataLoader(num_workers={} times today's)", times),
-                  fmt::format("num_workers={} times today's", times), loader,
-                  "more workers need idle cores; without them, make decoding cheaper");
+  return setting_from(fmt::format("DataLoader(num_workers={} times today's)", times),
+                      fmt::format("num_workers={} times today's", times), loader,
+                      "more workers need idle cores; without them, make decoding cheaper");
 }
 
 /// By the time each batch took where the trainer loads, and the interval between batches where workers do.
-std::optional<Lever> lever_of_recorded(const Job& job, Duration step,
-                                       std::optional<Duration> host) {
+std::optional<Setting> setting_of_recorded(const Job& job, Duration step,
+                                           std::optional<Duration> host) {
   const DataLoading& seen = *recorded_by(job.workload(), 0).data_loading;
   if (seen.processes && !seen.interval) return std::nullopt;  // they kept up
   DataLoader loader{.num_workers = 1, .batch = seen.interval.value_or(seen.p90)};
@@ -57,9 +58,9 @@ std::optional<Lever> lever_of_recorded(const Job& job, Duration step,
   if (!supply->least_workers) return std::nullopt;
   if (!seen.processes) {
     loader.batch = seen.median;
-    Lever lever = with_workers(loader, std::max(kFewestWorkers, *supply->least_workers));
-    lever.may_save = seen.median * supply->batches;
-    return lever;
+    Setting setting = with_workers(loader, std::max(kFewestWorkers, *supply->least_workers));
+    setting.may_save = seen.median * supply->batches;
+    return setting;
   }
   loader.num_workers = *supply->least_workers;
   return times_the_workers(loader, *seen.interval,
@@ -68,7 +69,7 @@ std::optional<Lever> lever_of_recorded(const Job& job, Duration step,
 
 /// Where no number of workers keeps up with the step: more than these do not wait less, as storage, cores or the thread that pins
 /// give no more.
-int most_of_use(const Job& job, DataLoader loader, const DataSupply& today, Duration step,
+int most_of_use(const Job& job, DataLoader loader, const DataSupply& current, Duration step,
                 std::optional<Duration> host) {
   constexpr int kMany = 512;
   const int cores =
@@ -76,10 +77,11 @@ int most_of_use(const Job& job, DataLoader loader, const DataSupply& today, Dura
   loader.num_workers = std::max(1, std::min(kMany, cores));
   const Duration least = data_supply(with_loader(job, loader), step, host)->interval;
   if (least <= Duration()) return loader.num_workers;
-  return std::min(loader.num_workers, static_cast<int>(std::ceil(today.worker_time / least)));
+  return std::min(loader.num_workers, static_cast<int>(std::ceil(current.worker_time / least)));
 }
 
-std::optional<Lever> lever_of_asked(const Job& job, Duration step, std::optional<Duration> host) {
+std::optional<Setting> setting_of_asked(const Job& job, Duration step,
+                                        std::optional<Duration> host) {
   const DataSupply supply = *data_supply(job, step, host);
   DataLoader loader = *job.options().data_loader;
   if (supply.cause == SupplyCause::workers && supply.least_workers)
@@ -90,19 +92,19 @@ std::optional<Lever> lever_of_asked(const Job& job, Duration step, std::optional
   const bool beside = loader.pin_memory && loader.non_blocking;
   if (supply.cause != SupplyCause::copy || beside) return std::nullopt;
   loader.pin_memory = loader.non_blocking = true;
-  return lever_of("DataLoader(pin_memory=True)",
-                  "pin_memory=True), and batch.to(device, non_blocking=True", loader,
-                  "a thread of each rank pins batches");
+  return setting_from("DataLoader(pin_memory=True)",
+                      "pin_memory=True), and batch.to(device, non_blocking=True", loader,
+                      "a thread of each rank pins batches");
 }
 
 }  // namespace
 
-std::optional<Lever> loader_lever(const Job& job) {
+std::optional<Setting> loader_setting(const Job& job) {
   const StepTimes times = simulate_times(job);
   if (times.input <= Duration()) return std::nullopt;
   const Duration step = times.iteration - times.input;
-  return job.options().data_loader ? lever_of_asked(job, step, times.host)
-                                   : lever_of_recorded(job, step, times.host);
+  return job.options().data_loader ? setting_of_asked(job, step, times.host)
+                                   : setting_of_recorded(job, step, times.host);
 }
 
 }  // namespace ddpsim

@@ -1,6 +1,6 @@
 // What the recorded job did beside what is predicted for it: times only where they are of the same work,
 // buckets always.
-#include "ddpsim/sim/tune/recorded_today.hpp"
+#include "ddpsim/sim/tune/recorded_job.hpp"
 
 #include <doctest/doctest.h>
 
@@ -35,82 +35,82 @@ small::OpenJob recorded(const std::vector<int>& mib) {
 }  // namespace
 
 TEST_CASE("recorded today: nothing where no all-reduce was recorded") {
-  CHECK_FALSE(recorded_today(recorded({})).has_value());
+  CHECK_FALSE(recorded_job(recorded({})).has_value());
 }
 
 TEST_CASE("recorded today: every bucket with its recorded and its predicted time") {
-  const RecordedToday today = recorded_today(recorded({1, 5})).value();
-  CHECK(today.ranks == 2);
-  CHECK(today.channels == 5);
-  REQUIRE(today.buckets.size() == 2);
-  CHECK(today.buckets[1].bytes == Bytes(5 << 20));
-  CHECK(today.buckets[1].median == 2500_us);
-  CHECK(today.buckets[1].predicted == 500_us);
-  CHECK(today.recorded() == 3_ms);
-  CHECK(today.predicted() == 600_us);
-  CHECK(today.comparable);
-  CHECK(today.same_buckets);  // PyTorch's default: 1 MiB first
-  CHECK_FALSE(today.setting);
-  CHECK_FALSE(today.asked_otherwise);
+  const RecordedJob current = recorded_job(recorded({1, 5})).value();
+  CHECK(current.ranks == 2);
+  CHECK(current.channels == 5);
+  REQUIRE(current.buckets.size() == 2);
+  CHECK(current.buckets[1].bytes == Bytes(5 << 20));
+  CHECK(current.buckets[1].median == 2500_us);
+  CHECK(current.buckets[1].predicted == 500_us);
+  CHECK(current.recorded() == 3_ms);
+  CHECK(current.predicted() == 600_us);
+  CHECK(current.comparable);
+  CHECK(current.same_buckets);  // PyTorch's default: 1 MiB first
+  CHECK_FALSE(current.setting);
+  CHECK_FALSE(current.asked_otherwise);
 }
 
 TEST_CASE("recorded today: times are of the same work on as many GPUs of the same model only") {
   small::OpenJob other = recorded({1, 5});
   other.workload.gpu = "A100";
-  CHECK_FALSE(recorded_today(other)->comparable);
+  CHECK_FALSE(recorded_job(other)->comparable);
   other.workload.gpu = "";  // which may be any
-  CHECK_FALSE(recorded_today(other)->comparable);
+  CHECK_FALSE(recorded_job(other)->comparable);
   other.workload.gpu = "V100";
-  CHECK(recorded_today(other)->comparable);
+  CHECK(recorded_job(other)->comparable);
   other.workload.carried_over = true;
-  CHECK_FALSE(recorded_today(other)->comparable);
+  CHECK_FALSE(recorded_job(other)->comparable);
   other.workload.carried_over = false;
   other.workload.recorded_with.world_size = 4;
-  CHECK_FALSE(recorded_today(other)->comparable);
-  CHECK(recorded_today(other)->same_buckets);
+  CHECK_FALSE(recorded_job(other)->comparable);
+  CHECK(recorded_job(other)->same_buckets);
 }
 
 TEST_CASE("recorded today: NCCL's recorded times say nothing of gloo's") {
   small::OpenJob job = recorded({1, 5});
   job.workload.recorded_with.nccl_kernels = 2;
   job.model = AnalyticModel{};
-  CHECK(recorded_today(job)->comparable);
+  CHECK(recorded_job(job)->comparable);
   job.model = GlooModel{};
-  CHECK_FALSE(recorded_today(job)->comparable);
+  CHECK_FALSE(recorded_job(job)->comparable);
 }
 
 TEST_CASE("recorded today: the cap that gives the recorded buckets is found") {
-  const RecordedToday twos = recorded_today(recorded({2, 2, 2})).value();
+  const RecordedJob twos = recorded_job(recorded({2, 2, 2})).value();
   CHECK_FALSE(twos.same_buckets);
   REQUIRE(twos.setting);
   CHECK(twos.setting->torch == TorchVersion{2, 8});
   CHECK(twos.setting->bucket_cap_mb == 2);
   CHECK_FALSE(twos.setting->first_bucket_mb);
-  const RecordedToday no_cap = recorded_today(recorded({4, 1, 1})).value();
+  const RecordedJob no_cap = recorded_job(recorded({4, 1, 1})).value();
   CHECK_FALSE(no_cap.same_buckets);
   CHECK_FALSE(no_cap.setting);
 }
 
 TEST_CASE("recorded today: under another version that it may be, with its rules") {
   small::OpenJob job = recorded({1, 2, 3});
-  CHECK_FALSE(recorded_today(job)->setting);  // 2.8: a cap of 2 holds for the first bucket, too
+  CHECK_FALSE(recorded_job(job)->setting);  // 2.8: a cap of 2 holds for the first bucket, too
   job = recorded({1, 2, 2, 1});
-  CHECK_FALSE(recorded_today(job)->setting);
+  CHECK_FALSE(recorded_job(job)->setting);
   job.options.possible_versions = {{{1, 6}, {2, 4}, {2, 4, 8}, {2, 20, 5}}};
-  REQUIRE(recorded_today(job)->setting);
-  CHECK(recorded_today(job)->setting->torch == TorchVersion{2, 4});
-  CHECK(recorded_today(job)->setting->bucket_cap_mb == 2);
-  CHECK_FALSE(recorded_today(job)->setting->first_bucket_mb);
+  REQUIRE(recorded_job(job)->setting);
+  CHECK(recorded_job(job)->setting->torch == TorchVersion{2, 4});
+  CHECK(recorded_job(job)->setting->bucket_cap_mb == 2);
+  CHECK_FALSE(recorded_job(job)->setting->first_bucket_mb);
 }
 
 TEST_CASE("recorded today: whoever asks for a cap is not told that the job ran another") {
   small::OpenJob job = recorded({2, 2, 2});
   job.options.ddp.bucket_cap_mb = 3;
-  CHECK_FALSE(recorded_today(job)->same_buckets);
-  CHECK(recorded_today(job)->asked_otherwise);
-  CHECK_FALSE(recorded_today(job)->setting);
+  CHECK_FALSE(recorded_job(job)->same_buckets);
+  CHECK(recorded_job(job)->asked_otherwise);
+  CHECK_FALSE(recorded_job(job)->setting);
   job.options.ddp.bucket_cap_mb = 2;
-  CHECK(recorded_today(job)->same_buckets);
+  CHECK(recorded_job(job)->same_buckets);
 }
 
 TEST_CASE(
@@ -118,54 +118,54 @@ TEST_CASE(
     "asked") {
   small::OpenJob job = recorded({1, 5});
   job.options.ddp.comm_hook = CommHook::fp16_compress;
-  CHECK(recorded_today(job)->same_buckets);  // it ran without
+  CHECK(recorded_job(job)->same_buckets);  // it ran without
   for (RecordedCollective& one : job.workload.recorded_with.collectives)
     one.bytes = Bytes(one.bytes.count() / 2);
-  CHECK_FALSE(recorded_today(job)->same_buckets);
+  CHECK_FALSE(recorded_job(job)->same_buckets);
   job.workload.recorded_with.wire = Dtype::bfloat16;
-  CHECK(recorded_today(job)->same_buckets);
+  CHECK(recorded_job(job)->same_buckets);
   job.options.ddp.comm_hook = CommHook::none;
-  CHECK(recorded_today(job)->same_buckets);
+  CHECK(recorded_job(job)->same_buckets);
 }
 
 TEST_CASE("recorded today: whoever asks for construction buckets knows that they are others") {
   small::OpenJob job = recorded({2, 2, 2});
   job.options.ddp.find_unused_parameters = true;
-  CHECK(recorded_today(job)->asked_otherwise);
-  CHECK_FALSE(recorded_today(job)->setting);
+  CHECK(recorded_job(job)->asked_otherwise);
+  CHECK_FALSE(recorded_job(job)->setting);
 }
 
 TEST_CASE("recorded today: buckets that no cap gives are cut from the gradients as they ran") {
   const small::OpenJob job = recorded({4, 1, 1});
-  const RecordedToday today = recorded_today(job).value();
-  CHECK(small::members(today.others) == std::vector<std::size_t>{4, 1, 1});
-  const Job replayed = as_recorded(job, today);
+  const RecordedJob current = recorded_job(job).value();
+  CHECK(small::members(current.others) == std::vector<std::size_t>{4, 1, 1});
+  const Job replayed = as_recorded(job, current);
   CHECK(small::members(buckets_of(replayed)) == std::vector<std::size_t>{4, 1, 1});
   CHECK(small::members(buckets_of(job)) == std::vector<std::size_t>{1, 5});
-  CHECK(small::members(recorded_today(recorded({2, 2, 2}))->others) ==
+  CHECK(small::members(recorded_job(recorded({2, 2, 2}))->others) ==
         std::vector<std::size_t>{2, 2, 2});
-  CHECK(recorded_today(recorded({1, 5}))->others.empty());  // as simulated anyway
+  CHECK(recorded_job(recorded({1, 5}))->others.empty());  // as simulated anyway
 }
 
 TEST_CASE("recorded today: bytes that are no cut of the gradients are not replayed") {
   for (const auto& mib : {std::vector<int>{4, 1}, {4, 1, 2}, {4, 3}}) {
     const small::OpenJob job = recorded(mib);
-    const RecordedToday today = recorded_today(job).value();
-    CHECK(today.others.empty());
-    CHECK_FALSE(as_recorded(job, today).options().buckets);
+    const RecordedJob current = recorded_job(job).value();
+    CHECK(current.others.empty());
+    CHECK_FALSE(as_recorded(job, current).options().buckets);
   }
   small::OpenJob halves = recorded({4, 1, 1});
   halves.workload.recorded_with.collectives[0].bytes = Bytes((4 << 20) - 4);
-  CHECK(recorded_today(halves)->others.empty());
+  CHECK(recorded_job(halves)->others.empty());
   small::OpenJob mixed = recorded({4, 1, 1});
   mixed.workload.parameters[4].dtype = Dtype::float16;  // the second to be ready
-  CHECK(recorded_today(mixed)->others.empty());
+  CHECK(recorded_job(mixed)->others.empty());
 }
 
 TEST_CASE("recorded today: the first iterations of a training have buckets of their own") {
   small::OpenJob job = recorded({4, 1, 1});
   job.options.iterations = 3;
-  CHECK_FALSE(as_recorded(job, recorded_today(job).value()).options().buckets);
+  CHECK_FALSE(as_recorded(job, recorded_job(job).value()).options().buckets);
 }
 
 TEST_CASE("tune: gains count from the recorded buckets, and the default may be the better one") {
@@ -173,14 +173,14 @@ TEST_CASE("tune: gains count from the recorded buckets, and the default may be t
   // after backward with the default's last MiB apart, 600 us with one bucket of all.
   small::OpenJob job = recorded({6});
   job.model = small::alpha_beta(0, 100);
-  const Job today = as_recorded(job, recorded_today(job).value());
-  const TuneResult result = tune(today, {});
-  REQUIRE(result.today);
-  CHECK(result.today->recorded);
-  CHECK(result.today->bucket_bytes == std::vector<Bytes>{Bytes(6 << 20)});
+  const Job current = as_recorded(job, recorded_job(job).value());
+  const TuneResult result = tune(current, {});
+  REQUIRE(result.current);
+  CHECK(result.current->recorded);
+  CHECK(result.current->bucket_bytes == std::vector<Bytes>{Bytes(6 << 20)});
   CHECK(result.baseline().iteration == 10_ms);
   CHECK(result.recommended.set);
-  CHECK_FALSE(result.recommended.default_today);
+  CHECK_FALSE(result.recommended.default_as_current);
   CHECK(result.recommended.gain.value == 10_ms - result.best.iteration);
 }
 
@@ -188,12 +188,12 @@ TEST_CASE("tune: a cap passed is today's setting") {
   small::OpenJob job = recorded({});
   job.options.ddp.bucket_cap_mb = 100;
   const TuneResult result = job.tune();
-  REQUIRE(result.today);
-  CHECK_FALSE(result.today->recorded);
-  CHECK(result.today->point.bucket_cap_mb == 100);
+  REQUIRE(result.current);
+  CHECK_FALSE(result.current->recorded);
+  CHECK(result.current->point.bucket_cap_mb == 100);
   CHECK(result.baseline().iteration == job.step());
   CHECK(result.recommended.gain.value == job.step() - result.best.iteration);
-  CHECK_FALSE(recorded({}).tune().today);
+  CHECK_FALSE(recorded({}).tune().current);
 }
 
 TEST_CASE("recorded today: shortest, median and longest of every bucket; inside or not") {
@@ -208,12 +208,12 @@ TEST_CASE("recorded today: shortest, median and longest of every bucket; inside 
       one.duration = one.duration.scaled(percent / 100.0);
     job.workload.steps.push_back(step);
   }
-  const RecordedToday today = recorded_today(job).value();
-  CHECK(today.steps == 3);
-  CHECK(today.buckets[1].least == 2_ms);
-  CHECK(today.buckets[1].median == 2500_us);
-  CHECK(today.buckets[1].most == 10_ms);
-  CHECK(today.iterations->median == 10100_us);
+  const RecordedJob current = recorded_job(job).value();
+  CHECK(current.steps == 3);
+  CHECK(current.buckets[1].least == 2_ms);
+  CHECK(current.buckets[1].median == 2500_us);
+  CHECK(current.buckets[1].most == 10_ms);
+  CHECK(current.iterations->median == 10100_us);
   RecordedBucket bucket{
       .bytes = {}, .least = 100_us, .median = 150_us, .most = 200_us, .predicted = 100_us};
   CHECK(is_inside(bucket, false));

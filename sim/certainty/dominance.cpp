@@ -1,4 +1,4 @@
-#include "upgrade.hpp"
+#include "dominance.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -51,7 +51,7 @@ bool is_no_less(const GpuModel& from, const GpuModel& to) {
 
 }  // namespace
 
-bool is_upgrade(const Cluster& from, const Cluster& to) {
+bool is_dominated_by(const Cluster& from, const Cluster& to) {
   const auto nodes = [](const Cluster& cluster) {
     return std::tie(cluster.nodes, cluster.gpus_per_node, cluster.gpu.name, cluster.cpu);
   };

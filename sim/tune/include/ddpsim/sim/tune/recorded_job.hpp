@@ -26,7 +26,7 @@ struct RecordedBucket {
   Duration predicted;  ///< the transfer alone, on this job's cluster
 };
 
-struct RecordedToday {
+struct RecordedJob {
   std::string torch;  ///< recorded with; empty where not known
   std::optional<NcclVersion> nccl{};
   std::vector<RecordedBucket> buckets;  ///< launch order
@@ -61,9 +61,9 @@ struct RecordedToday {
 bool is_inside(const RecordedBucket& bucket, bool waits_apart);
 
 /// Absent where no all-reduce was recorded.
-std::optional<RecordedToday> recorded_today(const Job& job);
+std::optional<RecordedJob> recorded_job(const Job& job);
 
 /// The job with the buckets it ran, where they are known and nothing else is asked for.
-Job as_recorded(const Job& job, const RecordedToday& today);
+Job as_recorded(const Job& job, const RecordedJob& current);
 
 }  // namespace ddpsim
