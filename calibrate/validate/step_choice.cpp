@@ -568,7 +568,7 @@ class Chooser {
       said += fmt::format("; {} line{} of an evaluation left out", found_.evaluations,
                           found_.evaluations == 1 ? "" : "s");
     if (found_.warm_ups > 0)
-      said += fmt::format("; {} line{} left out that say they are of a warm-up", found_.warm_ups,
+      said += fmt::format("; {} line{} of a warm-up left out", found_.warm_ups,
                           found_.warm_ups == 1 ? "" : "s");
     if (zeros_ > 0)
       said += fmt::format("; the first {} left out: {} 0",

@@ -245,6 +245,9 @@ RecordOf record_of(std::string_view name, std::string_view value) {
     return RecordOf::evaluation;
   if (is || std::ranges::find(kParts, word) == kParts.end()) return RecordOf::unknown;
   const std::vector<std::string> says = words_in_name(value.substr(0, 64));
+  if (!says.empty() &&
+      (says.front() == "warmup" || (says.size() > 1 && says.front() == "warm" && says[1] == "up")))
+    return RecordOf::warm_up;
   return !says.empty() && is_evaluation_word(says.front()) ? RecordOf::evaluation
                                                            : RecordOf::unknown;
 }

@@ -109,7 +109,7 @@ class StepReadings {
 std::string take_updates(StepValue& value, std::string_view shown, double words_per_second,
                          double words_per_batch);
 
-/// What a field of a record says that the record is of: {"mode": "val"}, {"is_train": false}, {"warmup": true}.
+/// What a field of a record says that the record is of: {"mode": "val"}, {"is_train": false}, {"warmup": true}, {"phase": "warmup"}.
 enum class RecordOf { unknown, evaluation, warm_up };
 RecordOf record_of(std::string_view name, std::string_view value);
 /// Of a name, by the names beside it: where "batches" and "time" stand beside "device/batches_per_sec", that is the rate

@@ -30,10 +30,17 @@ std::vector<std::string> choices_of(const CLI::Option& option) {
                                           : CLI::detail::split(option.get_option_text(), '|');
 }
 
-/// TEXT, INT, FLOAT, FILE; without what CLI11 adds of the values it checks for, which its versions word differently.
+/// TEXT, INT, FLOAT, FILE, NAME[:KEY=VALUE,…]; without what CLI11 adds behind a colon of the values it checks for, which its
+/// versions word differently.
 std::string value_of(const CLI::Option& option) {
   const std::string type = option.get_type_name();
-  return type.substr(0, type.find(':'));
+  int depth = 0;
+  for (std::size_t i = 0; i < type.size(); ++i) {
+    if (type[i] == '[') ++depth;
+    if (type[i] == ']') --depth;
+    if (type[i] == ':' && depth == 0) return type.substr(0, i);
+  }
+  return type;
 }
 
 /// Versions of CLI11 write the heading of what stands under none in other letters.

@@ -47,7 +47,7 @@ std::optional<std::string_view> value_behind(std::string_view text, bool whole_l
   if (text.starts_with('"') || text.starts_with('\''))
     return up_to(text.substr(1), text.substr(0, 1));
   if (whole_line) {
-    while (text.ends_with(',')) text = trimmed(text.substr(0, text.size() - 1));
+    while (text.ends_with(',') || text.ends_with('}')) text = trimmed(text.substr(0, text.size() - 1));
     return text;
   }
   return trimmed(up_to(text, ",}"));
@@ -65,6 +65,36 @@ void keep_value(std::string_view key, std::string_view value, const std::string&
   const auto was = parse_number<std::int64_t>(at->second.text);
   const auto is = parse_number<std::int64_t>(value);
   if (is && (!was || *is > *was)) at->second = {std::string(value), place};
+}
+
+/// Where the next quoted key of DDP's begins behind the first; the end where none does. Lists have commas, too.
+std::size_t next_key(std::string_view entries) {
+  for (std::size_t at = entries.find(',', 1); at != std::string_view::npos;
+       at = entries.find(',', at + 1)) {
+    std::string_view behind = trimmed(entries.substr(at + 1));
+    const std::string_view quote = behind.substr(0, 1);
+    if (quote != "\"" && quote != "'") continue;
+    behind.remove_prefix(1);
+    const std::string_view name = up_to(behind, quote);
+    if (std::ranges::find(kDdpKeys, name) != kDdpKeys.end() &&
+        trimmed(behind.substr(std::min(name.size() + 1, behind.size()))).starts_with(':'))
+      return at + 1;
+  }
+  return entries.size();
+}
+
+/// `"world_size": 8,`, `world_size : 8`.
+bool take_entry(std::string_view entry, const std::string& place, DdpFacts& facts) {
+  entry = trimmed(entry);
+  if (entry.starts_with('{')) entry = trimmed(entry.substr(1));
+  if (entry.starts_with('"') || entry.starts_with('\'')) entry.remove_prefix(1);
+  const std::string_view name = up_to(entry, "\"': ");
+  if (std::ranges::find(kDdpKeys, name) == kDdpKeys.end()) return false;
+  if (is_everybodys(name) && facts.values.empty()) return false;
+  const auto value = value_behind(entry.substr(name.size()), true);
+  if (!value) return false;
+  keep_value(name, *value, place, facts);
+  return true;
 }
 
 }  // namespace
@@ -120,15 +150,13 @@ bool take_ddp_line(std::string_view line, const std::string& place, DdpFacts& fa
             keep_value(key, *value, place, facts);
     return true;
   }
-  std::string_view bare = trimmed(line);
-  if (bare.starts_with('"') || bare.starts_with('\'')) bare.remove_prefix(1);
-  const std::string_view name = up_to(bare, "\"': ");
-  if (std::ranges::find(kDdpKeys, name) == kDdpKeys.end()) return false;
-  if (is_everybodys(name) && facts.values.empty()) return false;
-  const auto value = value_behind(bare.substr(name.size()), true);
-  if (!value) return false;
-  keep_value(name, *value, place, facts);
-  return true;
+  bool taken = false;  // several keys may stand on one of several lines
+  for (std::string_view rest = trimmed(line); !rest.empty();) {
+    const std::string_view entry = rest.substr(0, next_key(rest));
+    rest.remove_prefix(entry.size());
+    taken = take_entry(entry, place, facts) || taken;
+  }
+  return taken;
 }
 
 }  // namespace ddpsim

@@ -205,10 +205,11 @@ std::vector<Finding> machine_changes(const std::vector<MachineFacts>& before,
   const double new_ports = per_node(is.active_ports, after);
   if (was.active_ports > 0 && is.active_ports > 0 &&
       std::max(old_ports - new_ports, new_ports - old_ports) > 1e-9)
-    say_change(FindingClass::fewer_nics, new_ports < old_ports,
-               fmt::format("{} NIC ports were active on {} nodes, now {} on {}", was.active_ports,
-                           before.size(), is.active_ports, after.size()),
-               "bandwidth goes with their number");
+    say_change(
+        FindingClass::fewer_nics, new_ports < old_ports,
+        fmt::format("active NIC ports: {} on {} node{} before, {} on {} now", was.active_ports,
+                    before.size(), before.size() == 1 ? "" : "s", is.active_ports, after.size()),
+        "bandwidth goes with their number");
   add_nvlink_changes(before, after, findings);
   for (const auto& [interface, state] : is.interfaces) {
     const auto at = was.interfaces.find(interface);

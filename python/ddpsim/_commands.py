@@ -120,9 +120,9 @@ def simulate(
             also drawn into --timeline
 
     DDP:
-        scheme (NAME[): how it is trained data-parallel: ddp (default), naive, fsdp1, fsdp2, zero1, zero2, zero3,
-            megatron, zero_redundancy, data_parallel, parameter_server, compiled, local_sgd, slowmo; options behind a
-            colon: fsdp2:param_dtype=bf16,wrap=blocks (docs/schemes.md)
+        scheme (NAME[:KEY=VALUE,…]): how it is trained data-parallel: ddp (default), naive, fsdp1, fsdp2, zero1, zero2,
+            zero3, megatron, zero_redundancy, data_parallel, parameter_server, compiled, local_sgd, slowmo; options
+            behind a colon: fsdp2:param_dtype=bf16,wrap=blocks (docs/schemes.md)
         bucket_cap_mb (TEXT): bucket_cap_mb as passed to DDP, in MiB; absent: PyTorch's default, which is not the same
             as 25
         first_bucket_mb (TEXT): torch.distributed._DEFAULT_FIRST_BUCKET_BYTES, in MiB (1.10 and later)
@@ -392,9 +392,9 @@ def tune(
         caps (TEXT): only these caps (MiB), X,X,…; default: every bucket assignment once
 
     DDP:
-        scheme (NAME[): how it is trained data-parallel: ddp (default), naive, fsdp1, fsdp2, zero1, zero2, zero3,
-            megatron, zero_redundancy, data_parallel, parameter_server, compiled, local_sgd, slowmo; options behind a
-            colon: fsdp2:param_dtype=bf16,wrap=blocks (docs/schemes.md)
+        scheme (NAME[:KEY=VALUE,…]): how it is trained data-parallel: ddp (default), naive, fsdp1, fsdp2, zero1, zero2,
+            zero3, megatron, zero_redundancy, data_parallel, parameter_server, compiled, local_sgd, slowmo; options
+            behind a colon: fsdp2:param_dtype=bf16,wrap=blocks (docs/schemes.md)
         bucket_cap_mb (TEXT): bucket_cap_mb as passed to DDP, in MiB; absent: PyTorch's default, which is not the same
             as 25
         first_bucket_mb (TEXT): torch.distributed._DEFAULT_FIRST_BUCKET_BYTES, in MiB (1.10 and later)
@@ -630,9 +630,9 @@ def advise(
         or archive of scripts/collect.sh; words beside a file complete it: "matrix.txt gpu:A100 node:4 nic:200Gbps:ib"
 
     DDP:
-        scheme (NAME[): how it is trained data-parallel: ddp (default), naive, fsdp1, fsdp2, zero1, zero2, zero3,
-            megatron, zero_redundancy, data_parallel, parameter_server, compiled, local_sgd, slowmo; options behind a
-            colon: fsdp2:param_dtype=bf16,wrap=blocks (docs/schemes.md)
+        scheme (NAME[:KEY=VALUE,…]): how it is trained data-parallel: ddp (default), naive, fsdp1, fsdp2, zero1, zero2,
+            zero3, megatron, zero_redundancy, data_parallel, parameter_server, compiled, local_sgd, slowmo; options
+            behind a colon: fsdp2:param_dtype=bf16,wrap=blocks (docs/schemes.md)
         bucket_cap_mb (TEXT): bucket_cap_mb as passed to DDP, in MiB; absent: PyTorch's default, which is not the same
             as 25
         first_bucket_mb (TEXT): torch.distributed._DEFAULT_FIRST_BUCKET_BYTES, in MiB (1.10 and later)
@@ -918,9 +918,9 @@ def compare(
         sync_batchnorm_group (INT): ranks of each process group of its own, whole nodes: convert_sync_batchnorm(model,
             process_group)
         accumulate (INT): micro-batches per step, all but the last under no_sync(); absent: as recorded, or 1
-        scheme (NAME[): how it is trained data-parallel: ddp (default), naive, fsdp1, fsdp2, zero1, zero2, zero3,
-            megatron, zero_redundancy, data_parallel, parameter_server, compiled, local_sgd, slowmo; options behind a
-            colon: fsdp2:param_dtype=bf16,wrap=blocks (docs/schemes.md); repeatable: each is a candidate
+        scheme (NAME[:KEY=VALUE,…]): how it is trained data-parallel: ddp (default), naive, fsdp1, fsdp2, zero1, zero2,
+            zero3, megatron, zero_redundancy, data_parallel, parameter_server, compiled, local_sgd, slowmo; options
+            behind a colon: fsdp2:param_dtype=bf16,wrap=blocks (docs/schemes.md); repeatable: each is a candidate
 
     NCCL:
         nccl (TEXT): NCCL version (default: the recorded one, else the one PyTorch ships)

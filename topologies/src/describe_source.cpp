@@ -276,6 +276,9 @@ void apply_nics(const ClusterWord& word, ClusterDescription& out) {
       continue;
     }
     const auto found = node.wiring->all(VertexKind::nic).size();
+    if (found == 0 && node.nics == 0)
+      word.fail("the file shows no NIC that could have this rate",
+                fmt::format("Say how many there are: \"nic:8x{}\"", word.value));
     if (!set_nics(*node.wiring, node.nics, written.rate)) {
       word.fail(fmt::format("{} NICs where the file has {}", written.count, found),
                 fmt::format("Leave the number out: \"nic:{}\"",

@@ -55,7 +55,8 @@ class SwitchListReader {
     if (words.empty()) return;
     if (words.front().find('=') != std::string::npos) return read_slurm(words);
     if (words.size() != 2) {
-      fail_here(fmt::format("{} words; expected a node and its switch", words.size()),
+      fail_here(fmt::format("{} word{}; expected a node and its switch", words.size(),
+                            words.size() == 1 ? "" : "s"),
                 "Such as \"node001 leaf1\"");
     }
     if (rows_.size() == kMostNames + kMostSwitches) fail_here("more rows than can be laid out");

@@ -84,7 +84,8 @@ Wire read_link(const Cursor& cursor, const Places& places, const GpuModel& gpu) 
   const Cursor between = fields.required("between");
   const auto ends = between.array();
   if (ends.size() != 2) {
-    between.fail(fmt::format("{} ends; expected two names", ends.size()));
+    between.fail(
+        fmt::format("{} end{}; expected two names", ends.size(), ends.size() == 1 ? "" : "s"));
   }
   out.a = place_of(ends[0], places);
   out.b = place_of(ends[1], places);

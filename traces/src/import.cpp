@@ -166,6 +166,8 @@ Imported import_opened(const OpenedFile& opened, const std::filesystem::path& pa
         result = import_ddp_log(path, source, options);
         break;
       }
+      if (options.iteration)
+        refuse(path, "a layer table holds one iteration already", "Leave out --iteration");
       result = parse_layer_table(whole_text(path, source), path.string());
       break;
     case Recognition::Kind::ddp_log:

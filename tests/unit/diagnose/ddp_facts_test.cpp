@@ -70,6 +70,23 @@ TEST_CASE("DDP's logging data: read alike in each form") {
   CHECK(evidence_of("iteration: 12\nworld_size: 8\n").ddp.empty());
 }
 
+TEST_CASE("DDP's logging data: several keys on each of several lines") {
+  const auto facts = read_evidence(
+                         "{\"backend_name\": \"nccl\", \"broadcast_buffers\": 1,\n"
+                         " \"bucket_cap_bytes\": 26214400, \"bucket_sizes\": \"4096, 912\",\n"
+                         " 'static_graph': False, 'iteration': 10, 'world_size': 2}\n",
+                         "log")
+                         .ddp;
+  CHECK(facts.integer("broadcast_buffers") == 1);
+  CHECK(facts.integer("bucket_cap_bytes") == 26'214'400);
+  CHECK(facts.bucket_sizes() == std::vector<std::int64_t>{4096, 912});
+  CHECK(facts.integer("static_graph") == 0);
+  CHECK(facts.integer("iteration") == 10);
+  CHECK(facts.integer("world_size") == 2);
+  REQUIRE(facts.find("backend_name"));
+  CHECK(facts.find("backend_name")->text == "nccl");
+}
+
 TEST_CASE("DDP's logging data: the recorded fixture says what is so") {
   const Evidence evidence =
       evidence_of(read_file(files::fixture_file("ddp-log-resnet18.json"), 1 << 20));

@@ -262,7 +262,7 @@ TEST_CASE("wiring in a cluster file: each mistake gets one message") {
        "lab.json:/node/wiring/links/0/between/1: no vertex is called \"gpu2\". Did you mean "
        "\"gpu0\"?"},
       {wired(two, R"({"between": ["gpu0"], "kind": "nvlink", "per_link": "25GBps"})"),
-       "lab.json:/node/wiring/links/0/between: 1 ends; expected two names"},
+       "lab.json:/node/wiring/links/0/between: 1 end; expected two names"},
       {wired(two, R"({"between": ["gpu0", "gpu1"], "kind": "nvlink", "per_link": "0GBps"})"),
        "lab.json:/node/wiring/links/0/per_link: \"0GBps\" is too slow; a rate must be at least "
        "1 byte per second"},

@@ -112,7 +112,7 @@ TEST_CASE("topology files: complaints about clusters") {
           {R"({"schema": "ddpsim.cluster/1", "name": "lab", "node": {"gpu": "V100", "wiring": {"vertices": [{"name": "cpu0", "kind": "cpu"}], "links": []}}})",
            "lab.json:/node/wiring: no GPU among the vertices"},
           {R"({"schema": "ddpsim.cluster/1", "name": "lab", "node": {"gpu": "V100", "wiring": {"vertices": [{"name": "gpu0", "kind": "gpu"}, {"name": "gpu1", "kind": "gpu"}, {"name": "cpu0", "kind": "cpu"}], "links": [{"between": ["gpu0"], "kind": "pcie", "rate": "12GBps"}]}}})",
-           "lab.json:/node/wiring/links/0/between: 1 ends; expected two names"},
+           "lab.json:/node/wiring/links/0/between: 1 end; expected two names"},
           {R"({"schema": "ddpsim.cluster/1", "name": "lab", "node": {"gpu": "V100", "wiring": {"vertices": [{"name": "gpu0", "kind": "gpu"}, {"name": "gpu1", "kind": "gpu"}, {"name": "cpu0", "kind": "cpu"}], "links": [{"between": ["gpu0", "gpu0"], "kind": "pcie", "rate": "12GBps"}]}}})",
            "lab.json:/node/wiring/links/0/between: a link from a vertex to itself"},
           {R"({"schema": "ddpsim.cluster/1", "name": "lab", "node": {"gpu": "V100", "wiring": {"vertices": [{"name": "gpu0", "kind": "gpu"}, {"name": "gpu1", "kind": "gpu"}, {"name": "cpu0", "kind": "cpu"}], "links": [{"between": ["gpu0", "gpu9"], "kind": "pcie", "rate": "12GBps"}]}}})",
@@ -199,7 +199,7 @@ TEST_CASE("topology files: complaints about clusters") {
 TEST_CASE("topology files: complaints about lists of switches") {
   const std::vector<WrongFile> cases = {
       {"a\n",
-       "switches.txt:line 1: 1 words; expected a node and its switch. Such as \"node001 leaf1\""},
+       "switches.txt:line 1: 1 word; expected a node and its switch. Such as \"node001 leaf1\""},
       {"a b c\n",
        "switches.txt:line 1: 3 words; expected a node and its switch. Such as \"node001 leaf1\""},
       {"n1 leaf1\nn1 leaf2\n", "switches.txt:line 2: node \"n1\" is named twice. First on line 1"},
