@@ -188,6 +188,15 @@ std::int64_t read_active(Config& config, std::string_view key, std::int64_t usua
   return active;
 }
 
+/// Experts of a width of their own. The fields are read one after the other, so that what is assumed of them is said in the
+/// same order whatever the compiler.
+ExpertModules read_experts(Config& config, std::int64_t count, std::string_view active_key,
+                           std::int64_t usual_active, std::int64_t usual_features) {
+  const std::int64_t active = read_active(config, active_key, usual_active, count);
+  return experts_of_mlp(config, count, active,
+                        config.number("moe_intermediate_size", usual_features, kMostFeedForward));
+}
+
 Described llama(Config& config) {
   ReadDecoder read = read_decoder(config, {.null_head_features = true});
   read_attention_bias(config, read.block().attention);
@@ -279,9 +288,7 @@ Described qwen2_moe(Config& config) {
                                            .positions = 32768});
   give_biases(read.block().attention, config.flag("qkv_bias", true), false);
   const std::int64_t count = config.number("num_experts", 60, kMostExperts);
-  ExpertModules experts =
-      experts_of_mlp(config, count, read_active(config, "num_experts_per_tok", 4, count),
-                     config.number("moe_intermediate_size", 1408, kMostFeedForward));
+  ExpertModules experts = read_experts(config, count, "num_experts_per_tok", 4, 1408);
   share_expert(experts, "mlp.shared_expert",
                config.number("shared_expert_intermediate_size", 5632, kMostFeedForward));
   experts.shared_weight = {"mlp.shared_expert_gate"};
@@ -303,11 +310,8 @@ Described qwen3_moe(Config& config) {
   norm_heads(read.block().attention, NormKind::rms, HeadNorm::head, false);
   read.block().defined = order_of("mlp.gate_proj mlp.up_proj mlp.down_proj");
   const std::int64_t count = config.number("num_experts", 128, kMostExperts);
-  alternate_experts(
-      config, read,
-      experts_of_mlp(config, count, read_active(config, "num_experts_per_tok", 8, count),
-                     config.number("moe_intermediate_size", 768, kMostFeedForward)),
-      "mlp.experts mlp.gate");
+  alternate_experts(config, read, read_experts(config, count, "num_experts_per_tok", 8, 768),
+                    "mlp.experts mlp.gate");
   return spans_as_transformer(std::move(read));
 }
 
@@ -449,9 +453,7 @@ Described gemma4(Config& config) {
       return NormModule{.name = name, .kind = NormKind::rms};
     };
     const std::int64_t count = config.number("num_experts", 128, kMostExperts);
-    ExpertModules experts =
-        experts_of_mlp(config, count, read_active(config, "top_k_experts", 8, count),
-                       config.number("moe_intermediate_size", 704, kMostFeedForward));
+    ExpertModules experts = read_experts(config, count, "top_k_experts", 8, 704);
     experts.router = {"router.proj"};
     experts.router_scale = "router.scale";
     experts.expert_scale = "router.per_expert_scale";
@@ -613,8 +615,7 @@ void experts_behind_dense(Config& config, ReadDecoder& read, const DeepseekDefau
                           bool correction_bias) {
   const std::int64_t count = config.number("n_routed_experts", usual.experts, kMostExperts);
   ExpertModules experts =
-      experts_of_mlp(config, count, read_active(config, "num_experts_per_tok", usual.active, count),
-                     config.number("moe_intermediate_size", usual.features, kMostFeedForward));
+      read_experts(config, count, "num_experts_per_tok", usual.active, usual.features);
   const std::int64_t shared = config.count("n_shared_experts", usual.shared, kMostExperts);
   if (shared * experts.features > kMostFeedForward)
     config.refuse("n_shared_experts", "the shared experts are too wide");
