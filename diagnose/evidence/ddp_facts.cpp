@@ -47,7 +47,8 @@ std::optional<std::string_view> value_behind(std::string_view text, bool whole_l
   if (text.starts_with('"') || text.starts_with('\''))
     return up_to(text.substr(1), text.substr(0, 1));
   if (whole_line) {
-    while (text.ends_with(',') || text.ends_with('}')) text = trimmed(text.substr(0, text.size() - 1));
+    while (text.ends_with(',') || text.ends_with('}'))
+      text = trimmed(text.substr(0, text.size() - 1));
     return text;
   }
   return trimmed(up_to(text, ",}"));
