@@ -68,34 +68,51 @@ void keep_value(std::string_view key, std::string_view value, const std::string&
   if (is && (!was || *is > *was)) at->second = {std::string(value), place};
 }
 
-/// Where the next quoted key of DDP's begins behind the first; the end where none does. Lists have commas, too.
-std::size_t next_key(std::string_view entries) {
-  for (std::size_t at = entries.find(',', 1); at != std::string_view::npos;
+/// Length of the first entry: up to the comma in front of the next quoted key. Commas of lists stand before no key.
+std::size_t length_of_entry(std::string_view entries) {
+  for (std::size_t at = entries.find(','); at != std::string_view::npos;
        at = entries.find(',', at + 1)) {
     std::string_view behind = trimmed(entries.substr(at + 1));
     const std::string_view quote = behind.substr(0, 1);
     if (quote != "\"" && quote != "'") continue;
     behind.remove_prefix(1);
-    const std::string_view name = up_to(behind, quote);
-    if (std::ranges::find(kDdpKeys, name) != kDdpKeys.end() &&
-        trimmed(behind.substr(std::min(name.size() + 1, behind.size()))).starts_with(':'))
+    const std::size_t end = behind.find(quote);
+    if (end != std::string_view::npos && trimmed(behind.substr(end + 1)).starts_with(':'))
       return at + 1;
   }
   return entries.size();
 }
 
-/// `"world_size": 8,`, `world_size : 8`.
-bool take_entry(std::string_view entry, const std::string& place, DdpFacts& facts) {
-  entry = trimmed(entry);
-  if (entry.starts_with('{')) entry = trimmed(entry.substr(1));
+/// The key of `"world_size": 8,` or `world_size : 8`. Absent where it is none of DDP's.
+std::optional<std::string_view> ddp_key(std::string_view entry) {
   if (entry.starts_with('"') || entry.starts_with('\'')) entry.remove_prefix(1);
   const std::string_view name = up_to(entry, "\"': ");
-  if (std::ranges::find(kDdpKeys, name) == kDdpKeys.end()) return false;
-  if (is_everybodys(name) && facts.values.empty()) return false;
-  const auto value = value_behind(entry.substr(name.size()), true);
-  if (!value) return false;
-  keep_value(name, *value, place, facts);
-  return true;
+  if (std::ranges::find(kDdpKeys, name) == kDdpKeys.end()) return std::nullopt;
+  return name;
+}
+
+/// One entry or several. A trainer's record has everybody's words, too: in a line that opens a record they count behind one of
+/// DDP's own alone.
+bool take_entries(std::string_view line, const std::string& place, DdpFacts& facts) {
+  std::string_view rest = trimmed(line);
+  bool counts = !rest.starts_with('{') && !facts.values.empty();
+  if (rest.starts_with('{')) rest = trimmed(rest.substr(1));
+  const bool is_quoted = rest.starts_with('"') || rest.starts_with('\'');
+  bool taken = false;
+  while (!rest.empty()) {
+    const std::size_t length = is_quoted ? length_of_entry(rest) : rest.size();
+    const std::string_view entry = trimmed(rest.substr(0, length));
+    rest = trimmed(rest.substr(length));
+    const auto name = ddp_key(entry);
+    if (!name) continue;
+    counts = counts || !is_everybodys(*name);
+    const std::size_t behind = entry.find(*name) + name->size();
+    const auto value = value_behind(entry.substr(behind), true);
+    if (!counts || !value) continue;
+    keep_value(*name, *value, place, facts);
+    taken = true;
+  }
+  return taken;
 }
 
 }  // namespace
@@ -151,13 +168,7 @@ bool take_ddp_line(std::string_view line, const std::string& place, DdpFacts& fa
             keep_value(key, *value, place, facts);
     return true;
   }
-  bool taken = false;  // several keys may stand on one of several lines
-  for (std::string_view rest = trimmed(line); !rest.empty();) {
-    const std::string_view entry = rest.substr(0, next_key(rest));
-    rest.remove_prefix(entry.size());
-    taken = take_entry(entry, place, facts) || taken;
-  }
-  return taken;
+  return take_entries(line, place, facts);
 }
 
 }  // namespace ddpsim

@@ -87,6 +87,18 @@ TEST_CASE("DDP's logging data: several keys on each of several lines") {
   CHECK(facts.find("backend_name")->text == "nccl");
 }
 
+TEST_CASE("DDP's logging data: keys of others between its own, records of a trainer behind it") {
+  const DdpFacts facts =
+      evidence_of(
+          " \"bucket_cap_bytes\": 26214400, \"avg_backward_compute_time\": 7, \"iteration\": 10,\n"
+          "{\"iteration\": 900, \"loss\": 2.5, \"world_size\": 64}\n"
+          "{\"loss\": 2.5, \"iteration\": 901}\n")
+          .ddp;
+  CHECK(facts.integer("bucket_cap_bytes") == 26'214'400);
+  CHECK(facts.integer("iteration") == 10);
+  CHECK(facts.find("world_size") == nullptr);
+}
+
 TEST_CASE("DDP's logging data: the recorded fixture says what is so") {
   const Evidence evidence =
       evidence_of(read_file(files::fixture_file("ddp-log-resnet18.json"), 1 << 20));
