@@ -235,14 +235,6 @@ std::vector<std::string> decisive_warnings(const Cluster& cluster, Backend backe
   return warnings;
 }
 
-std::vector<CalibratedShape> calibrated_by(const Cluster& cluster, Backend backend) {
-  std::vector<CalibratedShape> logs;
-  if (backend == Backend::gloo && cluster.gloo) logs = cluster.gloo->logs;
-  if (backend == Backend::nccl && cluster.calibration) logs = cluster.calibration->shapes;
-  std::erase_if(logs, [](const CalibratedShape& log) { return log.digest.empty(); });
-  return logs;
-}
-
 std::vector<std::string> nccl_warnings(const CollectiveTuning& tuning) {
   const auto release = [](NcclVersion version) { return std::pair(version.major, version.minor); };
   if (release(tuning.nccl) > release(kNewestNccl))

@@ -55,8 +55,6 @@ std::vector<std::string> cluster_warnings(const Cluster& cluster, const Collecti
 /// Figures that are hardly meant, and how ranks are taken to lie on an oversubscribed network: another answer would hold
 /// where these are wrong.
 std::vector<std::string> decisive_warnings(const Cluster& cluster, Backend backend);
-/// Logs whose measured times the cluster gives back, of those with a digest.
-std::vector<CalibratedShape> calibrated_by(const Cluster& cluster, Backend backend);
 /// Sentences about a version whose tables are not known here.
 std::vector<std::string> nccl_warnings(const CollectiveTuning& tuning);
 

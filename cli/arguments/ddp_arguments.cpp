@@ -215,27 +215,4 @@ std::vector<std::string> ddp_warnings(const DdpOptions& options) {
   return warnings;
 }
 
-std::string describe_buckets(const DdpOptions& options) {
-  std::string hook =
-      options.comm_hook == CommHook::none ? "" : fmt::format(", {}", name_of(options.comm_hook));
-  if (options.comm_hook_min_mb > 0) hook += fmt::format(" from {} MiB", options.comm_hook_min_mb);
-  if (options.comm_hook == CommHook::power_sgd)
-    hook += fmt::format(" of rank {}", options.power_sgd.matrix_approximation_rank);
-  if (options.comm_hook == CommHook::post_local_sgd)
-    hook += fmt::format(" of period {}", options.local_sgd.period);
-  if (options.optimizer_in_backward) hook += ", optimizer in backward";
-  if (!options.bucket_cap_mb_list.empty())
-    return fmt::format("bucket_cap_mb_list=[{}]{}", fmt::join(options.bucket_cap_mb_list, ", "),
-                       hook);
-  const BucketLimits limits = bucket_limits(options);
-  const auto mib = [](Bytes bytes) { return static_cast<double>(bytes.count()) / 1048576; };
-  const double first = mib(limits.rebuild.front());
-  const double cap = mib(limits.rebuild.back());
-  const std::string in_force = first == cap ? fmt::format("{} MiB each", cap)
-                                            : fmt::format("{} MiB first, then {} MiB", first, cap);
-  return options.bucket_cap_mb
-             ? fmt::format("bucket_cap_mb={} ({}){}", *options.bucket_cap_mb, in_force, hook)
-             : fmt::format("default ({}){}", in_force, hook);
-}
-
 }  // namespace ddpsim

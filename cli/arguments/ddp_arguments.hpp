@@ -59,7 +59,4 @@ std::vector<double> mib_list(const std::string& text, const std::string& option)
 /// Sentences about a version whose rules are not known here, and about caps that look like bytes.
 std::vector<std::string> ddp_warnings(const DdpOptions& options);
 
-/// "default (1 MiB first, then 25 MiB)", "bucket_cap_mb=50 (50 MiB each), fp16_compress_hook".
-std::string describe_buckets(const DdpOptions& options);
-
 }  // namespace ddpsim

@@ -62,17 +62,17 @@ const AdviceRow* to_export(const Advice& advice, const std::optional<std::string
 }
 
 /// Throws UsageError where the plan leaves NCCL's choice as it is: a table of that would only freeze it.
-std::string tuner_plan(const Advice& advice, const AdviceRow* best, const Job& job,
-                       const ReportContext& context, const std::string& file,
+std::string tuner_plan(const AdviceReport& report, const AdviceRow* best, const std::string& file,
                        const std::string& made_by) {
   if (best == nullptr)
     throw UsageError(fmt::format("--export {}: there is nothing to change", file));
-  if (!best->job_settings.nccl || chooses_alike(*best->job_settings.nccl, *advice.current.nccl))
+  if (!best->job_settings.nccl ||
+      chooses_alike(*best->job_settings.nccl, *report.advice.current.nccl))
     throw UsageError(
         fmt::format("--export {}: what is advised ({}) sets neither NCCL's algorithm nor its "
                     "channels; write it as Python: --export {}.py",
                     file, fmt::join(best->settings, " + "), file.substr(0, file.rfind('.'))));
-  return tuner_csv(job.cluster(), *best->job_settings.nccl, context, made_by);
+  return tuner_csv(*best->job_settings.nccl, report.context, made_by);
 }
 
 int run(const AdviseArguments& arguments, const TypedLine& typed) {
@@ -87,53 +87,59 @@ int run(const AdviseArguments& arguments, const TypedLine& typed) {
     throw UsageError("--bucket-cap-mb-list: advise searches over caps; simulate takes a list");
   require_simulatable(loaded);
   require_searchable(loaded, "`ddpsim simulate --bucket-cap-mb` asks for one cap");
-  const std::optional<Diagnostic> does_not_fit = count_memory(loaded);
+  const CountedMemory memory = count_memory(loaded);
 
-  ReportContext& context = loaded.context;
+  Trust& trust = loaded.trust;
   const Job measured = replay_current(loaded, job);
   AdviseOptions options;
   options.tuning.threads = arguments.threads;
-  options.tuning.replay = context.replay;
+  options.tuning.replay = trust.replay;
   TerminalProgress progress("settings", TerminalProgress::Interrupt::ends);
   options.tuning.progress = &progress;
   options.memory = loaded.memory;
-  if (does_not_fit) {
-    context.does_not_fit = does_not_fit->message;
-    context.overturn("memory: today's job " + does_not_fit->message);
+  if (memory.problem) {
+    trust.warnings.overturn("memory: today's job " + memory.problem->message);
     options.memory = loaded.memory.value_or(job.cluster().gpu.memory);
   }
   if (const std::string why = why_no_cap(job); !why.empty()) {
     options.caps = false;
-    context.overturn("no cap is weighed: " + why);
+    trust.warnings.overturn("no cap is weighed: " + why);
   }
-  const Advice advice = advise(job, options);
-  describe_current(context, measured, simulate_times(measured), arguments.threads);
+  Advice advice = advise(job, options);
+  const StepTimes times = simulate_times(measured);
+  trust.confidence = assess(measured, times, trust.replay, std::nullopt, arguments.threads);
   const bool to_take_along = advice.best() != nullptr && !arguments.output.plan;
   TypedLine next = typed;
   next.set(to_take_along ? "--export" : "--timeline",
            to_take_along ? "advised.py" : "step.pftrace");
-  context.next_command = next.for_command(to_take_along ? "advise" : "simulate");
-  prefer_measuring(context, typed, "advise");
-  const AdviceRow* proposed = to_export(advice, arguments.setting);
+  const AdviceReport report{
+      .context = loaded.context(),
+      .advice = std::move(advice),
+      .step = reported_step(measured, times),
+      .does_not_fit = memory.problem ? memory.problem->message : "",
+      .would_fit = memory.remedy,
+      .next_command = next_or_measure(job, typed, "advise",
+                                      next.for_command(to_take_along ? "advise" : "simulate"))};
+  const AdviceRow* proposed = to_export(report.advice, arguments.setting);
   std::string made_by = fmt::format("ddpsim {}: {}", DDPSIM_VERSION, typed.for_command("advise"));
   if (arguments.setting) made_by += fmt::format(" --lever {}", in_quotes(*arguments.setting));
 
-  deliver({.json = [&] { return advice_json(advice, context); },
-           .text = [&](const TerminalStyle& style) { return advice_text(advice, context, style); },
-           .csv = [&] { return advice_csv(advice); },
+  deliver({.json = [&] { return advice_json(report); },
+           .text = [&](const TerminalStyle& style) { return advice_text(report, style); },
+           .csv = [&] { return advice_csv(report.advice); },
            .plan =
                [&](const std::string& file) {
-                 return file.ends_with(".py")
-                            ? advice_python(advice, proposed, context, made_by)
-                            : tuner_plan(advice, proposed, job, context, file, made_by);
+                 return file.ends_with(".py") ? advice_python(report, proposed, made_by)
+                                              : tuner_plan(report, proposed, file, made_by);
                },
            .command = typed.for_command("advise"),
            .documents =
                [&] {
-                 std::vector<ReportDocument> all = step_documents(simulate(measured), loaded);
+                 std::vector<ReportDocument> all =
+                     step_documents(step_report(loaded, memory.peak, simulate(measured)));
                  for (ReportDocument& one : recorded_documents(loaded))
                    all.push_back(std::move(one));
-                 all.push_back({"advice", advice_json(advice, context)});
+                 all.push_back({"advice", advice_json(report)});
                  return all;
                }},
           arguments.output);

@@ -167,42 +167,36 @@ int run(const AllReduceArguments& arguments, const TypedLine& typed) {
   std::optional<MeasuredAllReduces> measured;
   if (arguments.measured) measured = read_measured_all_reduces(*arguments.measured, table);
 
-  ReportContext context;
-  context.cluster = cluster.name;
-  context.calibrated_by = calibrated_by(cluster, Backend::nccl);
-  context.ranks = cluster.ranks();
-  context.torch = torch.version;
-  context.nccl = tuning.nccl;
-  context.confidence = table.confidence;
+  Warnings warnings;
   if (cluster.ranks() == 1)
-    context.warnings.emplace_back(
+    warnings.add(
         "one GPU has nothing to reduce: every time is zero; give --nodes or more GPUs per node");
   for (std::string& warning : decisive_warnings(cluster, Backend::nccl))
-    context.overturn(std::move(warning));
-  for (std::string& warning : cluster_warnings(cluster, tuning, sizes))
-    context.warnings.push_back(std::move(warning));
-  for (std::string& warning : archive_warnings(arguments.cluster.text, cluster))
-    context.warnings.push_back(std::move(warning));
-  for (std::string& warning : nccl_warnings(tuning)) context.warnings.push_back(std::move(warning));
-  for (std::string& warning : collective_warnings(arguments.collective, cluster, tuning.nccl))
-    context.warnings.push_back(std::move(warning));
-  for (std::string& warning : unheeded(table, tuning))
-    context.warnings.push_back(std::move(warning));
+    warnings.overturn(std::move(warning));
+  warnings.add(cluster_warnings(cluster, tuning, sizes));
+  warnings.add(archive_warnings(arguments.cluster.text, cluster));
+  warnings.add(nccl_warnings(tuning));
+  warnings.add(collective_warnings(arguments.collective, cluster, tuning.nccl));
+  warnings.add(unheeded(table, tuning));
+  const AllReduceReport report{.table = std::move(table),
+                               .cluster = cluster,
+                               .torch = torch.version,
+                               .nccl = tuning.nccl,
+                               .warnings = std::move(warnings)};
 
-  deliver(
-      {.json = [&] { return allreduce_json(table, context); },
-       .text = [&](const TerminalStyle& style) { return allreduce_text(table, context, style); },
-       .csv = [&] { return allreduce_csv(table); },
-       .plot = [&] { return allreduce_svg(table, context, measured); },
-       .command = typed.for_command("allreduce"),
-       .documents =
-           [&] {
-             std::vector<ReportDocument> all = {{"allreduce", allreduce_json(table, context)}};
-             if (measured)
-               all.push_back({"measured_all_reduces", measured_all_reduces_json(*measured)});
-             return all;
-           }},
-      arguments.output);
+  deliver({.json = [&] { return allreduce_json(report); },
+           .text = [&](const TerminalStyle& style) { return allreduce_text(report, style); },
+           .csv = [&] { return allreduce_csv(report.table); },
+           .plot = [&] { return allreduce_svg(report, measured); },
+           .command = typed.for_command("allreduce"),
+           .documents =
+               [&] {
+                 std::vector<ReportDocument> all = {{"allreduce", allreduce_json(report)}};
+                 if (measured)
+                   all.push_back({"measured_all_reduces", measured_all_reduces_json(*measured)});
+                 return all;
+               }},
+          arguments.output);
   return kOk;
 }
 

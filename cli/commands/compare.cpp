@@ -181,8 +181,8 @@ int run(CompareArguments typed_arguments, const TypedLine& typed) {
     const WorkloadComparison& only = outcome.workloads().front();
     report = only.report;
     report.until = std::move(until);
-    report.contexts.front().next_command = next_command(
-        typed, arguments, weighed.front().text, only.jobs[report.comparison.by_speed.front()]);
+    report.next_command = next_command(typed, arguments, weighed.front().text,
+                                       only.jobs[report.comparison.by_speed.front()]);
     answer = {.json = [&] { return compare_json(report); },
               .text = [&](const TerminalStyle& style) { return compare_text(report, style); },
               .csv = [&] { return compare_csv(report); },

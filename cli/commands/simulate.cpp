@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "commands.hpp"
+#include "ddpsim/models/model_flops.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
 #include "ddpsim/sim/tune/tune.hpp"
 #include "elastic_arguments.hpp"
@@ -47,15 +48,15 @@ Job as_asked(const Job& steady, const SimulationOptions& asked) {
 }
 
 /// The measured step, should communication explain what the replay misses.
-std::optional<StepTimes> otherwise(const ReportContext& context) {
-  if (!context.correction) return std::nullopt;
-  return context.correction->all_communication.times;
+std::optional<StepTimes> otherwise(const Trust& trust) {
+  if (!trust.correction) return std::nullopt;
+  return trust.correction->all_communication.times;
 }
 
 /// What a report draws: the step, and above it the measured one, else the recorded one.
-std::vector<ReportDocument> documents(const SimulationResult& result, const LoadedJob& loaded,
+std::vector<ReportDocument> documents(const SimulateReport& report, const LoadedJob& loaded,
                                       const std::optional<Timeline>& measured) {
-  std::vector<ReportDocument> all = step_documents(result, loaded);
+  std::vector<ReportDocument> all = step_documents(report);
   if (measured) {
     all.push_back({"measured_timeline", timeline_json(*measured)});
     return all;
@@ -106,58 +107,69 @@ int run(const SimulateArguments& arguments, TypedLine typed) {
   if (arguments.measured) measured = read_timeline(*arguments.measured);
   require_supported(job.options().ddp);
   require_simulatable(loaded);
-  require_memory(loaded);
-  ReportContext& context = loaded.context;
+  const PeakMemory memory = require_memory(loaded);
+  Trust& trust = loaded.trust;
   const Job steady = replay_current(loaded, steady_of(job));
   const Job asked = as_asked(steady, job.options());
   const bool drawn = arguments.output.timeline || arguments.output.report || measured;
-  const SimulationResult result = simulated(asked, drawn ? WithTimeline::yes : WithTimeline::no);
+  SimulationResult result = simulated(asked, drawn ? WithTimeline::yes : WithTimeline::no);
   const StepTimes predicted =
       arguments.job.iterations == 0 ? result.step.times : simulate_times(steady);
   // A first step, whose buckets are not rebuilt yet, differs for other reasons as well.
   const bool settled = result.statistics || result.iterations.empty();
+  std::optional<Duration> iteration_if_alike;
   if (!job.options().variation.empty() && settled) {
     SimulationOptions alike = steady.options();
     alike.variation = {};
-    context.iteration_if_alike = simulate_times(steady.with(std::move(alike))).iteration;
+    iteration_if_alike = simulate_times(steady.with(std::move(alike))).iteration;
   }
   const auto done = static_cast<int>(result.iterations.size());
   const bool interrupted = done < job.options().iterations;
   if (interrupted)
-    context.overturn(fmt::format("interrupted: {} of {} iterations were simulated", done,
-                                 job.options().iterations));
-  describe_current(context, steady, predicted, 0, otherwise(context));
-  if (arguments.job.iterations > 0) describe_speed(context, result.times());
+    trust.warnings.overturn(fmt::format("interrupted: {} of {} iterations were simulated", done,
+                                        job.options().iterations));
+  trust.confidence = assess(steady, predicted, trust.replay, otherwise(trust), 0);
+  ReportedStep step = reported_step(steady, predicted);
+  if (arguments.job.iterations > 0) {
+    step.budget = budget_of(result.times());
+    step.speed = training_speed(step_work(job), result.times());
+  }
+  std::optional<ElasticAnswer> elastic;
   if (run_asked)
-    context.elastic =
-        elastic_answer(*run_asked, loaded, predicted.iteration, arguments.job, typed, *read);
+    elastic = elastic_answer(*run_asked, loaded, predicted.iteration, arguments.job, typed, *read);
+  std::optional<TimelineDifference> difference;
   if (measured) {
-    context.measured = laid_beside(result.timeline, *measured, *arguments.measured);
+    difference = laid_beside(result.timeline, *measured, *arguments.measured);
     require_same_job(*measured, *arguments.measured, loaded, result.step.buckets);
-    if (auto warning = another_workload(*measured, loaded))
-      context.warnings.push_back(std::move(*warning));
+    if (auto warning = another_workload(*measured, loaded)) trust.warnings.add(*std::move(warning));
   }
   typed.drop("--bucket-cap-mb-list");  // tune searches over single caps
   const bool buckets = uses_reducer(job.options().scheme);
-  context.next_command =
-      buckets ? typed.for_command("tune") : typed.for_command("compare") + " --scheme ddp";
-  prefer_measuring(context, typed, "simulate");
-
-  deliver({.json = [&] { return result_json(result, context); },
-           .text =
-               [&](const TerminalStyle& style) {
-                 return result_text(result, context, job.workload(), style);
-               },
-           .csv = [&] { return buckets ? result_csv(result) : collectives_csv(result); },
-           .timeline =
-               [&](const std::string& file) {
-                 return file.ends_with(".json") ? timeline_json(described(result, loaded))
-                                                : perfetto_trace(result, asked, loaded, measured);
-               },
-           .command = typed.for_command("simulate"),
-           .documents = [&] { return documents(result, loaded, measured); },
-           .page = std::move(page)},
-          arguments.output);
+  const SimulateReport report{
+      .context = loaded.context(),
+      .result = std::move(result),
+      .step = std::move(step),
+      .memory = memory,
+      .iteration_if_alike = iteration_if_alike,
+      .measured = std::move(difference),
+      .elastic = std::move(elastic),
+      .next_command = next_or_measure(
+          job, typed, "simulate",
+          buckets ? typed.for_command("tune") : typed.for_command("compare") + " --scheme ddp")};
+  deliver(
+      {.json = [&] { return result_json(report); },
+       .text = [&](const TerminalStyle& style) { return result_text(report, style); },
+       .csv = [&] { return buckets ? result_csv(report.result) : collectives_csv(report.result); },
+       .timeline =
+           [&](const std::string& file) {
+             return file.ends_with(".json")
+                        ? timeline_json(described(report.result, job))
+                        : perfetto_trace(report.result, asked, loaded, measured);
+           },
+       .command = typed.for_command("simulate"),
+       .documents = [&] { return documents(report, loaded, measured); },
+       .page = std::move(page)},
+      arguments.output);
   return interrupted ? kInterrupted : kOk;
 }
 

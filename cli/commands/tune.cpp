@@ -50,52 +50,58 @@ int run(const TuneArguments& arguments, TypedLine typed) {
     throw UsageError("--bucket-cap-mb-list: tune searches over single caps; simulate takes a list");
   require_simulatable(loaded);
   require_searchable(loaded, "`ddpsim simulate --bucket-cap-mb` asks for one cap");
-  require_memory(loaded);
+  const PeakMemory memory = require_memory(loaded);
 
-  ReportContext& context = loaded.context;
+  Trust& trust = loaded.trust;
   const Job measured = replay_current(loaded, job);
-  tuning.replay = context.replay;
+  tuning.replay = trust.replay;
   TerminalProgress progress("settings", TerminalProgress::Interrupt::ends);
   tuning.progress = &progress;
   TuneResult result = tune(job, tuning);
-  context.no_cap_because = why_no_cap(job);
-  if (!context.no_cap_because.empty()) {
+  std::string no_cap_because = why_no_cap(job);
+  if (!no_cap_because.empty()) {
     result.recommended = {};  // no point of the curve is marked, no command hinted at
   }
-  if (!result.left_out.empty()) context.warnings.push_back(result.left_out);
-  const std::optional<AdviceRow> setting =
-      best_setting(job, {.tuning = tuning, .memory = loaded.memory});
+  if (!result.left_out.empty()) trust.warnings.add(result.left_out);
+  std::optional<AdviceRow> setting = best_setting(job, {.tuning = tuning, .memory = loaded.memory});
   const Recommendation& cap = result.recommended;
   // A cap that must be measured first may save as much for all that is known.
   const Gain named = cap.measure_first ? cap.measure_first->gain : cap.gain;
-  if (setting && setting->expected > cap.expected + cap.measurable &&
-      setting->gain.value > named.value)
-    context.better_setting = setting;
-  describe_current(context, measured, simulate_times(measured), arguments.threads);
+  if (setting &&
+      (setting->expected <= cap.expected + cap.measurable || setting->gain.value <= named.value))
+    setting.reset();
+  const StepTimes times = simulate_times(measured);
+  trust.confidence = assess(measured, times, trust.replay, std::nullopt, arguments.threads);
   const std::string again = typed.for_command("tune");
   const auto text = [](std::optional<double> mb) {
     return mb ? std::optional(fmt::format("{}", *mb)) : std::nullopt;
   };
-  const bool cap_is_best = result.recommended.set && !context.better_setting;
+  const bool cap_is_best = result.recommended.set && !setting;
   if (cap_is_best) {
     typed.set("--bucket-cap-mb", text(result.recommended.bucket_cap_mb));
     typed.set("--first-bucket-mb", text(result.recommended.first_bucket_mb));
     typed.drop("--measured-step");  // of today's setting, not of that one
     typed.set("--timeline", "step.pftrace");
   }
-  context.next_command = typed.for_command(cap_is_best ? "simulate" : "advise");
-  if (!cap_is_best) prefer_measuring(context, typed, "tune");
-
-  deliver({.json = [&] { return tune_json(result, context); },
-           .text = [&](const TerminalStyle& style) { return tune_text(result, context, style); },
-           .csv = [&] { return tune_csv(result); },
-           .plot = [&] { return tune_svg(result, context); },
+  const TuneReport report{
+      .context = loaded.context(),
+      .result = std::move(result),
+      .step = reported_step(measured, times),
+      .no_cap_because = std::move(no_cap_because),
+      .better_setting = std::move(setting),
+      .next_command = cap_is_best
+                          ? typed.for_command("simulate")
+                          : next_or_measure(job, typed, "tune", typed.for_command("advise"))};
+  deliver({.json = [&] { return tune_json(report); },
+           .text = [&](const TerminalStyle& style) { return tune_text(report, style); },
+           .csv = [&] { return tune_csv(report.result); },
+           .plot = [&] { return tune_svg(report); },
            .command = again,
            .documents =
                [&] {
                  std::vector<ReportDocument> all =
-                     tuned_steps(measured, result.recommended, loaded);
-                 all.push_back({"tune", tune_json(result, context)});
+                     tuned_steps(measured, report.result.recommended, loaded, memory);
+                 all.push_back({"tune", tune_json(report)});
                  return all;
                },
            .page = std::move(page)},

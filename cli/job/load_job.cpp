@@ -10,16 +10,15 @@
 #include "data_loader_arguments.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quantity.hpp"
+#include "ddpsim/models/model_flops.hpp"
 #include "ddpsim/models/transfer.hpp"
 #include "ddpsim/sim/simulate/cannot_simulate.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
-#include "ddpsim/sim/tune/recorded_job.hpp"
 #include "ddpsim/sim/values/limits.hpp"
 #include "ddpsim/topologies/background_file.hpp"
 #include "ddpsim/topologies/host_copy.hpp"
 #include "evidence_warnings.hpp"
 #include "interference_arguments.hpp"
-#include "job_context.hpp"
 #include "job_warnings.hpp"
 #include "measured_step.hpp"
 #include "recording_calibration.hpp"
@@ -227,8 +226,6 @@ std::optional<std::string> without_recorded_waits(LoadedJob& loaded) {
       measured.milliseconds());
 }
 
-namespace {}  // namespace
-
 void require_options(const JobArguments& arguments, const TypedLine& typed) {
   require_consistent(arguments, typed);
   const std::optional<TorchVersion> stated = stated_torch(arguments.ddp.torch);
@@ -280,91 +277,86 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
   asked.options.optimizer = know_memory(arguments.memory, loaded.workload);
   CollectiveModel model = collective_model(arguments, asked, loaded.workload, cluster, readers);
 
+  const bool calibrated_by_recording = cluster.calibration != calibrated_before;
   LoadedJob result{.job = Job(std::move(loaded.workload), std::move(cluster),
                               std::move(asked.options), std::move(model)),
-                   .workload_source = arguments.workload,
+                   .provenance = {.workload_source = arguments.workload,
+                                  .cluster_source = arguments.cluster.text,
+                                  .label = {},
+                                  .torch_known = torch.known,
+                                  .scheme_asked = arguments.scheme.has_value(),
+                                  .calibrated_by_recording = calibrated_by_recording},
+                   .trust = {},
                    .measured_step = {},
-                   .memory = memory,
-                   .context = {}};
-  result.context = context_of(result.job, arguments, asked.tuning.nccl);
-  if (arguments.measured_step)
-    result.measured_step = parse_measured_step(
-        *arguments.measured_step, {result.context.work.samples, result.job.cluster().ranks()},
-        result.context.warnings);
-  result.context.torch_known = torch.known;
-  result.context.calibrated_by_recording = result.job.cluster().calibration != calibrated_before;
-  result.context.recorded = recorded_job(result.job);
-  if (const auto& current = result.context.recorded) {
-    result.job = as_recorded(result.job, *current);
-    if (result.job.options().buckets) result.context.bucket_setting = kAsRecorded;
+                   .memory = memory};
+  Warnings& warnings = result.trust.warnings;
+  if (arguments.measured_step) {
+    std::vector<std::string> read_so;
+    result.measured_step =
+        parse_measured_step(*arguments.measured_step, samples_of_step(result.job), read_so);
+    warnings.add(read_so);
   }
+  result.provenance.recorded = recorded_job(result.job);
+  if (const auto& current = result.provenance.recorded)
+    result.job = as_recorded(result.job, *current);
   std::optional<std::string> timed = without_recorded_waits(result);
-  const auto warn = [&](const std::vector<std::string>& warnings) {
-    result.context.warnings.insert(result.context.warnings.end(), warnings.begin(), warnings.end());
-  };
   if (!torch.known && !result.job.workload().torch.empty())
-    warn({fmt::format("the workload's torch, \"{}\", is no version: {} is assumed (--torch)",
-                      result.job.workload().torch, to_string(torch.version))});
-  warn(replaced);
+    warnings.add(fmt::format("the workload's torch, \"{}\", is no version: {} is assumed (--torch)",
+                             result.job.workload().torch, to_string(torch.version)));
+  warnings.add(replaced);
   if (loaded.unprofiled_step && !result.measured_step &&
       arguments.workload == arguments.cluster.text)
-    warn(
-        {fmt::format("{} says that its step takes {:.6g} ms without the profiler: --measured-step "
-                     "{:.6g}ms counts from there",
-                     arguments.workload, loaded.unprofiled_step->milliseconds(),
-                     loaded.unprofiled_step->milliseconds())});
-  if (timed) warn({*std::move(timed)});
-  warn(archive_warnings(arguments.cluster.text, result.job.cluster()));
-  warn(loaded.warnings);
-  if (loaded.ddp_log) warn(warnings_in_workload(arguments.workload));
-  warn(warnings_in_cluster(request.text));
-  warn(compute.warnings);
-  warn(job_warnings(result.job, asked.tuning, arguments.backend.backend, compute.scale));
+    warnings.add(
+        fmt::format("{} says that its step takes {:.6g} ms without the profiler: --measured-step "
+                    "{:.6g}ms counts from there",
+                    arguments.workload, loaded.unprofiled_step->milliseconds(),
+                    loaded.unprofiled_step->milliseconds()));
+  if (timed) warnings.add(*std::move(timed));
+  warnings.add(archive_warnings(arguments.cluster.text, result.job.cluster()));
+  warnings.add(loaded.warnings);
+  if (loaded.ddp_log) warnings.add(warnings_in_workload(arguments.workload));
+  warnings.add(warnings_in_cluster(request.text));
+  warnings.add(compute.warnings);
+  warnings.add(job_warnings(result.job, asked.tuning, arguments.backend.backend, compute.scale));
   for (std::string& warning : decisive_warnings(result.job.cluster(), arguments.backend.backend))
-    result.context.overturn(std::move(warning));
+    warnings.overturn(std::move(warning));
   return result;
 }
 
 Job replay_current(LoadedJob& loaded, const Job& steady) {
-  ReportContext& context = loaded.context;
+  Trust& trust = loaded.trust;
   if (!loaded.measured_step) return steady;
-  require_possible(*loaded.measured_step, steady, loaded.workload_source);
-  context.replay = Replay{loaded.measured_step->median, simulate_times(steady).iteration,
-                          loaded.measured_step->spread, loaded.measured_step->source};
-  context.correction = correct(steady, context.replay);
-  if (!context.correction) context.overturn(contradiction(*context.replay));
-  return context.correction ? explained(steady, context.correction->all_compute) : steady;
+  require_possible(*loaded.measured_step, steady, loaded.provenance.workload_source);
+  trust.replay = Replay{loaded.measured_step->median, simulate_times(steady).iteration,
+                        loaded.measured_step->spread, loaded.measured_step->source};
+  trust.correction = correct(steady, trust.replay);
+  if (!trust.correction) trust.warnings.overturn(contradiction(*trust.replay));
+  return trust.correction ? explained(steady, trust.correction->all_compute) : steady;
 }
 
-void prefer_measuring(ReportContext& context, TypedLine typed, const char* command) {
-  if (!context.host_as_profiled) return;
+std::string next_or_measure(const Job& job, TypedLine typed, const char* command,
+                            std::string next) {
+  if (!launch_bound(job.workload())) return next;
   typed.set("--measured-step", "TIME");
-  context.next_command = typed.for_command(command);
+  return typed.for_command(command);
 }
 
-void describe_speed(ReportContext& context, const StepTimes& times) {
-  context.budget = budget_of(times);
-  context.speed = training_speed(context.work, times);
-}
-
-void describe_current(ReportContext& context, const Job& measured, const StepTimes& times,
-                      int threads, const std::optional<StepTimes>& otherwise) {
-  context.confidence = assess(measured, times, context.replay, otherwise, threads);
-  describe_speed(context, times);
-  context.data = data_supply(measured, times.iteration - times.input, times.host);
-  context.host_as_profiled = launch_bound(measured.workload());
+ReportedStep reported_step(const Job& job, const StepTimes& times) {
+  return {.budget = budget_of(times),
+          .speed = training_speed(step_work(job), times),
+          .data = data_supply(job, times.iteration - times.input, times.host)};
 }
 
 void require_simulatable(const LoadedJob& loaded) {
   if (const auto problem = cannot_simulate(loaded.job))
     throw InputError(
-        {.file = loaded.workload_source, .where = "", .message = *problem, .hint = ""});
+        {.file = loaded.provenance.workload_source, .where = "", .message = *problem, .hint = ""});
 }
 
 void require_searchable(const LoadedJob& loaded, const std::string& instead) {
   const std::size_t parameters = loaded.job.workload().parameters.size();
   if (parameters > kMostTunedParameters)
-    throw InputError({.file = loaded.workload_source,
+    throw InputError({.file = loaded.provenance.workload_source,
                       .where = "/parameters",
                       .message = fmt::format(
                           "has {} parameters, and the limit of a search over bucket caps is {}",
@@ -372,23 +364,25 @@ void require_searchable(const LoadedJob& loaded, const std::string& instead) {
                       .hint = instead});
 }
 
-std::optional<Diagnostic> count_memory(LoadedJob& loaded) {
-  ReportContext& context = loaded.context;
-  context.memory = peak_memory(loaded.job);
+CountedMemory count_memory(LoadedJob& loaded) {
+  CountedMemory counted{.peak = peak_memory(loaded.job), .problem = {}, .remedy = {}};
   const MemoryThere there = {.bytes = loaded.memory.value_or(loaded.job.cluster().gpu.memory),
                              .stated = loaded.memory.has_value()};
   std::optional<MemoryProblem> problem =
-      memory_problem(*context.memory, there, loaded.job, loaded.workload_source);
-  if (!problem) return std::nullopt;
-  context.would_fit = problem->remedy;
-  if (problem->refused) return std::move(problem->diagnostic);
-  context.overturn("memory: " + problem->diagnostic.message);
-  return std::nullopt;
+      memory_problem(counted.peak, there, loaded.job, loaded.provenance.workload_source);
+  if (!problem) return counted;
+  counted.remedy = std::move(problem->remedy);
+  if (problem->refused)
+    counted.problem = std::move(problem->diagnostic);
+  else
+    loaded.trust.warnings.overturn("memory: " + problem->diagnostic.message);
+  return counted;
 }
 
-void require_memory(LoadedJob& loaded) {
-  if (std::optional<Diagnostic> problem = count_memory(loaded))
-    throw InputError(std::move(*problem));
+PeakMemory require_memory(LoadedJob& loaded) {
+  CountedMemory counted = count_memory(loaded);
+  if (counted.problem) throw InputError(*std::move(counted.problem));
+  return counted.peak;
 }
 
 }  // namespace ddpsim

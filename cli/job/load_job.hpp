@@ -20,10 +20,12 @@ namespace ddpsim {
 
 struct LoadedJob {
   Job job;
-  std::string workload_source;  ///< as given on the command line, for messages
+  Provenance provenance;
+  Trust trust;  ///< confidence, replay and correction not filled in
   std::optional<MeasuredStep> measured_step;
   std::optional<Bytes> memory;  ///< of each GPU, as stated
-  ReportContext context;        ///< confidence, replay and correction not filled in
+
+  ReportContext context() const { return {job, provenance, trust}; }
 };
 
 /// How a cluster is read; of many jobs on the same cluster once.
@@ -48,15 +50,11 @@ LoadedJob load_job(const JobArguments& arguments, const TypedLine& typed,
 /// can be no step of this recording's.
 Job replay_current(LoadedJob& loaded, const Job& steady);
 
-/// Where a profiler may have made the waits that lead, the next command is to measure a step without it.
-void prefer_measuring(ReportContext& context, TypedLine typed, const char* command);
+/// `next`, but where a profiler may have made the waits that lead: then to measure a step without it.
+std::string next_or_measure(const Job& job, TypedLine typed, const char* command, std::string next);
 
-/// What the GPU does with a step, and how fast the job trains by it.
-void describe_speed(ReportContext& context, const StepTimes& times);
-
-/// The same of today's step, and how sure the report is of it; `otherwise` as in assess().
-void describe_current(ReportContext& context, const Job& measured, const StepTimes& times,
-                      int threads, const std::optional<StepTimes>& otherwise = std::nullopt);
+/// What the GPU does with a step of this job.
+ReportedStep reported_step(const Job& job, const StepTimes& times);
 
 /// Takes the profiler's share of the recorded waits out of the job, where `measured_step` tells it, and says so.
 std::optional<std::string> without_recorded_waits(LoadedJob& loaded);
@@ -66,10 +64,15 @@ void require_simulatable(const LoadedJob& loaded);
 /// Refuses workloads for which a search over bucket caps would take minutes; `instead`: what to do. Throws InputError.
 void require_searchable(const LoadedJob& loaded, const std::string& instead);
 
-/// Counts the memory of a job that can be simulated; warns where it may not suffice. Why there is no answer, where
-/// there is none.
-std::optional<Diagnostic> count_memory(LoadedJob& loaded);
-/// The same, thrown as InputError.
-void require_memory(LoadedJob& loaded);
+/// What a job holds in memory.
+struct CountedMemory {
+  PeakMemory peak;
+  std::optional<Diagnostic> problem;  ///< why there is no answer, where there is none
+  std::string remedy;                 ///< with what it would fit; empty where it does
+};
+/// Of a job that can be simulated; warns where memory may not suffice.
+CountedMemory count_memory(LoadedJob& loaded);
+/// A problem is thrown as InputError.
+PeakMemory require_memory(LoadedJob& loaded);
 
 }  // namespace ddpsim

@@ -8,6 +8,7 @@
 #include "ddpsim/calibrate/validate/step_argument.hpp"
 #include "ddpsim/calibrate/validate/step_times.hpp"
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/models/model_flops.hpp"
 #include "ddpsim/sim/certainty/step_spread.hpp"
 #include "ddpsim/sim/values/quantile.hpp"
 #include "usage_error.hpp"
@@ -25,6 +26,10 @@ MeasuredStep median_of(const MeasuredSteps& measured) {
 }
 
 }  // namespace
+
+StepSamples samples_of_step(const Job& job) {
+  return {step_work(job).samples, job.cluster().ranks()};
+}
 
 MeasuredStep parse_measured_step(const std::string& text, const StepSamples& samples,
                                  std::vector<std::string>& warnings) {

@@ -16,6 +16,8 @@ struct StepSamples {
   int gpus = 1;
 };
 
+StepSamples samples_of_step(const Job& job);
+
 /// "104ms", "9.6it/s"; FILE, FILE:KEY or FILE:KEY=UNIT, of whose steps the median is taken. What was taken for granted
 /// goes into `warnings`. Throws UsageError or InputError.
 MeasuredStep parse_measured_step(const std::string& text, const StepSamples& samples,

@@ -79,10 +79,10 @@ void require_same_job(const Timeline& measured, const std::string& file, const L
            "Name the cluster at that size, CLUSTER@NODES or --nodes and --gpus-per-node");
   const auto library = said(measured, "backend");
   const auto backend = library ? backend_named(*library) : std::nullopt;
-  if (backend && *backend != loaded.context.backend)
+  if (backend && *backend != backend_of(loaded.job.model()))
     refuse("/provenance/backend",
            fmt::format("was measured over {}, simulated is {}", in_quotes(*library),
-                       name_of(loaded.context.backend)),
+                       name_of(backend_of(loaded.job.model()))),
            *backend == Backend::gloo ? "Pass --backend gloo" : "Leave out --backend gloo");
   constexpr const char* kAsMeasured =
       "Pass --bucket-cap-mb and --torch as they were when it was measured";
@@ -104,12 +104,12 @@ std::optional<std::string> another_workload(const Timeline& measured, const Load
                      loaded.job.workload().name);
 }
 
-Timeline described(const SimulationResult& result, const LoadedJob& loaded) {
+Timeline described(const SimulationResult& result, const Job& job) {
   Timeline timeline = result.timeline;
-  if (!loaded.job.workload().name.empty())
-    timeline.provenance.emplace_back("workload", loaded.job.workload().name);
-  timeline.provenance.emplace_back("ranks", std::to_string(loaded.job.cluster().ranks()));
-  timeline.provenance.emplace_back("backend", name_of(loaded.context.backend));
+  if (!job.workload().name.empty())
+    timeline.provenance.emplace_back("workload", job.workload().name);
+  timeline.provenance.emplace_back("ranks", std::to_string(job.cluster().ranks()));
+  timeline.provenance.emplace_back("backend", name_of(backend_of(job.model())));
   if (!result.step.buckets.empty())
     timeline.provenance.emplace_back("bucket_bytes", bytes_of(result.step.buckets));
   return timeline;

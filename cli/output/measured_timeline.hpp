@@ -27,6 +27,6 @@ void require_same_job(const Timeline& measured, const std::string& file, const L
 std::optional<std::string> another_workload(const Timeline& measured, const LoadedJob& loaded);
 
 /// The simulated timeline with what require_same_job reads.
-Timeline described(const SimulationResult& result, const LoadedJob& loaded);
+Timeline described(const SimulationResult& result, const Job& job);
 
 }  // namespace ddpsim

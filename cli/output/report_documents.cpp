@@ -26,10 +26,18 @@ void append(std::vector<ReportDocument>& documents, std::vector<ReportDocument> 
 
 }  // namespace
 
-std::vector<ReportDocument> step_documents(const SimulationResult& result, const LoadedJob& loaded,
-                                           const std::string& prefix) {
-  return {{prefix + "result", result_json(result, loaded.context)},
-          {prefix + "timeline", timeline_json(described(result, loaded))}};
+SimulateReport step_report(const LoadedJob& loaded, const PeakMemory& memory,
+                           SimulationResult result) {
+  ReportedStep step = reported_step(loaded.job, result.times());
+  return {.context = loaded.context(),
+          .result = std::move(result),
+          .step = std::move(step),
+          .memory = memory};
+}
+
+std::vector<ReportDocument> step_documents(const SimulateReport& step, const std::string& prefix) {
+  return {{prefix + "result", result_json(step)},
+          {prefix + "timeline", timeline_json(described(step.result, step.context.job))}};
 }
 
 std::optional<Timeline> recorded_step(const LoadedJob& loaded) {
@@ -45,12 +53,14 @@ std::vector<ReportDocument> recorded_documents(const LoadedJob& loaded) {
 }
 
 std::vector<ReportDocument> tuned_steps(const Job& current, const Recommendation& recommended,
-                                        const LoadedJob& loaded) {
-  std::vector<ReportDocument> documents = step_documents(simulate(current), loaded);
+                                        const LoadedJob& loaded, const PeakMemory& memory) {
+  std::vector<ReportDocument> documents =
+      step_documents(step_report(loaded, memory, simulate(current)));
   append(documents, recorded_documents(loaded));
   if (recommended.set)
-    append(documents,
-           step_documents(simulate(as_recommended(current, recommended)), loaded, "recommended_"));
+    append(documents, step_documents(step_report(loaded, memory,
+                                                 simulate(as_recommended(current, recommended))),
+                                     "recommended_"));
   return documents;
 }
 

@@ -11,8 +11,12 @@
 
 namespace ddpsim {
 
+/// What a step of this job, or of other settings of it, is reported as.
+SimulateReport step_report(const LoadedJob& loaded, const PeakMemory& memory,
+                           SimulationResult result);
+
 /// Its result and its timeline: "result" and "timeline", behind `prefix`.
-std::vector<ReportDocument> step_documents(const SimulationResult& result, const LoadedJob& loaded,
+std::vector<ReportDocument> step_documents(const SimulateReport& step,
                                            const std::string& prefix = "");
 
 /// Where the recorded step is of the same work as the simulated one.
@@ -23,6 +27,6 @@ std::vector<ReportDocument> recorded_documents(const LoadedJob& loaded);
 
 /// Of `tune`: today's step, and the one with the recommended setting where there is one.
 std::vector<ReportDocument> tuned_steps(const Job& current, const Recommendation& recommended,
-                                        const LoadedJob& loaded);
+                                        const LoadedJob& loaded, const PeakMemory& memory);
 
 }  // namespace ddpsim

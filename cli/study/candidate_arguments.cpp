@@ -74,14 +74,13 @@ LoadedCandidate load_candidate(const Candidate& candidate, const CandidateArgume
   known.ranks = cluster.ranks();
   if (arguments.global_batch) own.batch = batch_of_each(*arguments.global_batch, *known.ranks);
   LoadedJob job = load_job(own, typed, workload, readers);
-  job.context.cluster = candidate.label;
-  job.context.cluster_text = candidate.cluster;
+  job.provenance.label = candidate.label;
   require_supported(job.job.options().ddp);
   require_simulatable(job);
-  std::optional<Diagnostic> problem = count_memory(job);
-  known.memory = job.context.memory;
-  if (problem) throw InputError(std::move(*problem));
-  return {candidate, std::move(own), std::move(job)};
+  CountedMemory memory = count_memory(job);
+  known.memory = memory.peak;
+  if (memory.problem) throw InputError(*std::move(memory.problem));
+  return {candidate, std::move(own), std::move(job), std::move(memory.peak)};
 }
 
 }  // namespace ddpsim

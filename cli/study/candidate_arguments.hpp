@@ -34,6 +34,7 @@ struct LoadedCandidate {
   Candidate candidate;
   JobArguments settings;
   LoadedJob loaded;
+  PeakMemory memory;
 };
 LoadedCandidate load_candidate(const Candidate& candidate, const CandidateArguments& arguments,
                                const TypedLine& typed, const LoadedWorkload& workload,

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/models/model_flops.hpp"
+#include "ddpsim/sim/ddp/changed_numerics.hpp"
 #include "job_warnings.hpp"
 #include "usage_error.hpp"
 
@@ -20,7 +22,7 @@ std::optional<Training> training(const CompareArguments& arguments,
   if (!arguments.samples && !arguments.steps) return std::nullopt;
   std::vector<double> samples;
   for (const LoadedCandidate& job : jobs) {
-    const std::optional<double> own = job.loaded.context.work.samples;
+    const std::optional<double> own = step_work(job.loaded.job).samples;
     if (!own)
       throw UsageError("--samples, --steps: the workload does not say its batch; add --batch");
     samples.push_back(*own);
@@ -114,8 +116,8 @@ void CompareOutcome::mix_all(const std::vector<ReadWorkload>& read) {
     for (const WorkloadComparison& workload : workloads_) {
       const std::size_t job = *workload.job_of(candidate);
       const ReportContext& context = workload.report.contexts[job];
-      label.ranks = context.ranks;
-      if (label.changed_numerics.empty()) label.changed_numerics = context.changed_numerics;
+      label.ranks = context.job.cluster().ranks();
+      if (label.changed_numerics.empty()) label.changed_numerics = changed_numerics(context.job);
       label.grade = std::max(label.grade, workload.report.comparison.jobs[job].confidence.grade);
     }
     mix_.labels.push_back(std::move(label));
@@ -204,7 +206,7 @@ void CompareOutcome::search_caps(int threads, Progress* progress) {
 MixReport CompareOutcome::mix_report(const std::vector<ReadWorkload>& read) {
   for (std::size_t k = 0; k < workloads_.size(); ++k) {
     CompareReport& report = workloads_[k].report;
-    for (const std::string& warning : report.contexts.front().warnings) {
+    for (const std::string& warning : report.contexts.front().trust.warnings.texts()) {
       std::vector<std::string>& all = mix_.warnings;
       if (std::ranges::find(all, warning) == all.end()) all.push_back(warning);
     }
@@ -239,7 +241,7 @@ std::optional<FigureRange> CompareOutcome::figure(CandidateFigure figure, std::s
   const FigureRange steps{step * (1 + compared.confidence.low_percent / 100), step,
                           step * (1 + compared.confidence.high_percent / 100)};
   if (figure == CandidateFigure::step) return steps;
-  const std::optional<double> samples = own.report.contexts[*job].work.samples;
+  const std::optional<double> samples = step_work(own.report.contexts[*job].job).samples;
   if (!samples || steps.low <= 0) return std::nullopt;
   return steps.inverse().times(*samples);
 }

@@ -38,34 +38,39 @@ int advise_scheme(LoadedJob& loaded, TypedLine typed, const OutputArguments& out
         "--scheme {}`, with each setting one --scheme",
         name_of(scheme), command, name_of(scheme)));
   require_simulatable(loaded);
-  count_memory(loaded);
+  const CountedMemory memory = count_memory(loaded);
 
-  ReportContext& context = loaded.context;
+  Trust& trust = loaded.trust;
   const Job measured = replay_current(loaded, job);
   AdviseOptions options;
   options.caps = false;
   options.tuning.threads = threads;
-  options.tuning.replay = context.replay;
+  options.tuning.replay = trust.replay;
   TerminalProgress progress("settings", TerminalProgress::Interrupt::ends);
   options.tuning.progress = &progress;
   // A model is sharded because it does not fit: what does not, on a GPU that is known, is no advice.
   options.memory = loaded.memory;
   if (!options.memory && job.cluster().gpu.memory > Bytes())
     options.memory = job.cluster().gpu.memory;
-  const Advice advice = advise(job, options);
-  describe_current(context, measured, simulate_times(measured), threads);
+  Advice advice = advise(job, options);
+  const StepTimes times = simulate_times(measured);
+  trust.confidence = assess(measured, times, trust.replay, std::nullopt, threads);
   const std::string again = typed.for_command(command);
   typed.set("--timeline", "step.pftrace");
-  context.next_command = typed.for_command("simulate");
-
-  deliver({.json = [&] { return advice_json(advice, context); },
-           .text = [&](const TerminalStyle& style) { return advice_text(advice, context, style); },
-           .csv = [&] { return advice_csv(advice); },
+  const AdviceReport report{.context = loaded.context(),
+                            .advice = std::move(advice),
+                            .step = reported_step(measured, times),
+                            .would_fit = memory.remedy,
+                            .next_command = typed.for_command("simulate")};
+  deliver({.json = [&] { return advice_json(report); },
+           .text = [&](const TerminalStyle& style) { return advice_text(report, style); },
+           .csv = [&] { return advice_csv(report.advice); },
            .command = again,
            .documents =
                [&] {
-                 std::vector<ReportDocument> all = step_documents(simulate(measured), loaded);
-                 all.push_back({"advice", advice_json(advice, context)});
+                 std::vector<ReportDocument> all =
+                     step_documents(step_report(loaded, memory.peak, simulate(measured)));
+                 all.push_back({"advice", advice_json(report)});
                  return all;
                }},
           output);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "ddpsim/models/model_flops.hpp"
 #include "ddpsim/reports/sweep_report.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
 #include "known_steps.hpp"
@@ -208,9 +209,9 @@ class SweepPoints::Shared {
     const LoadedCandidate loaded = load_candidate(
         candidate, arguments, *settings_.measured()->typed, read, gpus, known, readers);
     std::vector<std::string> warnings;
-    const MeasuredStep measured = parse_measured_step(
-        step, {loaded.loaded.context.work.samples, loaded.loaded.job.cluster().ranks()}, warnings);
-    require_possible(measured, loaded.loaded.job, loaded.loaded.workload_source);
+    const MeasuredStep measured =
+        parse_measured_step(step, samples_of_step(loaded.loaded.job), warnings);
+    require_possible(measured, loaded.loaded.job, loaded.loaded.provenance.workload_source);
     return {.candidate = k,
             .label = candidate.label,
             .job = loaded.loaded.job,
@@ -262,11 +263,10 @@ std::string SweepPoints::line(std::size_t index) const {
     LoadedCandidate loaded = load_candidate(candidate, arguments, *settings.typed, workload, gpus,
                                             known, shared_->readers);
     const Job& job = loaded.loaded.job;
-    const ReportContext& context = loaded.loaded.context;
     const KnownStep step = shared_->step(point, *settings.alike, job);
-    row.work = context.work;
+    row.work = step_work(job);
     row.cost = cost_of(settings, point.candidate, candidate, job.cluster());
-    row.warnings = context.warnings;
+    row.warnings = loaded.loaded.trust.warnings.texts();
     shared_->add_warnings_of_steps(point.candidate, row.warnings);
     row.corrected_by = step.corrected_by;
     if (!step.contradiction.empty()) row.warnings.insert(row.warnings.begin(), step.contradiction);

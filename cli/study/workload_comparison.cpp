@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "ddpsim/models/model_flops.hpp"
 #include "ddpsim/sim/engine/parallel.hpp"
 #include "measured_step.hpp"
 #include "usage_error.hpp"
@@ -16,17 +17,17 @@ namespace {
 
 /// Each warning once, those that overturn an answer in front; one that neither holds for all nor names its cluster says for
 /// which it does.
-void state_common_warnings(const std::vector<LoadedCandidate>& jobs, ReportContext& context) {
+Warnings common_warnings(const std::vector<LoadedCandidate>& jobs) {
   std::vector<std::string> texts;
   std::map<std::string, std::vector<std::string>> labels;
   std::map<std::string, bool> named;
   const auto take = [&](bool overturning) {
     for (const LoadedCandidate& job : jobs) {
       const std::string& label = job.candidate.label;
-      const ReportContext& own = job.loaded.context;
-      for (std::size_t i = overturning ? 0 : own.overturning;
-           i < (overturning ? own.overturning : own.warnings.size()); ++i) {
-        const std::string& warning = own.warnings[i];
+      const Warnings& own = job.loaded.trust.warnings;
+      for (std::size_t i = overturning ? 0 : own.overturning();
+           i < (overturning ? own.overturning() : own.texts().size()); ++i) {
+        const std::string& warning = own.texts()[i];
         std::vector<std::string>& whose = labels[warning];
         if (whose.empty()) texts.push_back(warning);
         named[warning] = warning.find(job.loaded.job.cluster().name) != std::string::npos;
@@ -35,7 +36,7 @@ void state_common_warnings(const std::vector<LoadedCandidate>& jobs, ReportConte
     }
   };
   take(true);
-  context.overturning = texts.size();
+  const std::size_t overturning = texts.size();
   take(false);
   for (std::string& text : texts) {
     const std::vector<std::string>& whose = labels[text];
@@ -44,7 +45,7 @@ void state_common_warnings(const std::vector<LoadedCandidate>& jobs, ReportConte
                ? fmt::format("{}: {}", whose.front(), text)
                : fmt::format("{} and {} more: {}", whose.front(), whose.size() - 1, text);
   }
-  context.warnings = std::move(texts);
+  return {std::move(texts), overturning};
 }
 
 /// --measured-step, by job.
@@ -56,9 +57,10 @@ std::vector<std::optional<MeasuredStep>> measured_steps(MeasuredTexts& given,
     if (measured[i])
       throw UsageError(fmt::format("--measured-step: {} is given twice", jobs[i].candidate.label));
     LoadedJob& loaded = jobs[i].loaded;
-    measured[i] = parse_measured_step(
-        step, {loaded.context.work.samples, loaded.job.cluster().ranks()}, loaded.context.warnings);
-    require_possible(*measured[i], loaded.job, loaded.workload_source);
+    std::vector<std::string> read_so;
+    measured[i] = parse_measured_step(step, samples_of_step(loaded.job), read_so);
+    loaded.trust.warnings.add(read_so);
+    require_possible(*measured[i], loaded.job, loaded.provenance.workload_source);
   };
   for (std::size_t i = 0; i < jobs.size(); ++i)
     if (jobs[i].candidate.measured_step) take(i, *jobs[i].candidate.measured_step);
@@ -85,7 +87,7 @@ void shorten_recorded_waits(const std::vector<std::optional<MeasuredStep>>& meas
     const Recorded recorded = loaded.job.workload();
     const std::optional<std::string> said = without_recorded_waits(loaded);
     if (!said) continue;
-    loaded.context.warnings.push_back(*said);
+    loaded.trust.warnings.add(*said);
     if (left) continue;
     before = recorded;
     left = loaded.job.workload();
@@ -99,7 +101,7 @@ void shorten_recorded_waits(const std::vector<std::optional<MeasuredStep>>& meas
 std::vector<double> samples_of_steps(const std::vector<LoadedCandidate>& jobs) {
   std::vector<double> samples;
   for (const LoadedCandidate& job : jobs) {
-    const std::optional<double> own = job.loaded.context.work.samples;
+    const std::optional<double> own = step_work(job.loaded.job).samples;
     if (!own) return {};
     samples.push_back(*own);
   }
@@ -118,7 +120,7 @@ void warn_of_uncorrected(const Comparison& comparison, std::vector<LoadedCandida
       if (other.replay || other.corrected_by ||
           job.cluster().gpu.name != jobs[from].loaded.job.cluster().gpu.name)
         continue;
-      jobs[i].loaded.context.overturn(
+      jobs[i].loaded.trust.warnings.overturn(
           fmt::format("the measured step of {} is {:+.0f} % from its prediction, which corrects no "
                       "other number "
                       "of nodes: that of {} stays as predicted, so measure it, too, before the two "
@@ -220,15 +222,17 @@ WorkloadComparison compare_workload(const CompareArguments& arguments, const Typ
       candidates, [](const Candidate& candidate) { return !candidate.scheme.empty(); });
   for (std::size_t i = 0; i < found.jobs.size(); ++i) {
     const ComparedJob& compared = found.report.comparison.jobs[i];
-    ReportContext& context = found.jobs[i].loaded.context;
-    context.replay = compared.replay;
-    context.correction = compared.correction;
+    Trust& trust = found.jobs[i].loaded.trust;
+    trust.confidence = compared.confidence;
+    trust.replay = compared.replay;
+    trust.correction = compared.correction;
     if (compared.replay && compared.replay->contradicted())
-      context.overturn(contradiction(*compared.replay));
-    found.report.contexts.push_back(context);
+      trust.warnings.overturn(contradiction(*compared.replay));
+    found.report.contexts.push_back(
+        {found.jobs[i].loaded.context(), found.jobs[i].memory, std::nullopt});
   }
   warn_of_uncorrected(found.report.comparison, found.jobs);
-  state_common_warnings(found.jobs, found.report.contexts.front());
+  found.report.contexts.front().trust.warnings = common_warnings(found.jobs);
   return found;
 }
 

@@ -51,4 +51,20 @@ std::optional<double> seconds_at_peak(const SampleWork& sample, const GpuModel& 
          (sample.flops - sample.convolution_flops) / rate(false);
 }
 
+StepWork step_work(const Job& job) {
+  const Workload& workload = job.workload();
+  StepWork work;
+  if (!workload.batch_per_gpu) return work;
+  const double samples_of_rank =
+      static_cast<double>(*workload.batch_per_gpu) * job.options().ddp.accumulate;
+  work.samples = samples_of_rank * job.cluster().ranks();
+  if (!workload.sample) return work;
+  if (workload.sample->tokens > 0)
+    work.tokens = *work.samples * static_cast<double>(workload.sample->tokens);
+  if (const auto precision = precision_from_name(workload.precision))
+    if (const auto each = seconds_at_peak(*workload.sample, job.cluster().gpu, *precision))
+      work.seconds_at_peak = samples_of_rank * *each;
+  return work;
+}
+
 }  // namespace ddpsim

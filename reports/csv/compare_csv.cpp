@@ -12,8 +12,11 @@
 
 #include "ddpsim/formats/csv.hpp"
 #include "ddpsim/formats/json_writer.hpp"
+#include "ddpsim/models/model_flops.hpp"
 #include "ddpsim/reports/mix_report.hpp"
+#include "ddpsim/sim/ddp/changed_numerics.hpp"
 #include "error_source.hpp"
+#include "job_words.hpp"
 #include "loss_lines.hpp"
 
 namespace ddpsim {
@@ -122,19 +125,19 @@ class CandidateTable {
 
   void add_job(const std::string& workload, const CompareReport& report, std::size_t i) {
     const ComparedJob& job = report.comparison.jobs[i];
-    const ReportContext& context = report.contexts[i];
+    const CandidateContext& context = report.contexts[i];
     const Duration step = job.times.iteration;
     const auto bound = [&](double percent) {
       return microseconds_token(step.scaled(1 + percent / 100));
     };
-    Row& row = new_row(workload, context.cluster, context.cluster_text);
-    row["ranks"] = std::to_string(context.ranks);
-    row["compute_scale"] = number_token(context.compute_scale);
+    Row& row = new_row(workload, cluster_name(context), context.provenance.cluster_source);
+    row["ranks"] = std::to_string(context.job.cluster().ranks());
+    row["compute_scale"] = number_token(context.job.options().compute_scale);
     row["iteration_us"] = microseconds_token(step);
     row["low_us"] = bound(job.confidence.low_percent);
     row["high_us"] = bound(job.confidence.high_percent);
     row["alone_us"] = microseconds_token(job.times.alone());
-    const TrainingSpeed speed = training_speed(context.work, job.times);
+    const TrainingSpeed speed = training_speed(step_work(context.job), job.times);
     const auto add_known = [&](const char* column, std::optional<double> value) {
       if (value) row[column] = ratio_token(*value);
     };
@@ -146,7 +149,7 @@ class CandidateTable {
     row["blocking_communication_us"] = microseconds_token(job.times.blocking_communication());
     if (const auto cause = largest_loss(job.times.loss)) row["largest_loss"] = name_of(*cause);
     row["grade"] = name_of(job.confidence.grade);
-    row["changed_numerics"] = context.changed_numerics;
+    row["changed_numerics"] = changed_numerics(context.job);
     if (job.best_cap && job.best_cap->set) {
       if (const auto cap = job.best_cap->bucket_cap_mb) row["best_cap_mb"] = number_token(*cap);
       row["gain_us"] = microseconds_token(job.best_cap->gain.value);
@@ -217,7 +220,7 @@ class CandidateTable {
 
 std::string compare_csv(const CompareReport& report) {
   CandidateTable table({});
-  table.add(report.contexts.front().workload, report);
+  table.add(workload_name(report.contexts.front()), report);
   return table.csv();
 }
 

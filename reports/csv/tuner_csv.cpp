@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "ddpsim/reports/reports.hpp"
+#include "job_words.hpp"
 #include "report_lines.hpp"
 #include "text_layout.hpp"
 
@@ -62,8 +63,9 @@ std::string comment(const std::string& text) {
 
 }  // namespace
 
-std::string tuner_csv(const Cluster& cluster, const CollectiveTuning& tuning,
-                      const ReportContext& context, const std::string& made_by) {
+std::string tuner_csv(const CollectiveTuning& tuning, const ReportContext& context,
+                      const std::string& made_by) {
+  const Cluster& cluster = context.job.cluster();
   // The plugin reads 255 characters at once: what is left of a longer comment would be a setting.
   std::string csv = comment(
       fmt::format("What NCCL {} is to choose, for its example tuner plugin (ext-tuner/example): "

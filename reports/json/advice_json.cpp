@@ -27,19 +27,20 @@ void write_advice_row(JsonWriter& json, const AdviceRow& row) {
   json.end_object();
 }
 
-std::string advice_json(const Advice& advice, const ReportContext& context) {
+std::string advice_json(const AdviceReport& report) {
+  const Advice& advice = report.advice;
   JsonWriter json;
   json.begin_object();
   json.key("schema").string("ddpsim.advice/1");
-  write_setting(json, context);
-  write_budget(json, context);
-  if (context.speed) write_speed(json, *context.speed);
+  write_setting(json, report.context);
+  write_budget(json, report.step.budget);
+  write_speed(json, report.step.speed);
   json.key("iteration_us").time(advice.iteration);
   json.key("measurable_us").time(advice.measurable);
   json.key("rows").begin_array();
   for (const AdviceRow& row : advice.rows) write_advice_row(json, row);
   json.end_array();
-  write_trust(json, context);
+  write_trust(json, report.context);
   json.end_object();
   return std::move(json).finish();
 }

@@ -4,20 +4,21 @@
 
 namespace ddpsim {
 
-std::string allreduce_json(const AllReduceTable& table, const ReportContext& context) {
+std::string allreduce_json(const AllReduceReport& report) {
+  const AllReduceTable& table = report.table;
   JsonWriter json;
   json.begin_object();
   json.key("schema").string("ddpsim.allreduce/1");
   if (table.collective != CollectiveKind::all_reduce)
     json.key("collective").string(name_of(table.collective));
-  json.key("cluster").string(context.cluster);
+  json.key("cluster").string(report.cluster.name);
   json.key("ranks").integer(table.ranks);
   json.key("nodes").integer(table.nodes);
   if (table.nodes_per_domain > 1) json.key("nodes_per_domain").integer(table.nodes_per_domain);
   json.key("gpus_per_node").integer(table.gpus_per_node);
   json.key("gpu").string(table.gpu);
-  json.key("torch").string(to_string(context.torch));
-  json.key("nccl").string(to_string(context.nccl));
+  json.key("torch").string(to_string(report.torch));
+  json.key("nccl").string(to_string(report.nccl));
   json.key("rows").begin_array();
   for (const AllReduceRow& row : table.rows) {
     json.begin_object(JsonWriter::Layout::line);
@@ -45,7 +46,9 @@ std::string allreduce_json(const AllReduceTable& table, const ReportContext& con
     json.end_object();
   }
   json.end_array();
-  write_trust(json, context);
+  write_confidence(json, table.confidence);
+  json.key("warnings").strings(report.warnings.texts());
+  write_calibrated_by(json, report.cluster, Backend::nccl);
   json.end_object();
   return std::move(json).finish();
 }

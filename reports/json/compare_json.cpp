@@ -1,7 +1,10 @@
 #include "compare_json.hpp"
 
 #include "cost_lines.hpp"
+#include "ddpsim/models/model_flops.hpp"
 #include "ddpsim/reports/reports.hpp"
+#include "ddpsim/sim/ddp/changed_numerics.hpp"
+#include "ddpsim/sim/step/compute_speed.hpp"
 #include "elastic_lines.hpp"
 #include "error_source.hpp"
 #include "json_parts.hpp"
@@ -39,19 +42,19 @@ void write_cost_of_job(JsonWriter& json, const CompareReport& report, std::size_
 
 void write_job(JsonWriter& json, const CompareReport& report, std::size_t index) {
   const ComparedJob& job = report.comparison.jobs[index];
-  const std::vector<ReportContext>& contexts = report.contexts;
-  const ReportContext& context = contexts[index];
+  const std::vector<CandidateContext>& contexts = report.contexts;
+  const CandidateContext& context = contexts[index];
   const StepTimes& times = job.times;
   json.begin_object();
-  json.key("label").string(context.cluster);
-  json.key("cluster").string(context.cluster_text);
-  json.key("ranks").integer(context.ranks);
-  json.key("changed_numerics").string_or_null(context.changed_numerics);
-  json.key("compute_scale").number(context.compute_scale);
-  json.key("rank_slowdown").number(context.rank_slowdown);
+  json.key("label").string(cluster_name(context));
+  json.key("cluster").string(context.provenance.cluster_source);
+  json.key("ranks").integer(context.job.cluster().ranks());
+  json.key("changed_numerics").string_or_null(changed_numerics(context.job));
+  json.key("compute_scale").number(context.job.options().compute_scale);
+  json.key("rank_slowdown").number(slowdown_shares(context.job).slowdown());
   json.key("iteration_us").time(times.iteration);
   json.key("alone_us").time(job.times.alone());
-  write_speed(json, training_speed(context.work, times));
+  write_speed(json, training_speed(step_work(context.job), times));
   json.key("exposed_communication_us").time(times.exposed_communication);
   json.key("exposed_share").ratio(times.exposed_communication / times.iteration);
   json.key("blocking_communication_us").time(times.blocking_communication());
@@ -64,13 +67,13 @@ void write_job(JsonWriter& json, const CompareReport& report, std::size_t index)
     json.null();
   write_memory(json, context.memory);
   write_elastic(json, context.elastic);
-  json.key("calibrated_by_recording").boolean(context.calibrated_by_recording);
+  json.key("calibrated_by_recording").boolean(context.provenance.calibrated_by_recording);
   write_confidence(json, job.confidence);
-  if (context.replay) {
+  if (context.trust.replay) {
     json.key("replay");
-    write_replay(json, context);
+    write_replay(json, context.trust);
   }
-  if (job.corrected_by) json.key("corrected_by").string(contexts[*job.corrected_by].cluster);
+  if (job.corrected_by) json.key("corrected_by").string(cluster_name(contexts[*job.corrected_by]));
   json.key("behind_percent");
   write_speedup(json, job.behind);
   write_speedup_reasons(json, job.behind);
@@ -197,11 +200,11 @@ void write_not_compared(JsonWriter& json, const NotCompared& job) {
 
 void write_comparison(JsonWriter& json, const CompareReport& report) {
   const Comparison& comparison = report.comparison;
-  const std::vector<ReportContext>& contexts = report.contexts;
+  const std::vector<CandidateContext>& contexts = report.contexts;
   const ReportContext& shared = contexts.front();
-  json.key("workload").string(shared.workload);
+  json.key("workload").string(workload_name(shared));
   write_versions(json, shared);
-  json.key("bucket_setting").string(shared.bucket_setting);
+  json.key("bucket_setting").string(bucket_setting(shared.job));
   if (report.global_batch) json.key("global_batch").integer(*report.global_batch);
   if (report.training) json.key("samples").number(report.training->samples);
   json.key("rows").begin_array();
@@ -217,13 +220,13 @@ void write_comparison(JsonWriter& json, const CompareReport& report) {
     certain = certain && comparison.jobs[comparison.by_speed[k]].behind.certain();
   json.key("fastest_is_certain").boolean(certain);
   const std::size_t beside = beside_recording(contexts);
-  write_recorded(json, contexts[beside].recorded);
+  write_recorded(json, contexts[beside].provenance.recorded);
   json.key("recorded_row");
-  if (contexts[beside].recorded)
+  if (contexts[beside].provenance.recorded)
     json.count(beside);
   else
     json.null();
-  json.key("warnings").strings(shared.warnings);
+  json.key("warnings").strings(shared.trust.warnings.texts());
 }
 
 std::string compare_json(const CompareReport& report) {

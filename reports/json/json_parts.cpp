@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "ddpsim/sim/step/compute_speed.hpp"
 #include "error_source.hpp"
-#include "scheme_lines.hpp"
+#include "job_words.hpp"
 
 namespace ddpsim {
 namespace {
@@ -56,11 +57,24 @@ void write_iterations(JsonWriter& json, const std::optional<StepSpread>& spread)
   json.end_object();
 }
 
+/// What of DDP's options is no cap and not the default.
+void write_ddp(JsonWriter& json, const DdpOptions& ddp) {
+  if (ddp.comm_hook != CommHook::none) json.key("comm_hook").string(name_of(ddp.comm_hook));
+  if (ddp.comm_hook_min_mb > 0) json.key("comm_hook_min_mb").number(ddp.comm_hook_min_mb);
+  if (ddp.comm_hook == CommHook::power_sgd) {
+    json.key("matrix_approximation_rank").integer(ddp.power_sgd.matrix_approximation_rank);
+    json.key("min_compression_rate").number(ddp.power_sgd.min_compression_rate);
+  }
+  if (ddp.comm_hook == CommHook::post_local_sgd) {
+    json.key("local_sgd_period").integer(ddp.local_sgd.period);
+    json.key("local_sgd_gradients").string(ddp.local_sgd.averages_gradients ? "node" : "none");
+  }
+  if (ddp.sync_batchnorm_group) json.key("sync_batchnorm_group").integer(*ddp.sync_batchnorm_group);
+}
+
 }  // namespace
 
-void write_budget(JsonWriter& json, const ReportContext& context) {
-  if (!context.budget) return;
-  const StepBudget& budget = *context.budget;
+void write_budget(JsonWriter& json, const StepBudget& budget) {
   json.key("budget").begin_object(JsonWriter::Layout::line);
   json.key("step_us").time(budget.step());
   for (const BudgetPart part : all_budget_parts())
@@ -84,8 +98,8 @@ void write_loss(JsonWriter& json, const Loss& loss, const Confidence& confidence
   json.end_array();
 }
 
-void write_replay(JsonWriter& json, const ReportContext& context) {
-  const Replay& replay = *context.replay;
+void write_replay(JsonWriter& json, const Trust& trust) {
+  const Replay& replay = *trust.replay;
   json.begin_object();
   json.key("measured_us").time(replay.measured);
   json.key("predicted_us").time(replay.predicted);
@@ -97,10 +111,10 @@ void write_replay(JsonWriter& json, const ReportContext& context) {
     json.key("measured_high_us").time(replay.spread->high);
   }
   json.key("explained_by");
-  if (context.correction) {
+  if (trust.correction) {
     json.begin_array();
-    write_explanation(json, Cause::compute, context.correction->all_compute);
-    write_explanation(json, Cause::communication, context.correction->all_communication);
+    write_explanation(json, Cause::compute, trust.correction->all_compute);
+    write_explanation(json, Cause::communication, trust.correction->all_communication);
     json.end_array();
   } else {
     json.null();
@@ -148,35 +162,26 @@ void write_confidence(JsonWriter& json, const Confidence& confidence) {
 }
 
 void write_versions(JsonWriter& json, const ReportContext& context) {
-  json.key("torch").string(to_string(context.torch));
-  json.key("torch_known").boolean(context.torch_known);
-  json.key("nccl").string_or_null(context.backend == Backend::nccl ? to_string(context.nccl) : "");
-  json.key("backend").string(name_of(context.backend));
-  json.key("network").string(context.network);
+  json.key("torch").string(to_string(context.job.options().ddp.torch));
+  json.key("torch_known").boolean(context.provenance.torch_known);
+  const Backend backend = backend_of(context.job.model());
+  json.key("nccl").string_or_null(backend == Backend::nccl ? to_string(nccl_version(context.job))
+                                                           : "");
+  json.key("backend").string(name_of(backend));
+  json.key("network").string(network_name(context.job));
 }
 
 void write_setting(JsonWriter& json, const ReportContext& context) {
-  json.key("workload").string(context.workload);
-  json.key("cluster").string(context.cluster);
-  json.key("ranks").integer(context.ranks);
+  json.key("workload").string(workload_name(context));
+  json.key("cluster").string(cluster_name(context));
+  json.key("ranks").integer(context.job.cluster().ranks());
   write_versions(json, context);
-  json.key("compute_scale").number(context.compute_scale);
-  json.key("rank_slowdown").number(context.rank_slowdown);
-  if (!context.variation.empty()) write_variation(json, context.variation);
-  if (context.comm_hook != CommHook::none) json.key("comm_hook").string(name_of(context.comm_hook));
-  if (context.comm_hook_min_mb > 0) json.key("comm_hook_min_mb").number(context.comm_hook_min_mb);
-  if (context.comm_hook == CommHook::power_sgd) {
-    json.key("matrix_approximation_rank").integer(context.power_sgd.matrix_approximation_rank);
-    json.key("min_compression_rate").number(context.power_sgd.min_compression_rate);
-  }
-  if (context.comm_hook == CommHook::post_local_sgd) {
-    json.key("local_sgd_period").integer(context.local_sgd.period);
-    json.key("local_sgd_gradients").string(context.local_sgd.averages_gradients ? "node" : "none");
-  }
-  if (context.sync_batchnorm_group)
-    json.key("sync_batchnorm_group").integer(*context.sync_batchnorm_group);
-  if (!context.bucket_setting.empty() && speaks_of_buckets(context))
-    json.key("bucket_setting").string(context.bucket_setting);
+  const SimulationOptions& options = context.job.options();
+  json.key("compute_scale").number(options.compute_scale);
+  json.key("rank_slowdown").number(slowdown_shares(context.job).slowdown());
+  if (!options.variation.empty()) write_variation(json, options.variation);
+  write_ddp(json, options.ddp);
+  if (speaks_of_buckets(context)) json.key("bucket_setting").string(bucket_setting(context.job));
 }
 
 void write_memory(JsonWriter& json, const std::optional<PeakMemory>& memory) {
@@ -267,22 +272,30 @@ void write_recorded(JsonWriter& json, const std::optional<RecordedJob>& recorded
   json.end_object();
 }
 
-void write_trust(JsonWriter& json, const ReportContext& context) {
-  write_confidence(json, context.confidence);
-  json.key("warnings").strings(context.warnings);
-  if (!context.calibrated_by.empty()) {
-    json.key("calibrated_by").begin_array();
-    for (const CalibratedShape& log : context.calibrated_by) {
-      json.begin_object(JsonWriter::Layout::line);
-      json.key("source").string(log.source);
-      json.key("digest").string(log.digest);
-      json.end_object();
-    }
-    json.end_array();
+void write_calibrated_by(JsonWriter& json, const Cluster& cluster, Backend backend) {
+  std::vector<CalibratedShape> logs;
+  if (backend == Backend::gloo && cluster.gloo) logs = cluster.gloo->logs;
+  if (backend == Backend::nccl && cluster.calibration) logs = cluster.calibration->shapes;
+  std::erase_if(logs, [](const CalibratedShape& log) { return log.digest.empty(); });
+  if (logs.empty()) return;
+  json.key("calibrated_by").begin_array();
+  for (const CalibratedShape& log : logs) {
+    json.begin_object(JsonWriter::Layout::line);
+    json.key("source").string(log.source);
+    json.key("digest").string(log.digest);
+    json.end_object();
   }
-  if (context.replay) {
+  json.end_array();
+}
+
+void write_trust(JsonWriter& json, const ReportContext& context) {
+  const Trust& trust = context.trust;
+  write_confidence(json, trust.confidence);
+  json.key("warnings").strings(trust.warnings.texts());
+  write_calibrated_by(json, context.job.cluster(), backend_of(context.job.model()));
+  if (trust.replay) {
     json.key("replay");
-    write_replay(json, context);
+    write_replay(json, trust);
   }
 }
 

@@ -14,8 +14,8 @@ void write_versions(JsonWriter& json, const ReportContext& context);
 
 /// Every cause, in one order; intervals are those of `confidence`.
 void write_loss(JsonWriter& json, const Loss& loss, const Confidence& confidence);
-/// `budget`: what the GPU does with the step, in parts that add up to it. Nothing where the context has none.
-void write_budget(JsonWriter& json, const ReportContext& context);
+/// `budget`: what the GPU does with the step, in parts that add up to it.
+void write_budget(JsonWriter& json, const StepBudget& budget);
 /// What the job gets done in a second; null where that is not known.
 void write_speed(JsonWriter& json, const TrainingSpeed& speed);
 void write_confidence(JsonWriter& json, const Confidence& confidence);
@@ -31,7 +31,10 @@ void write_memory(JsonWriter& json, const std::optional<PeakMemory>& memory);
 void write_recorded(JsonWriter& json, const std::optional<RecordedJob>& recorded);
 
 /// What was measured, what the replay misses of it, and the two explanations.
-void write_replay(JsonWriter& json, const ReportContext& context);
+void write_replay(JsonWriter& json, const Trust& trust);
+
+/// `calibrated_by`: logs whose measured times the cluster gives back. Nothing where there are none.
+void write_calibrated_by(JsonWriter& json, const Cluster& cluster, Backend backend);
 
 /// confidence, warnings, and the replay where today's step was measured.
 void write_trust(JsonWriter& json, const ReportContext& context);

@@ -1,7 +1,10 @@
 #include "data_lines.hpp"
+#include "ddpsim/models/model_flops.hpp"
 #include "ddpsim/reports/reports.hpp"
+#include "ddpsim/sim/values/launch_cost.hpp"
 #include "elastic_lines.hpp"
 #include "epoch_lines.hpp"
+#include "job_words.hpp"
 #include "json_parts.hpp"
 #include "timeline_difference_report.hpp"
 
@@ -145,9 +148,10 @@ void write_staleness(JsonWriter& json, const Staleness& staleness) {
   json.end_object();
 }
 
-void write_step(JsonWriter& json, const StepResult& step, const std::optional<Scheme>& scheme) {
+/// `scheme`: null where nobody asked for one.
+void write_step(JsonWriter& json, const StepResult& step, const Scheme* scheme) {
   write_times(json, step.times);
-  if (scheme) write_scheme(json, step, *scheme);
+  if (scheme != nullptr) write_scheme(json, step, *scheme);
   json.key("buckets").begin_array();
   for (std::size_t i = 0; i < step.buckets.size(); ++i) write_bucket(json, i, step.buckets[i]);
   json.end_array();
@@ -185,27 +189,30 @@ void write_rank_waits(JsonWriter& json, const std::vector<RankWait>& ranks) {
 
 }  // namespace
 
-std::string result_json(const SimulationResult& result, const ReportContext& context) {
+std::string result_json(const SimulateReport& report) {
+  const ReportContext& context = report.context;
+  const SimulationResult& result = report.result;
+  const Scheme* scheme = asked_scheme(context);
+  const std::optional<Launches>& launches = context.job.workload().launches;
   JsonWriter json;
   json.begin_object();
   json.key("schema").string("ddpsim.result/1");
   write_setting(json, context);
-  write_step(json, result.step, context.scheme);
+  write_step(json, result.step, scheme);
   json.key("alone_us").time(result.step.times.alone());
-  write_speed(json, training_speed(context.work, result.step.times));
-  write_budget(json, context);
-  write_loss(json, result.step.times.loss, context.confidence);
-  if (context.launch_cost) write_launch_cost(json, *context.launch_cost);
-  write_memory(json, context.memory);
-  write_elastic(json, context.elastic);
-  write_recorded(json, context.recorded);
+  write_speed(json, training_speed(step_work(context.job), result.step.times));
+  write_budget(json, report.step.budget);
+  write_loss(json, result.step.times.loss, context.trust.confidence);
+  if (launches) write_launch_cost(json, launch_cost(*launches, context.job.options()));
+  write_memory(json, report.memory);
+  write_elastic(json, report.elastic);
+  write_recorded(json, context.provenance.recorded);
   write_trust(json, context);
-  if (context.measured) {
+  if (report.measured) {
     json.key("measured");
-    write_difference(json, *context.measured);
+    write_difference(json, *report.measured);
   }
-  if (context.iteration_if_alike)
-    json.key("iteration_if_alike_us").time(*context.iteration_if_alike);
+  if (report.iteration_if_alike) json.key("iteration_if_alike_us").time(*report.iteration_if_alike);
   if (result.statistics) write_statistics(json, *result.statistics);
   if (!result.ranks.empty()) write_rank_waits(json, result.ranks);
   if (!result.iterations.empty()) {
@@ -213,7 +220,7 @@ std::string result_json(const SimulationResult& result, const ReportContext& con
     for (const StepResult& step : result.iterations) {
       json.begin_object();
       json.key("iteration").integer(step.iteration);
-      write_step(json, step, context.scheme);
+      write_step(json, step, scheme);
       json.end_object();
     }
     json.end_array();

@@ -180,27 +180,29 @@ void write_recommendation(JsonWriter& json, const Recommendation& recommended,
   json.end_object();
 }
 
-std::string tune_json(const TuneResult& result, const ReportContext& context) {
+std::string tune_json(const TuneReport& report) {
+  const ReportContext& context = report.context;
+  const TuneResult& result = report.result;
+  const std::optional<RecordedJob>& recorded = context.provenance.recorded;
   JsonWriter json;
   json.begin_object();
   json.key("schema").string("ddpsim.tune/1");
   write_setting(json, context);
-  write_budget(json, context);
-  if (context.speed) write_speed(json, *context.speed);
+  write_budget(json, report.step.budget);
+  write_speed(json, report.step.speed);
   json.key("default");
   write_point(json, result.default_setting);
   json.key("today");
   if (result.current)
-    write_current(json, *result.current,
-                  context.recorded ? context.recorded->setting : std::nullopt);
+    write_current(json, *result.current, recorded ? recorded->setting : std::nullopt);
   else
     json.null();
   json.key("best");
   write_point(json, result.best);
   json.key("recommended");
-  write_recommendation(json, result.recommended, context.no_cap_because);
+  write_recommendation(json, result.recommended, report.no_cap_because);
   json.key("recommended_by_version");
-  if (result.by_version.empty() || !context.no_cap_because.empty()) {
+  if (result.by_version.empty() || !report.no_cap_because.empty()) {
     json.null();
   } else {
     json.begin_array();
@@ -208,14 +210,14 @@ std::string tune_json(const TuneResult& result, const ReportContext& context) {
       write_advice(json, advice, result.current);
     json.end_array();
   }
-  if (!result.by_cause.empty() && context.no_cap_because.empty()) {
+  if (!result.by_cause.empty() && report.no_cap_because.empty()) {
     json.key("recommended_by_cause").begin_array();
     for (const AdviceByCause& advice : result.by_cause) write_advice(json, advice, result.current);
     json.end_array();
   }
   json.key("better_lever");
-  if (context.better_setting)
-    write_advice_row(json, *context.better_setting);
+  if (report.better_setting)
+    write_advice_row(json, *report.better_setting);
   else
     json.null();
   json.key("bucketings").count(result.curve.size() + result.unsimulated);
@@ -230,7 +232,7 @@ std::string tune_json(const TuneResult& result, const ReportContext& context) {
     json.null();
     json.key("best_partition_absent_because").string(result.best_partition_absent_because);
   }
-  write_recorded(json, context.recorded);
+  write_recorded(json, recorded);
   write_trust(json, context);
   json.end_object();
   return std::move(json).finish();

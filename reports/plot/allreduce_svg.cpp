@@ -129,17 +129,18 @@ plot::Scale scale_of_busbw(const plot::Chart& chart, int ticks) {
 
 }  // namespace
 
-std::string allreduce_svg(const AllReduceTable& table, const ReportContext& context,
+std::string allreduce_svg(const AllReduceReport& report,
                           const std::optional<MeasuredAllReduces>& measured) {
+  const AllReduceTable& table = report.table;
   constexpr int kMostSpeeds = 7;
   const plot::Scale sizes = scale_of_sizes(table);
   plot::Chart chart{
       .title = fmt::format(
-          "{} on {}, {} ({} × {} {})", name_of(table.collective), printable(context.cluster),
+          "{} on {}, {} ({} × {} {})", name_of(table.collective), printable(report.cluster.name),
           counted(static_cast<std::uint64_t>(table.ranks), "GPU"),
           counted(static_cast<std::uint64_t>(table.nodes), "node"), table.gpus_per_node, table.gpu),
       .subtitle =
-          fmt::format("NCCL {}, fp32, out of place, alone on the network", to_string(context.nccl)),
+          fmt::format("NCCL {}, fp32, out of place, alone on the network", to_string(report.nccl)),
       .x = {"size, bytes (K, M, G binary, as in nccl-tests)", sizes, ticks_of_sizes(sizes)},
       .y = {"busbw, GB/s", {plot::ScaleKind::linear, 0, 1}, {}},
       .phases = table.ranks > 1 ? phases_of(table) : std::vector<plot::Phase>()};

@@ -7,8 +7,10 @@
 
 #include "chart.hpp"
 #include "cluster_family.hpp"
+#include "ddpsim/models/model_flops.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "figure_words.hpp"
+#include "job_words.hpp"
 #include "report_lines.hpp"
 #include "speed_chart.hpp"
 #include "text_layout.hpp"
@@ -23,23 +25,23 @@ class SpeedChart {
         comparison_(report.comparison),
         contexts_(report.contexts),
         in_samples_(std::ranges::all_of(contexts_, [](const ReportContext& context) {
-          return context.work.samples.has_value();
+          return step_work(context.job).samples.has_value();
         })) {}
 
   plot::Chart chart() {
-    ReportContext shared = contexts_.front();
-    shared.compute_scale = 1;  // each job has its own
-    shared.rank_slowdown = 1;
-    chart_.title = fmt::format(
-        "{} on {}", printable(shared.workload),
-        contexts_.size() == 1 ? printable(shared.cluster) : counted(contexts_.size(), "cluster"));
-    chart_.subtitle = setting_text(shared);
+    const ReportContext& shared = contexts_.front();
+    chart_.title = fmt::format("{} on {}", printable(workload_name(shared)),
+                               contexts_.size() == 1 ? printable(cluster_name(shared))
+                                                     : counted(contexts_.size(), "cluster"));
+    // Each job has a speed of its own.
+    chart_.subtitle =
+        setting_text(shared, {.buckets = speaks_of_buckets(shared), .compute = false});
     chart_.verdict = first_line_of(compare_text(report_, {}));
     std::vector<SpeedPoint> points;
     for (std::size_t i = 0; i < contexts_.size(); ++i)
-      points.push_back({.family = family_of(contexts_[i].cluster),
-                        .name = contexts_[i].cluster,
-                        .gpus = contexts_[i].ranks,
+      points.push_back({.family = family_of(cluster_name(contexts_[i])),
+                        .name = cluster_name(contexts_[i]),
+                        .gpus = contexts_[i].job.cluster().ranks(),
                         .speed = speed(i, comparison_.jobs[i].times.iteration),
                         .interval = interval(i),
                         .told = told(i)});
@@ -51,7 +53,8 @@ class SpeedChart {
 
  private:
   double speed(std::size_t i, Duration step) const {
-    const double each = in_samples_ ? *contexts_[i].work.samples : contexts_[i].ranks;
+    const double each =
+        in_samples_ ? *step_work(contexts_[i].job).samples : contexts_[i].job.cluster().ranks();
     return step > Duration() ? each / step.seconds() : 0;
   }
 
@@ -69,8 +72,8 @@ class SpeedChart {
     const int digits = digits_of(job.confidence.grade);
     const auto [low, high] = interval(i);
     return fmt::format(
-        "{}, {}: {} {} ({}), {} a step, efficiency {}", printable(contexts_[i].cluster),
-        counted(static_cast<std::uint64_t>(contexts_[i].ranks), "GPU"),
+        "{}, {}: {} {} ({}), {} a step, efficiency {}", printable(cluster_name(contexts_[i])),
+        counted(static_cast<std::uint64_t>(contexts_[i].job.cluster().ranks()), "GPU"),
         significant(speed(i, job.times.iteration), digits), in_samples_ ? "samples/s" : "batches/s",
         interval_text(low, high, digits), time_text(job.times.iteration, digits),
         percent_text(100 * job.efficiency()));
@@ -86,7 +89,8 @@ class SpeedChart {
         lines ? "Band" : "Bar"));
     std::map<std::string, std::vector<std::string>> resting;  // names by what they rest on
     for (std::size_t i = 0; i < contexts_.size(); ++i)
-      resting[comparison_.jobs[i].confidence.provenance].push_back(printable(contexts_[i].cluster));
+      resting[comparison_.jobs[i].confidence.provenance].push_back(
+          printable(cluster_name(contexts_[i])));
     for (const auto& [provenance, names] : resting)
       chart_.notes.push_back(as_note(
           resting.size() == 1 ? provenance
@@ -98,7 +102,7 @@ class SpeedChart {
 
   const CompareReport& report_;
   const Comparison& comparison_;
-  const std::vector<ReportContext>& contexts_;
+  const std::vector<CandidateContext>& contexts_;
   bool in_samples_;
   plot::Chart chart_{.x = {"", {plot::ScaleKind::linear, 0, 1}, {}},
                      .y = {"", {plot::ScaleKind::linear, 0, 1}, {}}};

@@ -165,7 +165,8 @@ std::string verdict_of(const CostedCandidates& costed) {
 
 std::string cost_svg(const CompareReport& report) {
   const CostedCandidates candidates = costed(report);
-  return drawn(candidates, printable(report.contexts.front().workload), verdict_of(candidates));
+  return drawn(candidates, printable(workload_name(report.contexts.front())),
+               verdict_of(candidates));
 }
 
 std::string cost_svg(const MixReport& report) {

@@ -7,6 +7,7 @@
 #include "curve_selection.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "figure_words.hpp"
+#include "job_words.hpp"
 #include "report_lines.hpp"
 #include "text_layout.hpp"
 
@@ -22,16 +23,17 @@ using Points = std::vector<const CurvePoint*>;
 
 class CapCurveChart {
  public:
-  CapCurveChart(const TuneResult& result, const ReportContext& context)
-      : result_(result),
-        context_(context),
-        unit_(unit_for(result.baseline().iteration)),
-        digits_(digits_of(context.confidence.grade)),
+  explicit CapCurveChart(const TuneReport& report)
+      : report_(report),
+        result_(report.result),
+        confidence_(report.context.trust.confidence),
+        unit_(unit_for(result_.baseline().iteration)),
+        digits_(digits_of(confidence_.grade)),
         step_digits_(digits_of_steps()) {
-    for (const CurvePoint& point : result.curve) {
+    for (const CurvePoint& point : result_.curve) {
       if (!point.reachable || !point.bucket_cap_mb) continue;
       const bool as_current = point.first_bucket_mb == point.bucket_cap_mb ||
-                              point.first_bucket_mb == result.baseline().first_bucket_mb;
+                              point.first_bucket_mb == result_.baseline().first_bucket_mb;
       (as_current ? caps_ : apart_).push_back(&point);
     }
     std::sort(caps_.begin(), caps_.end(), [](const CurvePoint* a, const CurvePoint* b) {
@@ -40,9 +42,9 @@ class CapCurveChart {
   }
 
   plot::Chart chart() {
-    chart_.title = subject(context_);
-    chart_.subtitle = setting_text(context_);
-    chart_.verdict = first_line_of(tune_text(result_, context_, {}));
+    chart_.title = subject(report_.context);
+    chart_.subtitle = setting_text(report_.context);
+    chart_.verdict = first_line_of(tune_text(report_, {}));
     add_current();
     add_recommended();
     const plot::Scale caps = scale_of_caps();
@@ -294,12 +296,13 @@ class CapCurveChart {
                       time_interval(result_.recommended.gain.low, result_.recommended.gain.high,
                                     digits_, unit_),
                       name_of(unit_)));
-    chart_.notes.push_back(shared_error(context_.confidence));
-    chart_.notes.push_back(as_note(context_.confidence.provenance));
+    chart_.notes.push_back(shared_error(confidence_));
+    chart_.notes.push_back(as_note(confidence_.provenance));
   }
 
+  const TuneReport& report_;
   const TuneResult& result_;
-  const ReportContext& context_;
+  const Confidence& confidence_;
   TimeUnit unit_;
   int digits_;
   int step_digits_;
@@ -311,8 +314,8 @@ class CapCurveChart {
 
 }  // namespace
 
-std::string tune_svg(const TuneResult& result, const ReportContext& context) {
-  return plot::svg(CapCurveChart(result, context).chart());
+std::string tune_svg(const TuneReport& report) {
+  return plot::svg(CapCurveChart(report).chart());
 }
 
 }  // namespace ddpsim

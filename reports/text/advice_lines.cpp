@@ -50,14 +50,14 @@ std::string kept(const std::optional<CurrentBuckets>& current) {
   return fmt::format("the first bucket of {} MiB", current->point.first_bucket_mb.value_or(0));
 }
 
-std::string cause_lines(const TuneResult& result, const ReportContext& context, int digits,
+std::string cause_lines(const TuneResult& result, const std::optional<Replay>& replay, int digits,
                         TimeUnit unit, const TerminalStyle& style) {
   constexpr double kMissed = 0.01;  // less than two measurements differ by
   const std::vector<AdviceByCause>& advices = result.by_cause;
-  if (advices.empty() || !context.replay || context.replay->missed_share() < kMissed) return "";
+  if (advices.empty() || !replay || replay->missed_share() < kMissed) return "";
   if (std::ranges::none_of(advices, &AdviceByCause::set)) return "";
   std::string lines = fmt::format("What the replay of today's step misses ({}) may be:\n",
-                                  time_text(context.replay->missed(), digits, unit));
+                                  time_text(replay->missed(), digits, unit));
   for (const AdviceByCause& advice : advices)
     lines += wrapped(fmt::format("  {}: {}", name_of(advice.cause),
                                  advice_text(advice, result.current, digits, unit)),

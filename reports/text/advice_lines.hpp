@@ -21,7 +21,7 @@ std::string kept(const std::optional<CurrentBuckets>& current);
 
 /// Where the replay misses today's step: what a cap gains if compute is what it misses, and if collectives
 /// are.
-std::string cause_lines(const TuneResult& result, const ReportContext& context, int digits,
+std::string cause_lines(const TuneResult& result, const std::optional<Replay>& replay, int digits,
                         TimeUnit unit, const TerminalStyle& style);
 
 /// Where nothing says which PyTorch runs: over which versions the verdict holds, or what each would be

@@ -281,23 +281,24 @@ std::string setting_dict(const char* name, const JobSettings& setting, const Job
   return text + "}\n";
 }
 
-std::string prediction_dict(const Advice& advice, const AdviceRow* best,
-                            const ReportContext& context) {
+std::string prediction_dict(const Advice& advice, const AdviceRow* best, Grade grade) {
   const Gain gain = best != nullptr ? best->gain : Gain{};
   return fmt::format(
       "# Of a step of today's batch, in microseconds.\n"
       "PREDICTED = {{\"iteration_us\": {}, \"gain_us\": {}, \"low_us\": {}, \"high_us\": {},\n"
       "             \"confidence\": \"{}\"}}\n",
       microseconds_token(advice.iteration), microseconds_token(gain.value),
-      microseconds_token(gain.low), microseconds_token(gain.high),
-      name_of(context.confidence.grade));
+      microseconds_token(gain.low), microseconds_token(gain.high), name_of(grade));
 }
 
 }  // namespace
 
-std::string advice_python(const Advice& advice, const AdviceRow* best, const ReportContext& context,
+std::string advice_python(const AdviceReport& report, const AdviceRow* best,
                           const std::string& made_by) {
-  const int digits = digits_of(context.confidence.grade);
+  const Advice& advice = report.advice;
+  const ReportContext& context = report.context;
+  const Confidence& confidence = context.trust.confidence;
+  const int digits = digits_of(confidence.grade);
   const TimeUnit unit = unit_for(advice.iteration);
   std::string head;
   const auto add = [&](const char* name, const std::string& text) {
@@ -312,7 +313,7 @@ std::string advice_python(const Advice& advice, const AdviceRow* best, const Rep
     add("Predicted", fmt::format("{0} {1} {4} of {2} a step (80 % interval {3} {4}; {5})",
                                  costs ? "costs" : "saves", gain.value,
                                  time_text(advice.iteration, digits, unit), gain.interval,
-                                 name_of(unit), context.confidence.provenance));
+                                 name_of(unit), confidence.provenance));
     if (best->changes_numerics)
       add("Changes",
           best->changes_batch ? "numerics, and the batch the optimizer sees" : "numerics");
@@ -323,7 +324,8 @@ std::string advice_python(const Advice& advice, const AdviceRow* best, const Rep
     add("Proposed", "nothing: no lever gains enough, surely enough; PROPOSED is TODAY");
   }
   add("Job", subject(context));
-  add("PyTorch", to_string(context.torch) + (context.torch_known ? "" : " (assumed: --torch)"));
+  add("PyTorch", to_string(context.job.options().ddp.torch) +
+                     (context.provenance.torch_known ? "" : " (assumed: --torch)"));
   add("Made by", made_by);
   std::string text =
       "\"\"\"How to wrap a model in DistributedDataParallel, as ddpsim advises for one job.\n\n" +
@@ -338,7 +340,7 @@ std::string advice_python(const Advice& advice, const AdviceRow* best, const Rep
   const Uses used = used_by(advice.current, proposed);
   text += setting_dict("TODAY", advice.current, advice.current, used);
   text += setting_dict("PROPOSED", proposed, advice.current, used);
-  text += prediction_dict(advice, best, context);
+  text += prediction_dict(advice, best, confidence.grade);
   return text + code_for(used);
 }
 

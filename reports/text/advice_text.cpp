@@ -32,12 +32,14 @@ std::string order(const AdviceRow& row) {
 
 class AdvicePage {
  public:
-  AdvicePage(const Advice& advice, const ReportContext& context, const TerminalStyle& style)
-      : advice_(advice),
-        context_(context),
+  AdvicePage(const AdviceReport& report, const TerminalStyle& style)
+      : report_(report),
+        advice_(report.advice),
+        context_(report.context),
+        trust_(context_.trust),
         style_(style),
-        digits_(digits_of(context.confidence.grade)),
-        unit_(unit_for(advice.iteration)) {}
+        digits_(digits_of(trust_.confidence.grade)),
+        unit_(unit_for(advice_.iteration)) {}
 
   std::string text() const {
     Page page;
@@ -45,24 +47,25 @@ class AdvicePage {
     const AdviceRow* doubted = first_doubted();
     const Help help =
         doubted != nullptr && !doubted->by_hand.empty() ? Help::in_the_answer : Help::said_here;
-    const std::string wait =
-        context_.does_not_fit.empty() ? wait_first(context_, digits_, unit_, help) : "";
+    const std::string wait = report_.does_not_fit.empty()
+                                 ? wait_first(context_, report_.step, digits_, unit_, help)
+                                 : "";
     page.add(Weight::verdict, bold(wait + verdict(), style_) + '\n' + lines_to_paste());
     page.add(Weight::trust, dim(subject(context_), style_) + '\n');
-    page.add(Weight::trust, replay_line(context_, style_));
+    page.add(Weight::trust, replay_line(trust_, style_));
     page.add(Weight::trust, recorded_line(context_, style_));
-    page.add(Weight::trust, budget_line(context_, style_));
-    page.add(Weight::answer, interval_line(context_, advice_.iteration, style_));
-    add_warnings(page, context_, style_);
-    page.add(Weight::evidence, setting_line(context_, style_));
+    page.add(Weight::trust, budget_line(trust_, report_.step.budget, style_));
+    page.add(Weight::answer, interval_line(trust_.confidence, advice_.iteration, style_));
+    add_warnings(page, trust_.warnings, style_);
+    page.add(Weight::evidence, setting_line(setting_text(context_), style_));
     page.add(Weight::answer, table("Leaves gradients as they are", false));
     page.add(Weight::answer,
              table("Changes numerics (gradients, or what the optimizer sees)", true));
     page.add(Weight::answer, after_blank(notes()));
     page.add(Weight::evidence, measure_first());
     page.add(Weight::evidence, not_worth());
-    page.add(Weight::more, after_blank(interval_reasons(context_, style_)));
-    page.add(Weight::next, hint_line(context_, style_));
+    page.add(Weight::more, after_blank(interval_reasons(trust_.confidence, style_)));
+    page.add(Weight::next, hint_line(report_.next_command, style_));
     return page.text(style_);
   }
 
@@ -73,7 +76,7 @@ class AdvicePage {
     const GainText gain = gain_text(row.gain, digits_, unit_);
     return fmt::format("saves {0} {3} of {1} (80 % interval {2} {3}; {4})", gain.value,
                        time(advice_.iteration), gain.interval, name_of(unit_),
-                       context_.confidence.provenance);
+                       trust_.confidence.provenance);
   }
 
   /// All of it may be the profiler's.
@@ -115,27 +118,27 @@ class AdvicePage {
   }
 
   std::string does_not_fit() const {
-    return "Today's job does not fit: it " + context_.does_not_fit;
+    return "Today's job does not fit: it " + report_.does_not_fit;
   }
 
   std::string verdict() const {
-    if (context_.replay && context_.replay->contradicted())
+    if (trust_.replay && trust_.replay->contradicted())
       return fmt::format(
           "Nothing is advised: today's step was measured at {} and is replayed with {}: another "
           "job "
           "was recorded, or a unit slipped.",
-          time_text(context_.replay->measured, 3), time(advice_.iteration));
+          time_text(trust_.replay->measured, 3), time(advice_.iteration));
     if (!advice_.rows.empty() &&
         std::ranges::all_of(advice_.rows, [](const AdviceRow& row) { return !row.error.empty(); }))
-      return (context_.does_not_fit.empty() ? "Nothing fits" : does_not_fit()) +
+      return (report_.does_not_fit.empty() ? "Nothing fits" : does_not_fit()) +
              ". No setting of DDP makes it fit. " +
-             (context_.would_fit.empty() ? "Shard it: `ddpsim compare` with --scheme fsdp2"
-                                         : context_.would_fit) +
+             (report_.would_fit.empty() ? "Shard it: `ddpsim compare` with --scheme fsdp2"
+                                        : report_.would_fit) +
              '.';
     const AdviceRow* best = advice_.best();
     const AdviceRow* doubted = first_doubted();
     const AdviceRow* more = better_with_numerics();
-    std::string text = context_.does_not_fit.empty() ? "" : does_not_fit() + ". ";
+    std::string text = report_.does_not_fit.empty() ? "" : does_not_fit() + ". ";
     if (best != nullptr && doubted != nullptr && doubted->expected > best->expected)
       text += fmt::format("Measure first: {}. ", may_save(*doubted));
     text += best != nullptr      ? fmt::format("{}: {}.", order(*best), gain_clause(*best))
@@ -232,8 +235,10 @@ class AdvicePage {
     return line("Not worth it here", little) + line("Without effect here", nothing);
   }
 
+  const AdviceReport& report_;
   const Advice& advice_;
   const ReportContext& context_;
+  const Trust& trust_;
   const TerminalStyle& style_;
   int digits_;
   TimeUnit unit_;
@@ -241,9 +246,8 @@ class AdvicePage {
 
 }  // namespace
 
-std::string advice_text(const Advice& advice, const ReportContext& context,
-                        const TerminalStyle& style) {
-  return AdvicePage(advice, context, style).text();
+std::string advice_text(const AdviceReport& report, const TerminalStyle& style) {
+  return AdvicePage(report, style).text();
 }
 
 }  // namespace ddpsim

@@ -72,15 +72,15 @@ std::string side_by_side(const AllReduceTable& table, const TerminalStyle& style
 
 }  // namespace
 
-std::string allreduce_text(const AllReduceTable& table, const ReportContext& context,
-                           const TerminalStyle& style) {
+std::string allreduce_text(const AllReduceReport& report, const TerminalStyle& style) {
+  const AllReduceTable& table = report.table;
   const CollectiveKind kind = table.collective;
   TerminalStyle inner = style;
   inner.width = style.width - static_cast<int>(kIndent);
   std::string verdict = fmt::format(
       "{}{} on {}: predicted, not measured",
       kind == CollectiveKind::all_reduce ? std::string() : fmt::format("{} of ", name_of(kind)),
-      counted(static_cast<std::uint64_t>(table.ranks), "GPU"), printable(context.cluster));
+      counted(static_cast<std::uint64_t>(table.ranks), "GPU"), printable(report.cluster.name));
   if (!table.rows.empty()) {
     const AllReduceRow& last = table.rows.back();
     verdict += fmt::format("; {} GB/s busbw at {}",
@@ -89,7 +89,7 @@ std::string allreduce_text(const AllReduceTable& table, const ReportContext& con
                            size_text(last.size));
   }
   std::string text = commented(wrapped(verdict + '.', inner.width, kIndent));
-  text += fmt::format("# NCCL {}, out of place\n#\n", to_string(context.nccl));
+  text += fmt::format("# NCCL {}, out of place\n#\n", to_string(report.nccl));
   const std::string head =
       fmt::format("{:>12} {:>13} {:>7} {:>6} {:>6} {:>9} {:>7} {:>7} {:>9} {:>9}  {:13} {:8} {:>8}",
                   "size", "count", "type", "redop", "root", "time", "algbw", "busbw", "low", "high",
@@ -108,10 +108,11 @@ std::string allreduce_text(const AllReduceTable& table, const ReportContext& con
   }
   text += side_by_side(table, style);
   if (!table.rows.empty() && table.ranks > 1)  // one rank waits for nobody: nothing to be sure of
-    text += "#\n" +
-            commented(interval_line(context, table.rows.back().time, inner, "of the largest size") +
-                      interval_reasons(context, inner) + next_measurement(context, inner));
-  return text + commented(warning_lines(context, inner));
+    text += "#\n" + commented(interval_line(table.confidence, table.rows.back().time, inner,
+                                            "of the largest size") +
+                              interval_reasons(table.confidence, inner) +
+                              next_measurement(table.confidence, inner));
+  return text + commented(warning_lines(report.warnings, inner));
 }
 
 }  // namespace ddpsim

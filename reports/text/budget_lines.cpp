@@ -56,10 +56,10 @@ std::string where_host(const StepBudget& budget, int digits, TimeUnit unit) {
                            time_text(budget.between_steps, digits, unit));
 }
 
-std::string_view host_remedy(const ReportContext& context) {
-  if (context.host_as_profiled)
+std::string_view host_remedy(const ReportContext& context, const StepBudget& budget) {
+  if (launch_bound(context.job.workload()))
     return "Measure the step without a profiler first (--measured-step). ";
-  return context.budget->between_steps >= (*context.budget)[BudgetPart::host].scaled(kMostlyBetween)
+  return budget.between_steps >= budget[BudgetPart::host].scaled(kMostlyBetween)
              ? "Look at what the trainer does there: metrics, logging, .item(), checkpoints. "
              : "Fewer, larger kernels help: torch.compile, CUDA graphs, a fused optimizer, a "
                "larger batch. ";
@@ -67,41 +67,44 @@ std::string_view host_remedy(const ReportContext& context) {
 
 }  // namespace
 
-std::string waits_for_whom(const ReportContext& context, BudgetPart part) {
-  const std::vector<Straggler>& slow = context.variation.stragglers;
+std::string waits_for_whom(const Job& job, BudgetPart part) {
+  const std::vector<Straggler>& slow = job.options().variation.stragglers;
   return part == BudgetPart::ranks && slow.size() == 1
              ? fmt::format("rank {}, the slowest", slow.front().rank)
              : std::string(waits_for(part));
 }
 
-std::optional<BudgetPart> leading_wait(const ReportContext& context) {
-  if (!context.budget || (context.replay && context.replay->contradicted())) return std::nullopt;
-  const StepBudget& budget = *context.budget;
-  const std::optional<BudgetPart> largest = budget.largest_wait();
-  return largest && budget[*largest] >= budget.step().scaled(kLeadingWait) ? largest : std::nullopt;
+std::optional<BudgetPart> leading_wait(const ReportContext& context, const ReportedStep& step) {
+  const std::optional<Replay>& replay = context.trust.replay;
+  if (replay && replay->contradicted()) return std::nullopt;
+  const std::optional<BudgetPart> largest = step.budget.largest_wait();
+  return largest && step.budget[*largest] >= step.budget.step().scaled(kLeadingWait) ? largest
+                                                                                     : std::nullopt;
 }
 
-std::string wait_clause(const ReportContext& context, BudgetPart part, const std::string& whole,
-                        int digits, TimeUnit unit) {
+std::string wait_clause(const ReportContext& context, const ReportedStep& step, BudgetPart part,
+                        const std::string& whole, int digits, TimeUnit unit) {
   std::string text =
-      fmt::format("the GPU waits {} of {} for {}", time_text((*context.budget)[part], digits, unit),
-                  whole, waits_for_whom(context, part));
-  if (part == BudgetPart::input) text += why_input(context.data, digits);
-  if (part == BudgetPart::host) text += where_host(*context.budget, digits, unit);
-  if (part == BudgetPart::host && context.host_as_profiled)
-    text += ", which the profiler may have caused";
+      fmt::format("the GPU waits {} of {} for {}", time_text(step.budget[part], digits, unit),
+                  whole, waits_for_whom(context.job, part));
+  if (part == BudgetPart::input) text += why_input(step.data, digits);
+  if (part != BudgetPart::host) return text;
+  text += where_host(step.budget, digits, unit);
+  if (launch_bound(context.job.workload())) text += ", which the profiler may have caused";
   return text;
 }
 
-std::string wait_first(const ReportContext& context, int digits, TimeUnit unit, Help help) {
-  const std::optional<BudgetPart> part = leading_wait(context);
+std::string wait_first(const ReportContext& context, const ReportedStep& step, int digits,
+                       TimeUnit unit, Help help) {
+  const std::optional<BudgetPart> part = leading_wait(context, step);
   if (!part) return "";
   std::string text =
-      wait_clause(context, *part, time_text(context.budget->step(), digits, unit), digits, unit);
+      wait_clause(context, step, *part, time_text(step.budget.step(), digits, unit), digits, unit);
   text.front() = 'T';
   text += ". ";
-  if (*part == BudgetPart::host && help == Help::said_here) text += host_remedy(context);
-  if (*part == BudgetPart::ranks && context.variation.stragglers.size() == 1)
+  if (*part == BudgetPart::host && help == Help::said_here)
+    text += host_remedy(context, step.budget);
+  if (*part == BudgetPart::ranks && context.job.options().variation.stragglers.size() == 1)
     text += "Find out first what slows it. ";
   return text;
 }
@@ -141,9 +144,9 @@ std::string budget_text(const StepBudget& budget, bool measured) {
   return text;
 }
 
-std::string budget_line(const ReportContext& context, const TerminalStyle& style) {
-  if (!context.budget) return "";
-  std::string text = budget_text(*context.budget, is_measured(context, context.budget->step()));
+std::string budget_line(const Trust& trust, const StepBudget& budget, const TerminalStyle& style) {
+  if (budget.step() == Duration()) return "";
+  std::string text = budget_text(budget, is_measured(trust, budget.step()));
   text.front() = 'T';
   return wrapped(text + '.', style.width, 2);
 }

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "cost_lines.hpp"
+#include "ddpsim/models/model_flops.hpp"
+#include "ddpsim/sim/ddp/changed_numerics.hpp"
 #include "ddpsim/sim/values/size_text.hpp"
 #include "loss_lines.hpp"
 #include "report_lines.hpp"
@@ -14,7 +16,7 @@
 namespace ddpsim {
 namespace {
 
-using Contexts = std::vector<ReportContext>;
+using Contexts = std::vector<CandidateContext>;
 
 /// What the fastest is held against: the next one with as many GPUs, for more GPUs train faster
 /// almost anywhere; where there is none, the next one.
@@ -22,12 +24,13 @@ std::size_t opponent(const CompareReport& report) {
   const Contexts& contexts = report.contexts;
   const std::vector<std::size_t>& order = report.comparison.by_speed;
   for (std::size_t k = 1; k < order.size(); ++k)
-    if (contexts[order[k]].ranks == contexts[order.front()].ranks) return order[k];
+    if (contexts[order[k]].job.cluster().ranks() == contexts[order.front()].job.cluster().ranks())
+      return order[k];
   return order[1];
 }
 
 NamedCandidate named_candidate(const ReportContext& context) {
-  return {printable(context.cluster), context.changed_numerics};
+  return {printable(cluster_name(context)), changed_numerics(context.job)};
 }
 
 std::string best_cap_text(const ComparedJob& job, TimeUnit unit) {
@@ -70,7 +73,7 @@ std::string compare_verdict(const CompareReport& report) {
                                 : subject(contexts[first]);
     const int digits = digits_of(job.confidence.grade);
     return fmt::format("{}: {} a step{}.", who, time_text(job.times.iteration, digits),
-                       speed_clause(job.times, contexts[first], digits));
+                       speed_clause(job.times, contexts[first].job, digits));
   }
   const std::size_t second = opponent(report);
   const Speedup& speedup = comparison.jobs[second].behind;
@@ -83,17 +86,18 @@ std::string reason_line(const CompareReport& report, const TerminalStyle& style)
   const std::size_t first = report.comparison.by_speed.front();
   const std::size_t second = opponent(report);
   const std::string reason = speedup_reason(report.comparison.jobs[second].behind,
-                                            printable(report.contexts[first].cluster),
-                                            printable(report.contexts[second].cluster));
+                                            printable(cluster_name(report.contexts[first])),
+                                            printable(cluster_name(report.contexts[second])));
   return reason.empty() ? "" : wrapped(reason, style.width, kIndent);
 }
 
 std::string tornado(const CompareReport& report, const TerminalStyle& style) {
   if (report.comparison.by_speed.size() == 1) return "";
   const std::size_t second = opponent(report);
-  return speedup_tornado(report.comparison.jobs[second].behind,
-                         printable(report.contexts[report.comparison.by_speed.front()].cluster),
-                         printable(report.contexts[second].cluster), {}, style);
+  return speedup_tornado(
+      report.comparison.jobs[second].behind,
+      printable(cluster_name(report.contexts[report.comparison.by_speed.front()])),
+      printable(cluster_name(report.contexts[second])), {}, style);
 }
 
 std::string table_of_jobs(const CompareReport& report, const TerminalStyle& style) {
@@ -103,12 +107,13 @@ std::string table_of_jobs(const CompareReport& report, const TerminalStyle& styl
   Duration longest;
   for (const ComparedJob& job : comparison.jobs) longest = std::max(longest, job.times.iteration);
   const TimeUnit unit = unit_for(longest);
-  const bool scaled = std::any_of(contexts.begin(), contexts.end(),
-                                  [](const ReportContext& c) { return c.compute_scale != 1; });
+  const bool scaled = std::any_of(contexts.begin(), contexts.end(), [](const ReportContext& c) {
+    return c.job.options().compute_scale != 1;
+  });
   const bool tuned = std::ranges::any_of(
       comparison.jobs, [](const ComparedJob& job) { return job.best_cap.has_value(); });
   const bool counts_memory = contexts.front().memory.has_value();
-  const bool counted_samples = contexts.front().work.samples.has_value();
+  const bool counted_samples = step_work(contexts.front().job).samples.has_value();
 
   // Of several schemes memory decides as much as time.
   const bool schemes = report.several_schemes;
@@ -151,19 +156,21 @@ std::string table_of_jobs(const CompareReport& report, const TerminalStyle& styl
     }
     const std::size_t i = comparison.by_speed[k];
     const ComparedJob& job = comparison.jobs[i];
-    const ReportContext& context = contexts[i];
+    const CandidateContext& context = contexts[i];
     const Duration step = job.times.iteration;
     const int digits = digits_of(job.confidence.grade);
-    std::vector<std::string> cells = {shortened_middle(printable(context.cluster), kNameWidth),
-                                      std::to_string(context.ranks)};
-    if (scaled) cells.push_back("x" + significant(context.compute_scale, 3));
+    std::vector<std::string> cells = {
+        shortened_middle(printable(cluster_name(context)), kNameWidth),
+        std::to_string(context.job.cluster().ranks())};
+    if (scaled) cells.push_back("x" + significant(context.job.options().compute_scale, 3));
     cells.push_back(time_number(step, digits_of_steps, unit));
     cells.push_back(time_interval(step.scaled(1 + job.confidence.low_percent / 100),
                                   step.scaled(1 + job.confidence.high_percent / 100), digits,
                                   unit));
     if (counted_samples)
       cells.push_back(significant(
-          training_speed(context.work, job.times).samples_per_second.value_or(0), digits));
+          training_speed(step_work(context.job), job.times).samples_per_second.value_or(0),
+          digits));
     cells.push_back(percent_text(100 * job.efficiency()));
     cells.push_back(percent_text(100 * (job.times.blocking_communication() / step)));
     cells.push_back(largest_loss_text(job.times));

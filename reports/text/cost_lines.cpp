@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "ddpsim/models/model_flops.hpp"
+#include "ddpsim/sim/ddp/changed_numerics.hpp"
 #include "report_lines.hpp"
 #include "speedup_lines.hpp"
 #include "text_layout.hpp"
@@ -81,14 +83,14 @@ Amount amount_of(const CompareReport& report) {
 
 bool counts_samples(const CompareReport& report) {
   for (const ReportContext& context : report.contexts)
-    if (!context.work.samples) return false;
+    if (!step_work(context.job).samples) return false;
   return true;
 }
 
 std::optional<double> tokens_of_sample(const CompareReport& report) {
   std::optional<double> tokens;
   for (const ReportContext& context : report.contexts) {
-    const StepWork& work = context.work;
+    const StepWork& work = step_work(context.job);
     if (!work.samples || !work.tokens) return std::nullopt;
     const double own = *work.tokens / *work.samples;
     if (tokens && own != *tokens) return std::nullopt;
@@ -105,10 +107,10 @@ CostedCandidates costed(const CompareReport& report) {
                        .changed_numerics = {},
                        .amount = amount_of(report)};
   for (std::size_t i = 0; i < report.contexts.size(); ++i) {
-    all.labels.push_back(report.contexts[i].cluster);
-    all.ranks.push_back(report.contexts[i].ranks);
+    all.labels.push_back(cluster_name(report.contexts[i]));
+    all.ranks.push_back(report.contexts[i].job.cluster().ranks());
     all.grades.push_back(report.comparison.jobs[i].confidence.grade);
-    all.changed_numerics.push_back(report.contexts[i].changed_numerics);
+    all.changed_numerics.push_back(changed_numerics(report.contexts[i].job));
   }
   return all;
 }

@@ -82,7 +82,7 @@ struct Losses {
 }  // namespace
 
 LossWords loss_words(const ReportContext& context, Duration step) {
-  return {.of_ddp = speaks_of_buckets(context), .measured = is_measured(context, step)};
+  return {.of_ddp = speaks_of_buckets(context), .measured = is_measured(context.trust, step)};
 }
 
 std::string_view label_of(LossCause cause, LossWords words) {

@@ -149,19 +149,19 @@ CostedCandidates costed(const MixReport& report) {
 }
 
 std::string mix_text(const MixReport& report, const TerminalStyle& style) {
-  ReportContext shared = report.workloads.front().report.contexts.front();
-  shared.compute_scale = 1;
-  shared.rank_slowdown = 1;
-  shared.warnings = report.warnings;
+  const ReportContext& shared = report.workloads.front().report.contexts.front();
   Page page;
   page.add(Weight::verdict, bold(mix_verdict(report), style) + '\n');
-  add_warnings(page, shared, style);
+  add_warnings(page, {report.warnings, 0}, style);
   page.add(Weight::answer, mix_reason(report, style));
   if (report.costs) page.add(Weight::answer, cost_verdict(costed(report), style));
   for (const Until& until : report.until)
     page.add(Weight::answer, wrapped(until_sentence(until), style.width, kIndent));
   page.add(Weight::trust, dim(wrapped(shares_line(report), style.width, kIndent), style));
-  page.add(Weight::evidence, setting_line(shared, style));
+  page.add(
+      Weight::evidence,
+      setting_line(setting_text(shared, {.buckets = speaks_of_buckets(shared), .compute = false}),
+                   style));
   page.add(Weight::answer, after_blank(mix_table(report, style)));
   page.add(Weight::answer, not_compared_lines(report.not_compared, style));
   if (report.costs) page.add(Weight::answer, price_lines(costed(report), style));
@@ -173,11 +173,11 @@ std::string mix_text(const MixReport& report, const TerminalStyle& style) {
            wrapped(table_legend(first, table_of_jobs(first, style)), style.width, kIndent));
   for (const MixedWorkload& workload : report.workloads)
     for (const ReportContext& context : workload.report.contexts)
-      page.add(Weight::trust, replay_line(context, style,
-                                          fmt::format("{} with {}", printable(context.cluster),
-                                                      printable(workload.name))));
+      page.add(Weight::trust,
+               replay_line(context.trust, style,
+                           fmt::format("{} with {}", printable(cluster_name(context)),
+                                       printable(workload.name))));
   page.add(Weight::detail, mix_tornado(report, style));
-  page.add(Weight::next, hint_line(shared, style));
   return page.text(style);
 }
 

@@ -71,20 +71,21 @@ std::string wait_lines(std::vector<RankWait> ranks, std::size_t steps,
 
 }  // namespace
 
-std::string rank_lines(const SimulationResult& result, const ReportContext& context, int digits,
-                       const TerminalStyle& style) {
+std::string rank_lines(const SimulateReport& report, int digits, const TerminalStyle& style) {
+  const SimulationResult& result = report.result;
   if (result.ranks.empty()) return "";
   std::string lines;
   const Duration time = result.times().iteration;
-  if (context.iteration_if_alike && time > *context.iteration_if_alike)
+  if (report.iteration_if_alike && time > *report.iteration_if_alike)
     lines = wrapped(fmt::format("Ranks that differ cost {} a step on average: it takes {} when all "
                                 "compute alike.",
-                                time_text(time - *context.iteration_if_alike, digits),
-                                time_text(*context.iteration_if_alike, digits)),
+                                time_text(time - *report.iteration_if_alike, digits),
+                                time_text(*report.iteration_if_alike, digits)),
                     style.width, 2);
   const std::size_t steps = std::max<std::size_t>(1, result.iterations.size());
   if (result.statistics) lines += spread_line(*result.statistics, digits, style);
-  return lines + wait_lines(result.ranks, steps, context.variation, digits, style);
+  return lines +
+         wait_lines(result.ranks, steps, report.context.job.options().variation, digits, style);
 }
 
 }  // namespace ddpsim

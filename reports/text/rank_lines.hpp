@@ -8,7 +8,6 @@
 namespace ddpsim {
 
 /// Empty where ranks are alike.
-std::string rank_lines(const SimulationResult& result, const ReportContext& context, int digits,
-                       const TerminalStyle& style);
+std::string rank_lines(const SimulateReport& report, int digits, const TerminalStyle& style);
 
 }  // namespace ddpsim

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "ddpsim/models/model_flops.hpp"
 #include "ddpsim/sim/values/size_text.hpp"
 #include "error_source.hpp"
 #include "scheme_lines.hpp"
@@ -101,12 +102,13 @@ std::string predicted_all_reduces(const RecordedJob& current, const std::string&
 /// "Today: 107 ms recorded …, 103 replayed; 5 all-reduces, 12 ms on 8 channels", and what is predicted
 /// for them here.
 std::string recorded_all_reduces(const ReportContext& context, const std::string& on) {
-  const RecordedJob& current = *context.recorded;
+  const RecordedJob& current = *context.provenance.recorded;
   const std::string where = on.empty() ? "" : " on " + on;
-  std::string text = recorded_steps(current, !context.replay, kRecordedDigits);
+  std::string text = recorded_steps(current, !context.trust.replay, kRecordedDigits);
   const Duration replayed =
-      context.replay ? context.replay->predicted : context.confidence.predicted;
-  const bool whole = context.accumulate == 1 && context.compute_scale == 1;
+      context.trust.replay ? context.trust.replay->predicted : context.trust.confidence.predicted;
+  const bool whole =
+      context.job.options().ddp.accumulate == 1 && context.job.options().compute_scale == 1;
   if (current.comparable && current.iterations && whole && replayed > Duration())
     text += fmt::format(", {} replayed{}", time_text(replayed, kRecordedDigits), where);
   text +=
@@ -171,29 +173,24 @@ std::string options_text(const BucketSetting& setting, TorchVersion in_force) {
 
 /// Whose buckets are simulated, where the recorded ones are no default.
 std::string recorded_buckets(const ReportContext& context) {
-  const RecordedJob& current = *context.recorded;
+  const RecordedJob& current = *context.provenance.recorded;
   const std::string which = fmt::format(" Its buckets ({})", bucket_sizes(current));
   if (current.others.empty())
     return which + fmt::format(
                        " are not those of PyTorch {}'s default, which is simulated, and no cut of "
                        "the gradients has them: gains are not counted from what it ran.",
-                       to_string(context.torch));
-  if (context.bucket_setting != kAsRecorded)
+                       to_string(context.job.options().ddp.torch));
+  if (!context.job.options().buckets)
     return which + " are not replayed: the first steps of a training have others.";
   if (!current.setting) return which + " are replayed as recorded: no bucket cap gives them.";
-  const std::string options = options_text(*current.setting, context.torch);
+  const std::string options = options_text(*current.setting, context.job.options().ddp.torch);
   return which + fmt::format(" are replayed as recorded: those of {}.", options);
 }
 
 }  // namespace
 
-std::string subject(const ReportContext& context) {
-  return fmt::format("{} on {}, {}", printable(context.workload), printable(context.cluster),
-                     counted(static_cast<std::uint64_t>(context.ranks), "GPU"));
-}
-
-std::string speed_clause(const StepTimes& times, const ReportContext& context, int digits) {
-  const TrainingSpeed speed = training_speed(context.work, times);
+std::string speed_clause(const StepTimes& times, const Job& job, int digits) {
+  const TrainingSpeed speed = training_speed(step_work(job), times);
   std::vector<std::string> parts;
   if (speed.samples_per_second)
     parts.push_back(significant(*speed.samples_per_second, digits) + " samples/s");
@@ -201,14 +198,14 @@ std::string speed_clause(const StepTimes& times, const ReportContext& context, i
     parts.push_back(significant(*speed.tokens_per_second, digits) + " tokens/s");
   if (speed.model_flops_utilization)
     parts.push_back("MFU " + percent_text(100 * *speed.model_flops_utilization));
-  if (context.ranks > 1 && speed.scaling_efficiency)
+  if (job.cluster().ranks() > 1 && speed.scaling_efficiency)
     parts.push_back("scaling efficiency " + percent_text(100 * *speed.scaling_efficiency));
   return parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, ", "));
 }
 
-std::string memory_line(const ReportContext& context, const TerminalStyle& style) {
-  if (!context.memory) return "";
-  const PeakMemory& peak = *context.memory;
+std::string memory_line(const std::optional<PeakMemory>& memory, const TerminalStyle& style) {
+  if (!memory) return "";
+  const PeakMemory& peak = *memory;
   const MemoryParts& parts = peak.parts;
   const std::string optimizer =
       fmt::format("state of {}{}{}", word_of(peak.optimizer.kind),
@@ -244,50 +241,21 @@ std::string memory_line(const ReportContext& context, const TerminalStyle& style
   return wrapped(text + '.', style.width, kIndent);
 }
 
-std::string setting_text(const ReportContext& context) {
-  const std::string library =
-      context.backend == Backend::gloo ? std::string("gloo") : "NCCL " + to_string(context.nccl);
-  std::string text =
-      fmt::format("PyTorch {}{}, {}, {} network", to_string(context.torch),
-                  context.torch_known ? "" : " (assumed: --torch)", library, context.network);
-  if (context.scheme) text += "; " + printable(scheme_text(*context.scheme));
-  if (!context.bucket_setting.empty() && speaks_of_buckets(context))
-    text += "; buckets: " + printable(context.bucket_setting);
-  if (context.compute_scale != 1) {
-    text += fmt::format("; compute {} times as fast as recorded",
-                        significant(context.compute_scale, 3));
-  }
-  if (context.rank_slowdown != 1)
-    text += fmt::format(
-        "; on so many ranks compute is {} {} than given (--gpu-spread, --rank-slowdown)",
-        percent_text(100 * std::abs(context.rank_slowdown - 1)),
-        context.rank_slowdown > 1 ? "slower" : "faster");
-  for (const Straggler& straggler : context.variation.stragglers)
-    text += fmt::format("; rank {} takes {} times as long", straggler.rank, straggler.slowdown);
-  if (context.variation.stagger > Duration())
-    text += fmt::format("; starts staggered over {}", time_text(context.variation.stagger, 3));
-  if (context.variation.jitter > 0)
-    text += fmt::format("; jitter {} of each rank's compute, log-normal, seed {}",
-                        percent_text(100 * context.variation.jitter), context.variation.seed);
-  return text;
-}
-
-std::string setting_line(const ReportContext& context, const TerminalStyle& style) {
-  std::string lines = wrapped(setting_text(context), style.width, kIndent);
+std::string setting_line(const std::string& setting, const TerminalStyle& style) {
+  std::string lines = wrapped(setting, style.width, kIndent);
   lines.pop_back();
   return dim(lines, style) + '\n';
 }
 
-bool is_measured(const ReportContext& context, Duration step) {
+bool is_measured(const Trust& trust, Duration step) {
   constexpr double kSame = 1e-6;  // every operation's time is rounded to a picosecond
-  if (!context.correction) return false;
-  return std::abs((step - context.replay->measured) / context.replay->measured) < kSame;
+  if (!trust.correction) return false;
+  return std::abs((step - trust.replay->measured) / trust.replay->measured) < kSame;
 }
 
-std::string replay_line(const ReportContext& context, const TerminalStyle& style,
-                        const std::string& of) {
-  if (!context.replay) return "";
-  const Replay& replay = *context.replay;
+std::string replay_line(const Trust& trust, const TerminalStyle& style, const std::string& of) {
+  if (!trust.replay) return "";
+  const Replay& replay = *trust.replay;
   const int digits = 3;  // a measurement is as good as it was given
   const double error =
       100 * (replay.predicted - replay.measured).seconds() / replay.measured.seconds();
@@ -299,36 +267,35 @@ std::string replay_line(const ReportContext& context, const TerminalStyle& style
     text += " (reproduced).";
   } else {
     text += fmt::format(" ({} {}).", percent_text(std::abs(error)), direction);
-    if (context.correction) text += explanations(*context.correction);
+    if (trust.correction) text += explanations(*trust.correction);
   }
   return wrapped(text, style.width, kIndent);
 }
 
 std::string recorded_line(const ReportContext& context, const TerminalStyle& style,
                           const std::string& on) {
-  if (!context.recorded) return "";
-  const RecordedJob& current = *context.recorded;
+  if (!context.provenance.recorded) return "";
+  const RecordedJob& current = *context.provenance.recorded;
   std::string text = recorded_all_reduces(context, on) + '.';
   if (!current.same_buckets && !current.asked_otherwise) text += recorded_buckets(context);
   return wrapped(text, style.width, kIndent);
 }
 
 std::string predicted_line(const ReportContext& context, const TerminalStyle& style) {
-  return wrapped(fmt::format("{}: {}.", printable(context.cluster),
-                             predicted_all_reduces(*context.recorded, "")),
+  return wrapped(fmt::format("{}: {}.", printable(cluster_name(context)),
+                             predicted_all_reduces(*context.provenance.recorded, "")),
                  style.width, kIndent);
 }
 
-std::size_t beside_recording(const std::vector<ReportContext>& contexts) {
+std::size_t beside_recording(const std::vector<CandidateContext>& contexts) {
   for (std::size_t i = 0; i < contexts.size(); ++i)
-    if (contexts[i].recorded && contexts[i].recorded->comparable) return i;
+    if (contexts[i].provenance.recorded && contexts[i].provenance.recorded->comparable) return i;
   return 0;
 }
 
-std::string interval_line(const ReportContext& context, Duration predicted,
+std::string interval_line(const Confidence& confidence, Duration predicted,
                           const TerminalStyle& style, std::string_view of) {
   constexpr int kIntervalDigits = 3;  // as tables have
-  const Confidence& confidence = context.confidence;
   const TimeUnit unit = unit_for(predicted);
   std::vector<std::string> parts = {
       fmt::format(
@@ -345,8 +312,7 @@ std::string interval_line(const ReportContext& context, Duration predicted,
   return wrapped(fmt::format("{}.", fmt::join(parts, "; ")), style.width, kIndent);
 }
 
-std::string interval_reasons(const ReportContext& context, const TerminalStyle& style) {
-  const Confidence& confidence = context.confidence;
+std::string interval_reasons(const Confidence& confidence, const TerminalStyle& style) {
   std::string lines = wrapped(
       fmt::format("Why the interval runs from {} to {}:", signed_percent(confidence.low_percent),
                   signed_percent(confidence.high_percent)),
@@ -361,24 +327,24 @@ std::string interval_reasons(const ReportContext& context, const TerminalStyle& 
   return lines;
 }
 
-std::string next_measurement(const ReportContext& context, const TerminalStyle& style) {
-  const auto& next = context.confidence.measure_next;
+std::string next_measurement(const Confidence& confidence, const TerminalStyle& style) {
+  const auto& next = confidence.measure_next;
   if (!next) return "";
   return wrapped(fmt::format("Measure next ({}): {}; then {}", phrase_of(next->source),
                              printable(next->command), printable(next->then)),
                  style.width, kIndent);
 }
 
-void add_warnings(Page& page, const ReportContext& context, const TerminalStyle& style) {
+void add_warnings(Page& page, const Warnings& warnings, const TerminalStyle& style) {
   std::size_t said = 0;
-  for (const std::string& warning : context.warnings)
-    page.add(said++ < context.overturning ? Weight::verdict : Weight::warning,
+  for (const std::string& warning : warnings.texts())
+    page.add(said++ < warnings.overturning() ? Weight::verdict : Weight::warning,
              wrapped("warning: " + printable(warning), style.width, kIndent));
 }
 
-std::string warning_lines(const ReportContext& context, const TerminalStyle& style) {
+std::string warning_lines(const Warnings& warnings, const TerminalStyle& style) {
   Page lines;
-  add_warnings(lines, context, style);
+  add_warnings(lines, warnings, style);
   return after_blank(lines.text({}));
 }
 
@@ -386,9 +352,9 @@ std::string after_blank(const std::string& lines) {
   return lines.empty() ? "" : '\n' + lines;
 }
 
-std::string hint_line(const ReportContext& context, const TerminalStyle& style) {
-  if (context.next_command.empty()) return "";
-  return '\n' + dim("Next: " + printable(context.next_command), style) + '\n';
+std::string hint_line(const std::string& next_command, const TerminalStyle& style) {
+  if (next_command.empty()) return "";
+  return '\n' + dim("Next: " + printable(next_command), style) + '\n';
 }
 
 }  // namespace ddpsim

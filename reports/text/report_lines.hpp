@@ -5,25 +5,22 @@
 #include <string_view>
 
 #include "ddpsim/reports/reports.hpp"
+#include "job_words.hpp"
 #include "page.hpp"
 
 namespace ddpsim {
 
-/// "resnet50 on dgx1v, 8 GPUs"
-std::string subject(const ReportContext& context);
-
-/// Versions, network model, bucket setting, compute scale.
-std::string setting_text(const ReportContext& context);
-std::string setting_line(const ReportContext& context, const TerminalStyle& style);
+/// setting_text() as a line.
+std::string setting_line(const std::string& setting, const TerminalStyle& style);
 
 /// What a rank's memory holds at most, its parts from the largest on.
-std::string memory_line(const ReportContext& context, const TerminalStyle& style);
+std::string memory_line(const std::optional<PeakMemory>& memory, const TerminalStyle& style);
 
 /// Today's measured step against its replay, and what would explain what that misses; `of` whom.
-std::string replay_line(const ReportContext& context, const TerminalStyle& style,
+std::string replay_line(const Trust& trust, const TerminalStyle& style,
                         const std::string& of = "Today");
 /// Whether this step is the one measured, corrected by what the replay misses.
-bool is_measured(const ReportContext& context, Duration step);
+bool is_measured(const Trust& trust, Duration step);
 
 /// What the recorded job did beside what is predicted for it, and where the two contradict each other; `on`: of several
 /// clusters, which one that is predicted for.
@@ -34,28 +31,28 @@ std::string recorded_line(const ReportContext& context, const TerminalStyle& sty
 std::string predicted_line(const ReportContext& context, const TerminalStyle& style);
 
 /// The candidate whose predictions are laid beside the recording: the first that may be its cluster, else the first.
-std::size_t beside_recording(const std::vector<ReportContext>& contexts);
+std::size_t beside_recording(const std::vector<CandidateContext>& contexts);
 
 /// " (4660 samples/s, MFU 41 %, scaling efficiency 88 %)": each where it is known.
-std::string speed_clause(const StepTimes& times, const ReportContext& context, int digits);
+std::string speed_clause(const StepTimes& times, const Job& job, int digits);
 
 /// The interval as times around `predicted`, what it rests on, and its widest source. `of`: what is predicted.
-std::string interval_line(const ReportContext& context, Duration predicted,
+std::string interval_line(const Confidence& confidence, Duration predicted,
                           const TerminalStyle& style, std::string_view of = "of the step");
 /// Every source of the interval, and every reason.
-std::string interval_reasons(const ReportContext& context, const TerminalStyle& style);
+std::string interval_reasons(const Confidence& confidence, const TerminalStyle& style);
 
 /// The single measurement that would narrow the interval most.
-std::string next_measurement(const ReportContext& context, const TerminalStyle& style);
+std::string next_measurement(const Confidence& confidence, const TerminalStyle& style);
 
 /// Each a section: what may overturn an answer stands in front of it.
-void add_warnings(Page& page, const ReportContext& context, const TerminalStyle& style);
-std::string warning_lines(const ReportContext& context, const TerminalStyle& style);
+void add_warnings(Page& page, const Warnings& warnings, const TerminalStyle& style);
+std::string warning_lines(const Warnings& warnings, const TerminalStyle& style);
 
 /// Set off by a blank line.
 std::string after_blank(const std::string& lines);
 
-/// The hint for the next command.
-std::string hint_line(const ReportContext& context, const TerminalStyle& style);
+/// The hint for the next command; nothing where there is none.
+std::string hint_line(const std::string& next_command, const TerminalStyle& style);
 
 }  // namespace ddpsim

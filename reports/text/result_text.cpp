@@ -10,6 +10,7 @@
 #include "budget_lines.hpp"
 #include "data_lines.hpp"
 #include "ddpsim/reports/reports.hpp"
+#include "ddpsim/sim/values/launch_cost.hpp"
 #include "ddpsim/sim/values/size_text.hpp"
 #include "elastic_lines.hpp"
 #include "epoch_lines.hpp"
@@ -30,11 +31,11 @@ double percent_of(Duration part, Duration whole) {
 }
 
 /// Whether it decides anything to what the time is put down that the replay misses.
-bool differ(const ReportContext& context) {
+bool differ(const Trust& trust) {
   constexpr double kApart = 0.01;  // of the step: what can be measured
-  if (!context.correction) return false;
-  const StepTimes& one = context.correction->all_compute.times;
-  const StepTimes& other = context.correction->all_communication.times;
+  if (!trust.correction) return false;
+  const StepTimes& one = trust.correction->all_compute.times;
+  const StepTimes& other = trust.correction->all_communication.times;
   return std::abs(one.blocking_communication() / one.iteration -
                   other.blocking_communication() / other.iteration) >= kApart;
 }
@@ -62,51 +63,54 @@ std::string over_iterations(const SimulationResult& result) {
 }
 
 /// "; largest loss: exposed all-reduces, 3.4 ms"; of those simulated, where an allowance is larger.
-std::string largest_loss_clause(const StepTimes& times, const ReportContext& context) {
+std::string largest_loss_clause(const SimulateReport& report) {
+  const StepTimes& times = report.result.times();
   const auto cause = largest_loss(times.loss);
   const Duration largest = cause ? times.loss[*cause] : Duration();
   const char* const what =
       times.loss[LossCause::unexplained] > largest ? "; largest simulated loss" : "; largest loss";
   // Waiting for them is not all: all-reduces that wait slow compute, too.
   const Duration apart =
-      context.iteration_if_alike ? times.iteration - *context.iteration_if_alike : Duration();
+      report.iteration_if_alike ? times.iteration - *report.iteration_if_alike : Duration();
   if (apart > largest)
     return fmt::format("{}: ranks that differ, {}", what,
                        time_text(apart, 2, unit_for(times.iteration)));
   return cause ? fmt::format("{}: {}, {}", what,
-                             label_of(*cause, loss_words(context, times.iteration)),
+                             label_of(*cause, loss_words(report.context, times.iteration)),
                              loss_text(times, *cause))
                : "";
 }
 
-std::string verdict(const SimulationResult& result, const ReportContext& context) {
-  const StepTimes& times = result.times();
-  const bool measured = is_measured(context, times.iteration);
-  const int digits = digits_of(context.confidence.grade);
+std::string verdict(const SimulateReport& report) {
+  const ReportContext& context = report.context;
+  const StepTimes& times = report.result.times();
+  const bool measured = is_measured(context.trust, times.iteration);
+  const int digits = digits_of(context.trust.confidence.grade);
   const TimeUnit unit = unit_for(times.iteration);
   constexpr int kExact = 3;  // digits of what tables show
   std::string step = fmt::format("{}: {}{} a step{}", subject(context),
                                  measured || digits >= kExact ? "" : "about ",
                                  time_text(times.iteration, measured ? kExact : digits),
-                                 measured ? ", as measured" : over_iterations(result));
-  if (context.replay && context.replay->contradicted())
+                                 measured ? ", as measured" : over_iterations(report.result));
+  if (context.trust.replay && context.trust.replay->contradicted())
     return fmt::format(
         "{}, but today's was measured at {}: another job was recorded, or a unit slipped.", step,
-        time_text(context.replay->measured, 3));
-  step += speed_clause(times, context, digits);
-  const std::optional<BudgetPart> part = leading_wait(context);
+        time_text(context.trust.replay->measured, 3));
+  step += speed_clause(times, context.job, digits);
+  const std::optional<BudgetPart> part = leading_wait(context, report.step);
   // What communication and slower GPUs take stands among the losses.
   if (part == BudgetPart::input || part == BudgetPart::host)
-    return fmt::format("{}; {}.", step, wait_clause(context, *part, "it", digits, unit));
-  if (differ(context)) return step + ", " + blocking_either_way(*context.correction);
+    return fmt::format("{}; {}.", step,
+                       wait_clause(context, report.step, *part, "it", digits, unit));
+  if (differ(context.trust)) return step + ", " + blocking_either_way(*context.trust.correction);
   std::string text = step + ", " + blocking_text(times);
   // A collective blocks, too, until the last rank has come to it.
   const Duration late = times.loss[LossCause::straggler] + times.loss[LossCause::jitter];
-  if (context.budget && times.blocking_communication() > Duration() &&
+  if (times.blocking_communication() > Duration() &&
       late > times.blocking_communication().scaled(0.5))
-    text +=
-        fmt::format(", most of that waiting for {}", waits_for_whom(context, BudgetPart::ranks));
-  return text + largest_loss_clause(times, context) + '.';
+    text += fmt::format(", most of that waiting for {}",
+                        waits_for_whom(context.job, BudgetPart::ranks));
+  return text + largest_loss_clause(report) + '.';
 }
 
 /// Parts of a step that add up to it, and what they hold. Those that may be absent are left out where they are.
@@ -158,7 +162,8 @@ std::string breakdown(const StepTimes& times, const ReportContext& context,
   const TimeUnit unit = unit_for(times.iteration);
   const int decimals = decimals_for(in_unit(times.iteration, unit) / kDetail);
   // Beside it the same step, put down to collectives.
-  const StepTimes* other = differ(context) ? &context.correction->all_communication.times : nullptr;
+  const StepTimes* other =
+      differ(context.trust) ? &context.trust.correction->all_communication.times : nullptr;
   std::vector<Column> columns = {{"where the step goes"},
                                  {std::string(name_of(unit)), Align::right},
                                  {"share", Align::right},
@@ -205,12 +210,13 @@ std::string communication_line(const StepTimes& times, int digits, const Termina
 constexpr double kPace = 10;
 
 /// Which of host and GPU sets the pace, and by how much.
-std::string host_line(const StepTimes& times, const ReportContext& context, int digits,
+std::string host_line(const StepTimes& times, const Job& job, int digits,
                       const TerminalStyle& style) {
   if (!times.host || *times.host == Duration()) return "";
   const Duration slack = times.iteration - *times.host;
+  const std::optional<Launches>& launches = job.workload().launches;
   const bool recorded =
-      context.launch_cost && context.launch_cost->from == LaunchCostFrom::recording;
+      launches && launch_cost(*launches, job.options()).from == LaunchCostFrom::recording;
   std::string text =
       fmt::format("The host takes {} to launch a step{}", time_text(*times.host, digits),
                   recorded ? " at what a launch took under the profiler" : "");
@@ -350,33 +356,36 @@ std::string exposed_lines(const std::vector<BucketResult>& buckets, const Termin
 
 }  // namespace
 
-std::string result_text(const SimulationResult& result, const ReportContext& context,
-                        const Workload& workload, const TerminalStyle& style) {
+std::string result_text(const SimulateReport& report, const TerminalStyle& style) {
+  const ReportContext& context = report.context;
+  const Trust& trust = context.trust;
+  const SimulationResult& result = report.result;
   const StepTimes& times = result.times();
-  const int digits = digits_of(context.confidence.grade);
+  const int digits = digits_of(trust.confidence.grade);
+  const Backend backend = backend_of(context.job.model());
   Page page;
-  page.add(Weight::verdict, bold(verdict(result, context), style) + '\n');
-  if (context.elastic) page.add(Weight::verdict, elastic_verdict(*context.elastic, style));
-  page.add(Weight::trust, replay_line(context, style));
+  page.add(Weight::verdict, bold(verdict(report), style) + '\n');
+  if (report.elastic) page.add(Weight::verdict, elastic_verdict(*report.elastic, style));
+  page.add(Weight::trust, replay_line(trust, style));
   page.add(Weight::trust, recorded_line(context, style));
-  page.add(Weight::trust, budget_line(context, style));
-  page.add(Weight::evidence, rank_lines(result, context, digits, style));
-  page.add(Weight::answer, interval_line(context, times.iteration, style));
-  add_warnings(page, context, style);
-  page.add(Weight::evidence, next_measurement(context, style));
-  page.add(Weight::evidence, setting_line(context, style));
-  page.add(Weight::detail, memory_line(context, style));
-  if (context.elastic) {
-    page.add(Weight::answer, after_blank(elastic_table(*context.elastic, style)));
-    page.add(Weight::answer, elastic_lines(*context.elastic, style));
+  page.add(Weight::trust, budget_line(trust, report.step.budget, style));
+  page.add(Weight::evidence, rank_lines(report, digits, style));
+  page.add(Weight::answer, interval_line(trust.confidence, times.iteration, style));
+  add_warnings(page, trust.warnings, style);
+  page.add(Weight::evidence, next_measurement(trust.confidence, style));
+  page.add(Weight::evidence, setting_line(setting_text(context), style));
+  page.add(Weight::detail, memory_line(report.memory, style));
+  if (report.elastic) {
+    page.add(Weight::answer, after_blank(elastic_table(*report.elastic, style)));
+    page.add(Weight::answer, elastic_lines(*report.elastic, style));
   }
   // Of a run its goodput was asked for; what a step loses gives way to it.
-  page.add(context.elastic ? Weight::evidence : Weight::answer,
+  page.add(report.elastic ? Weight::evidence : Weight::answer,
            after_blank(
-               loss_table(times, context.confidence, style, loss_words(context, times.iteration))));
+               loss_table(times, trust.confidence, style, loss_words(context, times.iteration))));
   if (!speaks_of_buckets(context)) {
     page.add(Weight::answer, scheme_lines(result.step, digits, style));
-    page.add(Weight::answer, offload_lines(context, times, digits, style));
+    page.add(Weight::answer, offload_lines(context, report.memory, times, digits, style));
   }
   if (result.step.data) page.add(Weight::answer, data_lines(*result.step.data, digits, style));
   if (result.step.epoch) page.add(Weight::answer, epoch_lines(*result.step.epoch, digits, style));
@@ -385,25 +394,24 @@ std::string result_text(const SimulationResult& result, const ReportContext& con
   page.add(Weight::more, after_blank(breakdown(times, context, style)));
   page.add(Weight::more, communication_line(times, digits, style));
   page.add(Weight::more, averaging_line(result.step, digits, style));
-  page.add(Weight::detail, host_line(times, context, digits, style));
+  page.add(Weight::detail, host_line(times, context.job, digits, style));
   page.add(Weight::detail, pipeline_line(times, digits, style));
-  page.add(Weight::more, after_blank(interval_reasons(context, style)));
+  page.add(Weight::more, after_blank(interval_reasons(trust.confidence, style)));
   page.add(Weight::drawing, after_blank(overlap_drawing(result, style, digits)));
   if (!result.step.buckets.empty()) {
-    page.add(Weight::detail,
-             after_blank(bucket_table(result.step, context.backend, digits, style)) +
-                 exposed_lines(result.step.buckets, style));
+    page.add(Weight::detail, after_blank(bucket_table(result.step, backend, digits, style)) +
+                                 exposed_lines(result.step.buckets, style));
   }
   if (!speaks_of_buckets(context))
-    page.add(Weight::detail,
-             after_blank(collective_table(result.step, context.backend, digits, style)));
-  if (workload.parameter_order == ParameterOrder::assumed && speaks_of_buckets(context))
+    page.add(Weight::detail, after_blank(collective_table(result.step, backend, digits, style)));
+  if (context.job.workload().parameter_order == ParameterOrder::assumed &&
+      speaks_of_buckets(context))
     page.add(Weight::evidence,
              wrapped("Parameter order is assumed: bucket contents may differ from the real run.",
                      style.width, 2));
-  if (context.measured)
-    page.add(Weight::verdict, after_blank(difference_text(*context.measured, style)));
-  page.add(Weight::next, hint_line(context, style));
+  if (report.measured)
+    page.add(Weight::verdict, after_blank(difference_text(*report.measured, style)));
+  page.add(Weight::next, hint_line(report.next_command, style));
   return page.text(style);
 }
 

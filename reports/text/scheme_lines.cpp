@@ -39,10 +39,6 @@ std::vector<Carried> carried(const StepResult& step) {
 
 }  // namespace
 
-bool speaks_of_buckets(const ReportContext& context) {
-  return !context.scheme || uses_reducer(*context.scheme);
-}
-
 std::string scheme_text(const Scheme& scheme) {
   std::vector<std::string> options;
   for (const auto& [key, value] : options_of(scheme))
@@ -78,9 +74,11 @@ std::string scheme_lines(const StepResult& step, int digits, const TerminalStyle
       style.width, kIndent);
 }
 
-std::string offload_lines(const ReportContext& context, const StepTimes& times, int digits,
-                          const TerminalStyle& style, const std::string& whose) {
-  const CpuOffload* offload = context.scheme ? offload_of(*context.scheme) : nullptr;
+std::string offload_lines(const ReportContext& context, const std::optional<PeakMemory>& memory,
+                          const StepTimes& times, int digits, const TerminalStyle& style,
+                          const std::string& whose) {
+  const Scheme* scheme = asked_scheme(context);
+  const CpuOffload* offload = scheme == nullptr ? nullptr : offload_of(*scheme);
   if (offload == nullptr) return "";
   std::string text = whose;
   if (offload->optimizer) {
@@ -98,9 +96,8 @@ std::string offload_lines(const ReportContext& context, const StepTimes& times, 
       "{}.",
       offload->pcie.value_or(kHostCopy).gigabytes_per_second(),
       time_text(times.loss[LossCause::offload], digits));
-  if (context.memory)
-    text += fmt::format(" A rank keeps {} in its host's memory.",
-                        rounded_size_text(context.memory->host));
+  if (memory)
+    text += fmt::format(" A rank keeps {} in its host's memory.", rounded_size_text(memory->host));
   return wrapped(text, style.width, kIndent);
 }
 

@@ -7,9 +7,6 @@
 
 namespace ddpsim {
 
-/// Whether it is of buckets that reports speak; else of the collectives of a scheme.
-bool speaks_of_buckets(const ReportContext& context);
-
 /// "fsdp2: reshard_after_forward=true, wrap=blocks, …"
 std::string scheme_text(const Scheme& scheme);
 
@@ -18,8 +15,9 @@ std::string scheme_lines(const StepResult& step, int digits, const TerminalStyle
 
 /// What the host does in the GPU's place, at which rates, what the GPU waits for it, and what of a rank it holds. Empty where
 /// nothing stays there. `whose`: stands in front, where several jobs do.
-std::string offload_lines(const ReportContext& context, const StepTimes& times, int digits,
-                          const TerminalStyle& style, const std::string& whose = "");
+std::string offload_lines(const ReportContext& context, const std::optional<PeakMemory>& memory,
+                          const StepTimes& times, int digits, const TerminalStyle& style,
+                          const std::string& whose = "");
 
 /// A row a collective, in the order of their launches; those of a long list in the middle are left out.
 std::string collective_table(const StepResult& step, Backend backend, int digits,

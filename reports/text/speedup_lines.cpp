@@ -142,7 +142,7 @@ std::string name_of_job(const std::string& label, int ranks) {
 }
 
 std::string name_of_job(const ReportContext& context) {
-  return name_of_job(context.cluster, context.ranks);
+  return name_of_job(cluster_name(context), context.job.cluster().ranks());
 }
 
 std::string source_phrase(const SpeedupSource& source, std::span<const std::string> workloads) {

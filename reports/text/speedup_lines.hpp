@@ -19,7 +19,7 @@ std::string speedup_sentence(const Speedup& speedup, const std::string& fastest,
 /// A candidate that a sentence calls the first, or holds against it.
 struct NamedCandidate {
   std::string name;
-  std::string changed_numerics;  ///< as ReportContext has it
+  std::string changed_numerics;  ///< as changed_numerics() has it
 };
 /// What the order of two says nothing about, with a blank in front; empty where neither learns otherwise than the other.
 std::string learning_caveat(const NamedCandidate& first, const NamedCandidate& other);

@@ -98,8 +98,7 @@ std::string keep_verdict(const TuneResult& result, const std::optional<Replay>& 
       keep, measurable, step, range_words(result.best), time_text(gain, digits, unit));
 }
 
-std::string set_verdict(const TuneResult& result, const ReportContext& context, int digits,
-                        TimeUnit unit) {
+std::string set_verdict(const TuneResult& result, const Trust& trust, int digits, TimeUnit unit) {
   const Recommendation& recommended = result.recommended;
   std::string what = "Set ";
   if (!recommended.bucket_cap_mb && !recommended.first_bucket_mb)
@@ -114,16 +113,16 @@ std::string set_verdict(const TuneResult& result, const ReportContext& context, 
   const GainText gain = gain_text(recommended.gain, digits, unit);
   std::string text = fmt::format("{0}: saves {1} {4} of {2} (80 % interval {3} {4}; {5}).", what,
                                  gain.value, time_text(result.baseline().iteration, digits, unit),
-                                 gain.interval, name_of(unit), context.confidence.provenance);
-  if (!context.confidence.beyond.empty())
-    text += fmt::format(" A guess: {}.", context.confidence.beyond);
-  if (context.replay && !context.replay->reproduced())
+                                 gain.interval, name_of(unit), trust.confidence.provenance);
+  if (!trust.confidence.beyond.empty())
+    text += fmt::format(" A guess: {}.", trust.confidence.beyond);
+  if (trust.replay && !trust.replay->reproduced())
     text += fmt::format(
         " The replay misses today's step by {} ({}): the gain is the mean of taking that for "
         "compute "
         "and for communication.",
-        time_text(context.replay->missed(), digits, unit),
-        percent_text(100 * context.replay->missed_share()));
+        time_text(trust.replay->missed(), digits, unit),
+        percent_text(100 * trust.replay->missed_share()));
   return text;
 }
 
@@ -363,9 +362,9 @@ std::string bound_lines(const TuneResult& result, int digits, TimeUnit unit,
 }
 
 /// What makes batches come in time, in front of all caps: "Set DataLoader(num_workers=2): saves 48 ms (interval 48 to 69 ms). "
-std::string loader_first(const ReportContext& context, int digits, TimeUnit unit) {
-  if (!context.better_setting || !context.better_setting->loads_data) return "";
-  const AdviceRow& row = *context.better_setting;
+std::string loader_first(const std::optional<AdviceRow>& setting, int digits, TimeUnit unit) {
+  if (!setting || !setting->loads_data) return "";
+  const AdviceRow& row = *setting;
   const GainText gain = gain_text(row.gain, digits, unit);
   return fmt::format("Set {0}: saves {1} {3} (80 % interval {2} {3}){4}. ",
                      fmt::join(row.settings, " + "), gain.value, gain.interval, name_of(unit),
@@ -373,10 +372,10 @@ std::string loader_first(const ReportContext& context, int digits, TimeUnit unit
 }
 
 /// "fp16_compress_hook saves more: 100 ms, and changes numerics (…)."
-std::string setting_hint(const ReportContext& context, int digits, TimeUnit unit,
+std::string setting_hint(const std::optional<AdviceRow>& setting, int digits, TimeUnit unit,
                          const TerminalStyle& style) {
-  if (!context.better_setting || context.better_setting->loads_data) return "";
-  const AdviceRow& row = *context.better_setting;
+  if (!setting || setting->loads_data) return "";
+  const AdviceRow& row = *setting;
   return wrapped(
       fmt::format("{} saves more: {}{} (`ddpsim advise` ranks every setting).",
                   fmt::join(row.settings, " + "), time_text(row.gain.value, digits, unit),
@@ -386,44 +385,45 @@ std::string setting_hint(const ReportContext& context, int digits, TimeUnit unit
 
 }  // namespace
 
-std::string tune_text(const TuneResult& result, const ReportContext& context,
-                      const TerminalStyle& style) {
-  const int digits = digits_of(context.confidence.grade);
+std::string tune_text(const TuneReport& report, const TerminalStyle& style) {
+  const ReportContext& context = report.context;
+  const Trust& trust = context.trust;
+  const TuneResult& result = report.result;
+  const int digits = digits_of(trust.confidence.grade);
   const TimeUnit unit = unit_for(result.baseline().iteration);
+  const std::string first = wait_first(context, report.step, digits, unit) +
+                            loader_first(report.better_setting, digits, unit);
   Page page;
-  if (context.no_cap_because.empty()) {
-    page.add(Weight::verdict,
-             bold(wait_first(context, digits, unit) + loader_first(context, digits, unit) +
-                      (result.recommended.set ? set_verdict(result, context, digits, unit)
-                                              : keep_verdict(result, context.replay, digits, unit)),
-                  style) +
-                 '\n' + recommendation_lines(result, digits, unit, style) +
-                 cause_lines(result, context, digits, unit, style) +
-                 version_lines(result, digits, unit, style));
+  if (report.no_cap_because.empty()) {
+    page.add(Weight::verdict, bold(first + (result.recommended.set
+                                                ? set_verdict(result, trust, digits, unit)
+                                                : keep_verdict(result, trust.replay, digits, unit)),
+                                   style) +
+                                  '\n' + recommendation_lines(result, digits, unit, style) +
+                                  cause_lines(result, trust.replay, digits, unit, style) +
+                                  version_lines(result, digits, unit, style));
   } else {
     page.add(Weight::verdict,
-             bold(wait_first(context, digits, unit) + loader_first(context, digits, unit) +
-                      "No cap is recommended.",
-                  style) +
-                 '\n' + wrapped(fmt::format("Why: {}.", context.no_cap_because), style.width, 2));
+             bold(first + "No cap is recommended.", style) + '\n' +
+                 wrapped(fmt::format("Why: {}.", report.no_cap_because), style.width, 2));
   }
-  page.add(Weight::verdict, setting_hint(context, digits, unit, style));
+  page.add(Weight::verdict, setting_hint(report.better_setting, digits, unit, style));
   page.add(Weight::trust, dim(subject(context), style) + '\n');
-  page.add(Weight::trust, replay_line(context, style));
+  page.add(Weight::trust, replay_line(trust, style));
   page.add(Weight::trust, recorded_line(context, style));
-  page.add(Weight::trust, budget_line(context, style));
-  page.add(Weight::answer, interval_line(context, result.baseline().iteration, style));
-  add_warnings(page, context, style);
-  page.add(Weight::evidence, next_measurement(context, style));
-  page.add(Weight::evidence, setting_line(context, style));
+  page.add(Weight::trust, budget_line(trust, report.step.budget, style));
+  page.add(Weight::answer, interval_line(trust.confidence, result.baseline().iteration, style));
+  add_warnings(page, trust.warnings, style);
+  page.add(Weight::evidence, next_measurement(trust.confidence, style));
+  page.add(Weight::evidence, setting_line(setting_text(context), style));
   // Of caps asked for none is left out.
   const Weight curve = result.only_caps_asked ? Weight::verdict : Weight::answer;
   const std::vector<const CurvePoint*> shown = shown_points(result, style);
   page.add(curve, curve_table(shown, result, digits, unit, style) +
                       curve_note(result, longest_cost(shown, result), digits, unit, style));
   page.add(Weight::evidence, after_blank(bound_lines(result, digits, unit, style)));
-  page.add(Weight::more, after_blank(interval_reasons(context, style)));
-  page.add(Weight::next, hint_line(context, style));
+  page.add(Weight::more, after_blank(interval_reasons(trust.confidence, style)));
+  page.add(Weight::next, hint_line(report.next_command, style));
   return page.text(style);
 }
 

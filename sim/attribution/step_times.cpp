@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "between_steps.hpp"
+#include "ddpsim/sim/step/compute_speed.hpp"
 #include "ddpsim/sim/values/assert.hpp"
 #include "intervals.hpp"
 #include "summary.hpp"
@@ -140,8 +141,7 @@ Collectives collectives_of(const PlannedStep& planned, const Execution& executio
 }  // namespace
 
 void attribute_slowdown(const StepTimes& work, const Job& job, StepTimes& times) {
-  const SlowdownShares shares = shares_beyond_recording(
-      job.options().rank_slowdown, job.workload(), job.cluster(), job.options().ddp.accumulate);
+  const SlowdownShares shares = slowdown_shares(job);
   const double slowest = std::max(shares.slowest_gpu, 0.0);
   const double unexplained = std::max(shares.unexplained, 0.0);
   const double slowdown = shares.slowdown();

@@ -17,6 +17,10 @@ FlowModel flow_model(const CollectiveTuning& tuning, Fabric fabric, Background b
           std::make_shared<const Background>(std::move(background))};
 }
 
+Backend backend_of(const CollectiveModel& model) {
+  return std::holds_alternative<GlooModel>(model) ? Backend::gloo : Backend::nccl;
+}
+
 const AnalyticModel* nccl_of(const CollectiveModel& model) {
   if (const AnalyticModel* analytic = std::get_if<AnalyticModel>(&model)) return analytic;
   return std::get_if<FlowModel>(&model);

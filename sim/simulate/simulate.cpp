@@ -8,6 +8,7 @@
 
 #include "comm_hook.hpp"
 #include "data_feed.hpp"
+#include "ddpsim/sim/step/compute_speed.hpp"
 #include "ddpsim/sim/step/job_buckets.hpp"
 #include "ddpsim/sim/values/assert.hpp"
 #include "ddpsim/sim/values/limits.hpp"
@@ -181,8 +182,7 @@ void add_stall(const Job& job, const SupplyStall& stall, StepTimes& times) {
 
 /// Where all ranks are simulated as the slowest GPU, a usual one is drawn beside it: it computes sooner, and waits.
 Timeline draw(const Job& job, const std::vector<Bucket>& buckets, const SimulatedStep& step) {
-  const SlowdownShares shares = shares_beyond_recording(
-      job.options().rank_slowdown, job.workload(), job.cluster(), job.options().ddp.accumulate);
+  const SlowdownShares shares = slowdown_shares(job);
   const int ranks = std::min(job.cluster().ranks(), kMostDifferentRanks);
   if (!step.planned.program_of_rank.empty() || ranks == 1 || shares.slowest_gpu <= 0)
     return draw_timeline(step.planned, step.execution, job.workload(), buckets, false);

@@ -2,11 +2,13 @@
 
 namespace ddpsim {
 
+SlowdownShares slowdown_shares(const Job& job) {
+  return shares_beyond_recording(job.options().rank_slowdown, job.workload(), job.cluster(),
+                                 job.options().ddp.accumulate);
+}
+
 double compute_speed(const Job& job) {
-  return job.options().compute_scale / shares_beyond_recording(job.options().rank_slowdown,
-                                                               job.workload(), job.cluster(),
-                                                               job.options().ddp.accumulate)
-                                           .slowdown();
+  return job.options().compute_scale / slowdown_shares(job).slowdown();
 }
 
 }  // namespace ddpsim

@@ -11,9 +11,9 @@ using namespace ddpsim::literals;
 
 using small::at;
 
-inline Workload workload() {
+inline Workload workload(const std::string& called = "tiny") {
   Workload workload;
-  workload.name = "tiny";
+  workload.name = called;
   for (const char* name : {"conv.weight", "conv.bias", "fc.weight"}) {
     Parameter parameter;
     parameter.name = name;
@@ -88,15 +88,56 @@ inline SimulationResult result() {
   return result;
 }
 
-inline ReportContext context() {
-  ReportContext context;
-  context.workload = "tiny";
-  context.cluster = "dgx1v";
-  context.ranks = 8;
-  context.confidence = {Grade::c, -4, 18, {"specification only"}};
-  context.confidence.provenance = "not calibrated: data sheets";
-  context.bucket_setting = "default (1 MiB, then 25 MiB)";
+inline Confidence confidence() {
+  Confidence confidence{Grade::c, -4, 18, {"specification only"}};
+  confidence.provenance = "not calibrated: data sheets";
+  return confidence;
+}
+
+/// So many V100s in one node.
+inline Cluster cluster(int ranks = 8) {
+  Cluster cluster = small::node(ranks);
+  cluster.name = "dgx1v";
+  return cluster;
+}
+
+inline ReportContext context(int ranks = 8) {
+  return {.job = Job(workload(), cluster(ranks), {}, AnalyticModel{}),
+          .provenance = {},
+          .trust = {.confidence = confidence()}};
+}
+
+/// Of another workload, of other options, or by another model of collectives.
+template <typename Part>
+ReportContext with(Part part, ReportContext context = sample::context()) {
+  context.job = context.job.with(std::move(part));
   return context;
+}
+
+/// One of `compare` that is called so.
+inline CandidateContext candidate(const std::string& label, int ranks, std::int64_t batch = 32) {
+  Workload batches = workload();
+  batches.batch_per_gpu = batch;
+  CandidateContext candidate{with(batches, context(ranks)), {}, {}};
+  candidate.provenance.label = label;
+  return candidate;
+}
+
+inline SimulateReport simulated(SimulationResult result = sample::result(),
+                                ReportContext context = sample::context()) {
+  return {.context = std::move(context), .result = std::move(result), .step = {}};
+}
+
+inline TuneReport tuned(TuneResult result, ReportContext context = sample::context()) {
+  return {.context = std::move(context), .result = std::move(result), .step = {}};
+}
+
+inline AdviceReport advised(Advice advice, ReportContext context = sample::context()) {
+  return {.context = std::move(context), .advice = std::move(advice), .step = {}};
+}
+
+inline AllReduceReport all_reduced(AllReduceTable table) {
+  return {.table = std::move(table), .cluster = cluster(), .torch = {}, .nccl = {}};
 }
 
 inline CurvePoint point(std::optional<double> cap, Duration iteration, std::size_t buckets) {

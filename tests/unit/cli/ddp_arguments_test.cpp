@@ -1,4 +1,4 @@
-// DDP's options on the command line: what they take, where they go, and how a report says what is in force.
+// DDP's options on the command line: what they take, and where they go.
 #include "ddp_arguments.hpp"
 
 #include <doctest/doctest.h>
@@ -53,44 +53,6 @@ bool is_typed(const std::vector<std::string>& words) {
 }
 
 }  // namespace
-
-TEST_CASE("DDP on the command line: buckets are said as what is passed, and what is in force") {
-  const auto said = [](const DdpOptions& options) { return describe_buckets(options); };
-  CHECK(said({.torch = {2, 8}}) == "default (1 MiB first, then 25 MiB)");
-  CHECK(said({.torch = {2, 8}, .first_bucket_mb = 25}) == "default (25 MiB each)");
-  CHECK(said({.torch = {2, 8}, .first_bucket_mb = 2.5}) == "default (2.5 MiB first, then 25 MiB)");
-  CHECK(said({.torch = {2, 8}, .bucket_cap_mb = 50}) == "bucket_cap_mb=50 (50 MiB each)");
-  CHECK(said({.torch = {2, 4}, .bucket_cap_mb = 50}) ==
-        "bucket_cap_mb=50 (1 MiB first, then 50 MiB)");
-  CHECK(said({.torch = {2, 4}, .bucket_cap_mb = 1}) == "bucket_cap_mb=1 (1 MiB each)");
-  CHECK(said({.torch = {2, 11}, .bucket_cap_mb_list = {1, 10.5, 50}}) ==
-        "bucket_cap_mb_list=[1, 10.5, 50]");
-}
-
-TEST_CASE("DDP on the command line: a hook is said behind the buckets, with what it was told") {
-  DdpOptions options{.torch = {2, 4}};
-  const std::string buckets = "default (1 MiB first, then 25 MiB)";
-  const auto behind = [&](CommHook hook) {
-    options.comm_hook = hook;
-    const std::string said = describe_buckets(options);
-    REQUIRE(said.starts_with(buckets));
-    return said.substr(buckets.size());
-  };
-  options.power_sgd.matrix_approximation_rank = 3;
-  options.local_sgd.period = 7;
-  CHECK(behind(CommHook::none).empty());
-  CHECK(behind(CommHook::fp16_compress) == ", fp16_compress_hook");
-  CHECK(behind(CommHook::power_sgd) == ", powerSGD_hook of rank 3");
-  CHECK(behind(CommHook::post_local_sgd) == ", post_localSGD_hook of period 7");
-  options.comm_hook_min_mb = 0.5;
-  CHECK(behind(CommHook::bf16_compress) == ", bf16_compress_hook from 0.5 MiB");
-  options.optimizer_in_backward = true;
-  CHECK(behind(CommHook::fp16_compress) ==
-        ", fp16_compress_hook from 0.5 MiB, optimizer in backward");
-  options.bucket_cap_mb_list = {2};
-  CHECK(describe_buckets(options) ==
-        "bucket_cap_mb_list=[2], fp16_compress_hook from 0.5 MiB, optimizer in backward");
-}
 
 TEST_CASE("DDP on the command line: every option goes where DDP has it") {
   const DdpOptions standard{.torch = {2, 8}};

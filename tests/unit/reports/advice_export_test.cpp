@@ -26,9 +26,10 @@ Advice plan_of_two() {
   return advice;
 }
 
-std::string python_of_best(const Advice& advice, const ReportContext& context,
-                           const std::string& made_by) {
-  return advice_python(advice, advice.best(), context, made_by);
+std::string python_of_best(const Advice& advice, const ReportContext& context = sample::context(),
+                           const std::string& made_by = "ddpsim 1") {
+  const AdviceReport report = sample::advised(advice, context);
+  return advice_python(report, report.advice.best(), made_by);
 }
 
 }  // namespace
@@ -37,7 +38,7 @@ TEST_CASE(
     "advice as Python: what changes numerics, where it is asked for, and what few plans need") {
   Advice advice = plan_of_two();
   const auto text_of = [&] {
-    return advice_python(advice, advice.find("bucket_cap_mb=8 + NCCL_ALGO=Tree"), sample::context(),
+    return advice_python(sample::advised(advice), advice.find("bucket_cap_mb=8 + NCCL_ALGO=Tree"),
                          "ddpsim 1");
   };
   CHECK(advice.find("bucket_cap_mb=8") == nullptr);
@@ -71,12 +72,12 @@ TEST_CASE(
 TEST_CASE("advice as Python: a setting that loses costs, and says so") {
   Advice plan = plan_of_two();
   plan.rows.front().gain = {-5600_us, -12_ms, -1_ms};
-  CHECK(mentions(python_of_best(plan, sample::context(), "ddpsim 1"),
-                 "costs 5.6 ms of 320 ms a step (80 % interval 1.0 to 12 ms"));
+  CHECK(
+      mentions(python_of_best(plan), "costs 5.6 ms of 320 ms a step (80 % interval 1.0 to 12 ms"));
 }
 
 TEST_CASE("advice as Python: today's setting, the proposed one, what is predicted and changes") {
-  const std::string text = python_of_best(plan_of_two(), sample::context(), "ddpsim 1");
+  const std::string text = python_of_best(plan_of_two());
   CHECK(mentions(text, "Proposed   bucket_cap_mb=8 + NCCL_ALGO=Tree\n"));
   CHECK(mentions(text, "saves 20 ms of 320 ms a step (80 % interval -1.0 to 30 ms"));
   CHECK(mentions(text, "Besides    save rank 0's\n"));
@@ -91,15 +92,14 @@ TEST_CASE("advice as Python: today's setting, the proposed one, what is predicte
 
 TEST_CASE("advice as Python: what it cannot set is left to the reader, by name") {
   Advice plan = plan_of_two();
-  CHECK_FALSE(mentions(python_of_best(plan, sample::context(), "ddpsim 1"), "By hand"));
+  CHECK_FALSE(mentions(python_of_best(plan), "By hand"));
   plan.rows.front().by_hand = "the DataLoader of your script";
-  CHECK(mentions(python_of_best(plan, sample::context(), "ddpsim 1"),
+  CHECK(mentions(python_of_best(plan),
                  "By hand    the DataLoader of your script: this file cannot set it"));
 }
 
 TEST_CASE("advice as Python: names cannot end its docstring") {
-  ReportContext context = sample::context();
-  context.workload = "a\"\"\"; import os; \"\"\"\\";
+  const ReportContext context = sample::with(sample::workload("a\"\"\"; import os; \"\"\"\\"));
   const std::string text = python_of_best(plan_of_two(), context, "made by \"\"\"\n");
   CHECK(mentions(text, "a'''; import os; '''/"));
   std::size_t quotes = 0;  // of the module's docstring and of its functions'
@@ -108,8 +108,10 @@ TEST_CASE("advice as Python: names cannot end its docstring") {
 }
 
 TEST_CASE("advice for NCCL's tuner: no line is longer than the plugin reads at once") {
-  const std::string text = tuner_csv(load_cluster_at("p4d", 2, 8), {.nccl = NcclVersion{2, 27, 3}},
-                                     sample::context(), std::string(1000, 'x'));
+  ReportContext context = sample::context();
+  context.job = Job(sample::workload(), load_cluster_at("p4d", 2, 8), {}, AnalyticModel{});
+  const std::string text =
+      tuner_csv({.nccl = NcclVersion{2, 27, 3}}, context, std::string(1000, 'x'));
   std::size_t from = 0;
   std::size_t settings = 0;
   for (std::size_t end; (end = text.find('\n', from)) != std::string::npos; from = end + 1) {

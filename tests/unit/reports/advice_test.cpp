@@ -50,7 +50,7 @@ Advice advice() {
 }  // namespace
 
 TEST_CASE("advice page: what to set, each line to paste, what changes numerics apart") {
-  const std::string text = advice_text(advice(), sample::context(), {.width = 110});
+  const std::string text = advice_text(sample::advised(advice()), {.width = 110});
   CHECK(
       text.starts_with("Set broadcast_buffers=False + bucket_cap_mb=8: saves 20 ms of 320 ms (80 % "
                        "interval -1.0 to 30 "
@@ -75,14 +75,14 @@ Without effect here: static_graph=True.
 TEST_CASE("advice page: nothing worth changing, or nothing but what changes numerics") {
   Advice some = advice();
   some.rows[2].worth = false;
-  CHECK(advice_text(some, sample::context(), {})
+  CHECK(advice_text(sample::advised(some), {})
             .starts_with(
                 "No setting that leaves numerics as they are saves as much of 320 ms as can be "
                 "measured (3.2 "
                 "ms). fp16_compress_hook saves 50 ms of 320 ms (80 % interval 40 to 60 ms; not "
                 "calibrated: data sheets), and changes numerics.\n"));
   some.rows[1].worth = false;
-  CHECK(advice_text(some, sample::context(), {}).find("fp16_compress_hook saves") ==
+  CHECK(advice_text(sample::advised(some), {}).find("fp16_compress_hook saves") ==
         std::string::npos);
 }
 
@@ -90,7 +90,7 @@ TEST_CASE("advice page: a setting that gains but is doubted stands above all oth
   Advice some = advice();
   some.rows[2].worth = false;
   some.rows[2].doubt = "on 3 nodes it may cost 2.0 ms";
-  const std::string text = advice_text(some, sample::context(), {});
+  const std::string text = advice_text(sample::advised(some), {});
   CHECK(text.starts_with(
       "Keep today's settings until you have measured: broadcast_buffers=False + bucket_cap_mb=8 "
       "may "
@@ -107,12 +107,12 @@ TEST_CASE("advice page: what may save more than what is advised is said before i
                   .gain = {80_ms, 0_ms, 80_ms},
                   .expected = 40_ms,
                   .doubt = "only a run tells"};
-  CHECK(advice_text(some, sample::context(), {})
+  CHECK(advice_text(sample::advised(some), {})
             .starts_with("Measure first: graphs may save 80 ms of 320 ms (80 % interval 0 to 80 "
                          "ms), but only a run tells. Set broadcast_buffers=False + "
                          "bucket_cap_mb=8: saves 20 ms"));
   some.rows[3].expected = 17_ms;
-  CHECK(advice_text(some, sample::context(), {}).starts_with("Set broadcast_buffers=False"));
+  CHECK(advice_text(sample::advised(some), {}).starts_with("Set broadcast_buffers=False"));
 }
 
 TEST_CASE("advice page: what may save nothing is told by the most that it may") {
@@ -122,7 +122,7 @@ TEST_CASE("advice page: what may save nothing is told by the most that it may") 
                   .line = "c",
                   .gain = {0_ms, 0_ms, 160_ms},
                   .doubt = "the profiler may have made these waits"};
-  const std::string text = advice_text(some, sample::context(), {});
+  const std::string text = advice_text(sample::advised(some), {});
   CHECK(
       text.starts_with("Keep today's settings until you have measured: graphs may save up to "
                        "160 ms of 320 ms, but the profiler may have made these waits."));
@@ -133,29 +133,28 @@ TEST_CASE(
     "advice page: where today's job does not fit, or is another, nothing is said to be worth it") {
   Advice none = advice();
   for (AdviceRow& row : none.rows) row.error = "needs 9 GiB";
-  CHECK(advice_text(none, sample::context(), {})
+  CHECK(advice_text(sample::advised(none), {})
             .starts_with("Nothing fits. No setting of DDP makes it fit. Shard it: "));
-  ReportContext smaller = sample::context();
+  AdviceReport smaller = sample::advised(none);
   smaller.would_fit = "A batch of 4 would fit by the same count";
-  CHECK(advice_text(none, smaller, {})
+  CHECK(advice_text(smaller, {})
             .starts_with("Nothing fits. No setting of DDP makes it fit. A batch of 4 would fit"));
-  ReportContext other = sample::context();
-  other.replay = Replay{.measured = 2_ms, .predicted = 320_ms};
-  CHECK(advice_text(advice(), other, {})
-            .starts_with("Nothing is advised: today's step was measured at 2.00 ms and is replayed "
-                         "with 320 ms: "));
+  AdviceReport other = sample::advised(advice());
+  other.context.trust.replay = Replay{.measured = 2_ms, .predicted = 320_ms};
+  CHECK(advice_text(other, {}).starts_with(
+      "Nothing is advised: today's step was measured at 2.00 ms and is replayed with 320 ms: "));
 }
 
 TEST_CASE("advice page: numerics are worth a sentence only if they gain measurably more") {
   Advice some = advice();
   some.rows[1].expected = some.rows[2].expected + some.measurable - 1_ps;
-  CHECK_FALSE(mentions(advice_text(some, sample::context(), {}), "alone saves"));
+  CHECK_FALSE(mentions(advice_text(sample::advised(some), {}), "alone saves"));
   some.rows[1].expected += 1_ps;
-  CHECK(mentions(advice_text(some, sample::context(), {}), "alone saves"));
+  CHECK(mentions(advice_text(sample::advised(some), {}), "alone saves"));
 }
 
 TEST_CASE("advice document: rows under their names, an error in place of times") {
-  const Json document = Json::parse(advice_json(advice(), sample::context()));
+  const Json document = Json::parse(advice_json(sample::advised(advice())));
   CHECK(document["schema"] == "ddpsim.advice/1");
   CHECK(document["iteration_us"] == 320000);
   CHECK(document["measurable_us"] == 3200);
@@ -186,41 +185,38 @@ TEST_CASE("advice table: a row each, times empty where there is none") {
 }
 
 TEST_CASE("advice page: a job that does not fit says so first, and waits for nothing") {
-  ReportContext context = sample::context();
-  context.budget = StepBudget{};
-  context.does_not_fit = "needs 35.4 GiB, and TITANRTX has 24 GiB";
-  CHECK(advice_text(advice(), context, {})
+  AdviceReport report = sample::advised(advice());
+  report.step.budget[BudgetPart::host] = 320_ms;
+  report.does_not_fit = "needs 35.4 GiB, and TITANRTX has 24 GiB";
+  CHECK(advice_text(report, {})
             .starts_with(
                 "Today's job does not fit: it needs 35.4 GiB, and TITANRTX has 24 GiB. Set "));
 }
 
 TEST_CASE("advice page: what helps against waiting is said once") {
-  ReportContext context = sample::context();
-  context.budget = StepBudget{};
-  (*context.budget)[BudgetPart::busy] = 100_ms;
-  (*context.budget)[BudgetPart::host] = 220_ms;
-  Advice advised = advice();
-  CHECK(mentions(advice_text(advised, context, {}), "Fewer, larger kernels help"));
-  AdviceRow& doubted = advised.rows[2];
+  AdviceReport report = sample::advised(advice());
+  report.step.budget[BudgetPart::busy] = 100_ms;
+  report.step.budget[BudgetPart::host] = 220_ms;
+  CHECK(mentions(advice_text(report, {}), "Fewer, larger kernels help"));
+  AdviceRow& doubted = report.advice.rows[2];
   doubted.doubt = "only a run tells";
-  CHECK(mentions(advice_text(advised, context, {}), "Fewer, larger kernels help"));
+  CHECK(mentions(advice_text(report, {}), "Fewer, larger kernels help"));
   doubted.by_hand = "the optimizer of your script";
-  CHECK_FALSE(mentions(advice_text(advised, context, {}), "Fewer, larger kernels help"));
+  CHECK_FALSE(mentions(advice_text(report, {}), "Fewer, larger kernels help"));
 }
 
 TEST_CASE("advice page: fewer kernels do not help where the host is busy between steps") {
-  ReportContext context = sample::context();
-  context.budget = StepBudget{};
-  (*context.budget)[BudgetPart::busy] = 100_ms;
-  (*context.budget)[BudgetPart::host] = 220_ms;
-  context.budget->between_steps = 120_ms;
-  const std::string most = advice_text(advice(), context, {});
+  AdviceReport report = sample::advised(advice());
+  report.step.budget[BudgetPart::busy] = 100_ms;
+  report.step.budget[BudgetPart::host] = 220_ms;
+  report.step.budget.between_steps = 120_ms;
+  const std::string most = advice_text(report, {});
   CHECK(mentions(most, "waits 220 ms of 320 ms for the host, 120 ms of it between steps. Look at"));
   CHECK_FALSE(mentions(most, "Fewer, larger kernels help"));
-  context.budget->between_steps = 215_ms;
-  CHECK(mentions(advice_text(advice(), context, {}), "for the host between steps. Look at"));
-  context.budget->between_steps = 100_ms;
-  CHECK(mentions(advice_text(advice(), context, {}), "for the host. Fewer, larger kernels help"));
+  report.step.budget.between_steps = 215_ms;
+  CHECK(mentions(advice_text(report, {}), "for the host between steps. Look at"));
+  report.step.budget.between_steps = 100_ms;
+  CHECK(mentions(advice_text(report, {}), "for the host. Fewer, larger kernels help"));
 }
 
 // 1.764 between 1.76 and 1.77: to two digits 1.8, outside of what three make of the interval.

@@ -19,6 +19,7 @@ AllReduceTable table() {
   out.nodes = 2;
   out.gpus_per_node = 4;
   out.gpu = "V100";
+  out.confidence = sample::confidence();
   const CollectiveChoice small{Algorithm::ring, Protocol::ll, 1, 5_us};
   const CollectiveChoice large{Algorithm::nvls, Protocol::simple, 16, 7_ms};
   out.rows = {{.size = 8_B, .choice = small, .time = 10_us, .low = 6_us, .high = 20_us},
@@ -29,7 +30,7 @@ AllReduceTable table() {
 }  // namespace
 
 TEST_CASE("allreduce JSON: times, bandwidths and the choice of every size") {
-  const Json doc = Json::parse(allreduce_json(table(), sample::context()));
+  const Json doc = Json::parse(allreduce_json(sample::all_reduced(table())));
   CHECK(doc["schema"] == "ddpsim.allreduce/1");
   CHECK(doc["cluster"] == "dgx1v");
   CHECK(doc["ranks"] == 8);
@@ -55,7 +56,7 @@ TEST_CASE("allreduce JSON: times, bandwidths and the choice of every size") {
 }
 
 TEST_CASE("allreduce text: rows in nccl-tests' columns, everything else a comment") {
-  std::istringstream lines(allreduce_text(table(), sample::context(), {}));
+  std::istringstream lines(allreduce_text(sample::all_reduced(table()), {}));
   std::string line;
   std::vector<std::string> rows;
   std::getline(lines, line);
@@ -76,11 +77,11 @@ TEST_CASE("allreduce text: rows in nccl-tests' columns, everything else a commen
 TEST_CASE("allreduce of another collective: its name, its count, its busbw, its root") {
   AllReduceTable gather = table();
   gather.collective = CollectiveKind::all_gather;
-  const Json doc = Json::parse(allreduce_json(gather, sample::context()));
+  const Json doc = Json::parse(allreduce_json(sample::all_reduced(gather)));
   CHECK(doc["collective"] == "all-gather");
   CHECK(doc["rows"][1]["busbw_gbps"] == 234.881024);  // 7/8 of 268.435456
-  CHECK_FALSE(Json::parse(allreduce_json(table(), sample::context())).contains("collective"));
-  const std::string text = allreduce_text(gather, sample::context(), {});
+  CHECK_FALSE(Json::parse(allreduce_json(sample::all_reduced(table()))).contains("collective"));
+  const std::string text = allreduce_text(sample::all_reduced(gather), {});
   CHECK(text.starts_with("# all-gather of 8 GPUs on dgx1v: predicted, not measured; 230 GB/s"));
   // 32 Mi elements from each of eight ranks.
   CHECK(text.find("\n  1073741824      33554432   float   none     -1    4000.0  268.44  234.88") !=
@@ -91,7 +92,7 @@ TEST_CASE("allreduce of another collective: its name, its count, its busbw, its 
   const auto row = [](CollectiveKind kind) {
     AllReduceTable one = table();
     one.collective = kind;
-    const std::string page = allreduce_text(one, sample::context(), {});
+    const std::string page = allreduce_text(sample::all_reduced(one), {});
     return page.substr(page.find("\n  1073741824") + 14, 37);
   };
   CHECK(row(CollectiveKind::reduce_scatter) == "     33554432   float    sum     -1  ");
@@ -115,10 +116,10 @@ TEST_CASE("allreduce bandwidths: no time and no bytes give no bandwidth") {
 }
 
 TEST_CASE("allreduce page: whole, every line but the rows a comment") {
-  ReportContext context = sample::context();
-  context.warnings = {"careful"};
+  AllReduceReport report = sample::all_reduced(table());
+  report.warnings.add("careful");
   // 4 ms less 4 % to plus 18 %: 3.84 to 4.72.
-  CHECK(allreduce_text(table(), context, {.width = 60}) ==
+  CHECK(allreduce_text(report, {.width = 60}) ==
         R"(# 8 GPUs on dgx1v: predicted, not measured; 470 GB/s busbw
 #   at 1 GiB.
 # NCCL 2.27.3, out of place
@@ -140,12 +141,12 @@ TEST_CASE("allreduce page: whole, every line but the rows a comment") {
 TEST_CASE("allreduce page: one GPU waits for nobody, an empty table has no verdict on a size") {
   AllReduceTable one = table();
   one.ranks = 1;
-  const std::string alone = allreduce_text(one, sample::context(), {});
+  const std::string alone = allreduce_text(sample::all_reduced(one), {});
   CHECK(alone.starts_with("# 1 GPU on dgx1v: predicted, not measured; 0 GB/s busbw at 1 GiB.\n"));
   CHECK(alone.find("Confidence") == std::string::npos);
   one = table();
   one.rows.clear();
-  const std::string empty = allreduce_text(one, sample::context(), {});
+  const std::string empty = allreduce_text(sample::all_reduced(one), {});
   CHECK(empty.starts_with("# 8 GPUs on dgx1v: predicted, not measured.\n"));
   CHECK(empty.find("Confidence") == std::string::npos);
 }
@@ -154,10 +155,10 @@ TEST_CASE("allreduce page: the verdict's digits go by the table's grade") {
   AllReduceTable graded = table();
   graded.confidence.grade = Grade::a;
   graded.rows[1].time = 3_ms;  // 626.3
-  CHECK(allreduce_text(graded, sample::context(), {}).find("; 626 GB/s busbw") !=
+  CHECK(allreduce_text(sample::all_reduced(graded), {}).find("; 626 GB/s busbw") !=
         std::string::npos);
   graded.confidence.grade = Grade::c;
-  CHECK(allreduce_text(graded, sample::context(), {}).find("; 630 GB/s busbw") !=
+  CHECK(allreduce_text(sample::all_reduced(graded), {}).find("; 630 GB/s busbw") !=
         std::string::npos);
 }
 
@@ -166,7 +167,7 @@ TEST_CASE("allreduce page: decimals as nccl-tests prints them") {
     AllReduceTable one = table();
     one.rows.resize(1);
     one.rows[0].low = time;
-    const std::string text = allreduce_text(one, sample::context(), {});
+    const std::string text = allreduce_text(sample::all_reduced(one), {});
     const std::size_t end = text.find("     20.00  ring");
     const std::size_t begin = text.rfind(' ', end - 1) + 1;
     return text.substr(begin, end - begin);
@@ -178,7 +179,6 @@ TEST_CASE("allreduce page: decimals as nccl-tests prints them") {
 }
 
 TEST_CASE("allreduce page: the head stands out where there is colour") {
-  CHECK(
-      allreduce_text(table(), sample::context(), {.colour = true}).find("\n#\x1b[1m       size ") !=
-      std::string::npos);
+  CHECK(allreduce_text(sample::all_reduced(table()), {.colour = true})
+            .find("\n#\x1b[1m       size ") != std::string::npos);
 }

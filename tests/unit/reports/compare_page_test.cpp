@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "alpha_beta.hpp"
+#include "ddpsim/models/model_flops.hpp"
 #include "first_line.hpp"
 #include "mentions.hpp"
 #include "reports_sample.hpp"
@@ -14,19 +15,20 @@ using namespace ddpsim::literals;
 
 namespace {
 
-ReportContext on(const std::string& cluster, int ranks, double samples) {
-  ReportContext context;
-  context.workload = "tiny";
-  context.cluster = cluster;
-  context.cluster_text = cluster + "@1";
-  context.ranks = ranks;
-  context.work.samples = samples;
+CandidateContext on(const std::string& cluster, int ranks, std::int64_t batch) {
+  CandidateContext context = sample::candidate(cluster, ranks, batch);
+  context.provenance.cluster_source = cluster + "@1";
   return context;
+}
+
+/// The workload does not say its batch.
+void forget_batches(std::vector<CandidateContext>& contexts) {
+  for (CandidateContext& context : contexts) context.job = context.job.with(sample::workload());
 }
 
 struct Compared {
   Comparison comparison;
-  std::vector<ReportContext> contexts;
+  std::vector<CandidateContext> contexts;
 };
 
 /// "near" is the fastest, "third" has as many GPUs, "far" twice as many of twice the speed.
@@ -59,9 +61,9 @@ Compared three_jobs() {
                                                      .measurable = 2.5_ms},
                           .behind = {150, 120, 180}};
   Compared all{{.jobs = {far, near, third}, .by_speed = {1, 0, 2}},
-               {on("far", 16, 512), on("near", 8, 256), on("third", 8, 128)}};
-  all.contexts[0].compute_scale = 2;
-  all.contexts[0].rank_slowdown = 1.1;
+               {on("far", 16, 32), on("near", 8, 32), on("third", 8, 16)}};
+  all.contexts[0].job = all.contexts[0].job.with(
+      SimulationOptions{.compute_scale = 2, .rank_slowdown = {.given = 0.1}});
   return all;
 }
 
@@ -81,12 +83,14 @@ std::string head(const std::string& text) {
 // exposed. third: 128 in 250 ms, 200 to 350 ms; 150 % faster is 2.5 times as fast.
 TEST_CASE("compare page: three clusters, one with other GPUs") {
   Compared all = three_jobs();
-  all.contexts[0].warnings = {"careful"};
-  all.contexts[0].next_command = "ddpsim tune";
-  CHECK(page(all) == R"(near (8 GPUs) trains 2.5 times as fast as third (8 GPUs) (2.2 to 2.8).
+  all.contexts[0].trust.warnings.add("careful");
+  CompareReport report{all.comparison, all.contexts};
+  report.next_command = "ddpsim tune";
+  CHECK(compare_text(report, {.width = 160}) ==
+        R"(near (8 GPUs) trains 2.5 times as fast as third (8 GPUs) (2.2 to 2.8).
 warning: careful
 tiny
-PyTorch 2.8, NCCL 2.27.3, analytic network
+PyTorch 2.8, NCCL 2.27.3, analytic network; buckets: default (1 MiB first, then 25 MiB)
 
   cluster  GPUs  compute  step ms  80 % interval  samples/s  efficiency  blocking  largest loss                 best cap                     behind by
   near        8    x1.00      100  96.0 to 118         2560        80 %      12 %  exposed all-reduces 20 %     60 (-7.00 ms)
@@ -114,9 +118,9 @@ Next: ddpsim tune
 TEST_CASE("compare page: columns that would be alike for all are left out") {
   Compared all = three_jobs();
   CHECK(head(page(all)).find("  GPUs  compute  step ms  80 % interval") != std::string::npos);
-  all.contexts[0].compute_scale = 1;
+  all.contexts[0].job = all.contexts[0].job.with(SimulationOptions{});
   CHECK(head(page(all)).find("  GPUs  step ms  80 % interval") != std::string::npos);
-  for (ReportContext& context : all.contexts) context.work.samples.reset();
+  forget_batches(all.contexts);
   for (ComparedJob& job : all.comparison.jobs) job.best_cap.reset();
   CHECK(
       head(page(all)) ==
@@ -130,7 +134,7 @@ TEST_CASE(
     "compare page: the best cap is explained where its column stands, whatever clusters are "
     "called") {
   Compared all = three_jobs();
-  all.contexts[0].cluster = "best cap";
+  all.contexts[0].provenance.label = "best cap";
   const std::string explained = "Best cap:";
   CHECK(page(all).find(explained) != std::string::npos);
   CHECK(page(all, 70).find(explained) == std::string::npos);  // too narrow for the column
@@ -140,15 +144,16 @@ TEST_CASE(
 
 TEST_CASE("compare page: a long name is cut in the middle") {
   Compared all = three_jobs();
-  all.contexts[0].cluster = "abcdefghijklmnopqrstuvwxyz012";  // 29 characters: 13, one mark, 14
+  all.contexts[0].provenance.label =
+      "abcdefghijklmnopqrstuvwxyz012";  // 29 characters: 13, one mark, 14
   CHECK(page(all).find("\n  abcdefghijklm…pqrstuvwxyz012  ") != std::string::npos);
-  all.contexts[0].cluster = "abcdefghijklmnopqrstuvwxyz01";
+  all.contexts[0].provenance.label = "abcdefghijklmnopqrstuvwxyz01";
   CHECK(page(all).find("\n  abcdefghijklmnopqrstuvwxyz01  ") != std::string::npos);
 }
 
 TEST_CASE("compare page: sentences keep to the width, the fastest's name among them") {
   Compared all = three_jobs();
-  all.contexts[1].cluster = "abcdefghijklmnopqrstuvwxyz012";
+  all.contexts[1].provenance.label = "abcdefghijklmnopqrstuvwxyz012";
   const std::string text = page(all, 44);
   CHECK(text.find("\nOf the fastest,\n  abcdefghijklmnopqrstuvwxyz012:\n") != std::string::npos);
   CHECK(
@@ -202,15 +207,14 @@ TEST_CASE("compare page: from a twentieth of a percent on one is predicted to be
 
 TEST_CASE("compare page: without another of as many GPUs the next is the opponent") {
   Compared all = three_jobs();
-  all.contexts[2].ranks = 4;
+  all.contexts[2] = on("third", 4, 32);
   CHECK(first_line(page(all)) ==
         "near (8 GPUs) trains 20 % faster than far (16 GPUs) (12 % to 28 %).");
 }
 
 TEST_CASE("compare JSON: every field under its name") {
   Compared all = three_jobs();
-  all.contexts[0].bucket_setting = "default";
-  all.contexts[0].warnings = {"careful"};
+  all.contexts[0].trust.warnings.add("careful");
   const Json doc = Json::parse(compare_json({all.comparison, all.contexts}));
   CHECK(doc["schema"] == "ddpsim.compare/1");
   CHECK(doc["workload"] == "tiny");
@@ -218,7 +222,7 @@ TEST_CASE("compare JSON: every field under its name") {
   CHECK(doc["nccl"] == "2.27.3");
   CHECK(doc["backend"] == "nccl");
   CHECK(doc["network"] == "analytic");
-  CHECK(doc["bucket_setting"] == "default");
+  CHECK(doc["bucket_setting"] == "default (1 MiB first, then 25 MiB)");
   CHECK(doc["by_speed"] == Json{1, 0, 2});
   CHECK(doc["fastest_is_certain"] == true);
   CHECK(doc["warnings"] == Json{"careful"});
@@ -265,7 +269,7 @@ TEST_CASE(
     "compare JSON: what is not known is null; one doubt about one job leaves the fastest "
     "uncertain") {
   Compared all = three_jobs();
-  all.contexts[1].work.samples.reset();
+  all.contexts[1].job = all.contexts[1].job.with(sample::workload());
   all.comparison.jobs[1].best_cap.reset();
   all.comparison.jobs[0].behind.low_percent = 0;
   const Json doc = Json::parse(compare_json({all.comparison, all.contexts}));
@@ -281,17 +285,17 @@ TEST_CASE("compare: the recorded job is told once, beside the first candidate it
   CHECK_FALSE(mentions(page(all), "Today"));
   CHECK(Json::parse(compare_json({all.comparison, all.contexts}))["recorded"].is_null());
   CHECK(Json::parse(compare_json({all.comparison, all.contexts}))["recorded_row"].is_null());
-  for (ReportContext& context : all.contexts) {
-    RecordedJob& current = context.recorded.emplace();
+  for (CandidateContext& context : all.contexts) {
+    RecordedJob& current = context.provenance.recorded.emplace();
     current.ranks = 8;
     current.buckets = {{Bytes(8'196'000), 1_ms, 2_ms, 3_ms, 1.5_ms}};
   }
   CHECK(mentions(page(all), "Today: recorded on 8 GPUs; 1 all-reduce, 2.00 ms.\n"));
   CHECK(Json::parse(compare_json({all.comparison, all.contexts}))["recorded_row"] == 0);
-  all.contexts[1].recorded->comparable = true;
-  all.contexts[2].recorded->comparable = true;
-  all.contexts[2].recorded->buckets[0].predicted = 500_us;
-  all.contexts[1].calibrated_by_recording = true;
+  all.contexts[1].provenance.recorded->comparable = true;
+  all.contexts[2].provenance.recorded->comparable = true;
+  all.contexts[2].provenance.recorded->buckets[0].predicted = 500_us;
+  all.contexts[1].provenance.calibrated_by_recording = true;
   const std::string text = page(all);
   CHECK(mentions(text,
                  "Today: recorded on 8 GPUs; 1 all-reduce, 2.00 ms; 1.50 ms predicted on near.\n"));
@@ -331,7 +335,7 @@ TEST_CASE("compare CSV: one row per job, as asked for") {
         "120,"
         "180,,,,,,,,,,,\n");
   Compared all = three_jobs();
-  for (ReportContext& context : all.contexts) context.work.samples.reset();
+  forget_batches(all.contexts);
   for (ComparedJob& job : all.comparison.jobs) job.best_cap.reset();
   CHECK(compare_csv({all.comparison, all.contexts})
             .find("\ntiny,near,near@1,8,1,100000,96000,118000,80000,0.8,,,,12000,12000,exposed_all_"
@@ -354,9 +358,9 @@ TEST_CASE("compare page: what it costs stands beside, a range where the grade is
   for (std::size_t i = 0; i < 3; ++i) {
     const Job job = small::OpenJob{.workload = small::chain({{4, 0}}, 0, 0), .model = FreeModel{}};
     ComparedJob& compared = report.comparison.jobs[i];
-    compared.work =
-        WorkTime{.jobs = {job},
-                 .expected = compared.times.iteration.seconds() / *all.contexts[i].work.samples};
+    compared.work = WorkTime{
+        .jobs = {job},
+        .expected = compared.times.iteration.seconds() / *step_work(all.contexts[i].job).samples};
   }
   Costs& costs = report.costs.emplace();
   costs.candidates.resize(3);

@@ -3,22 +3,13 @@
 
 #include <string>
 
-#include "ddpsim/reports/reports.hpp"
 #include "first_line.hpp"
+#include "reports_sample.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::literals;
 
 namespace {
-
-ReportContext context_on(const std::string& cluster, int ranks) {
-  ReportContext context;
-  context.workload = "tiny";
-  context.cluster = cluster;
-  context.ranks = ranks;
-  context.work.samples = 32.0 * ranks;
-  return context;
-}
 
 ComparedJob job(Duration step, Speedup behind = {}) {
   ComparedJob job;
@@ -32,7 +23,8 @@ ComparedJob job(Duration step, Speedup behind = {}) {
 /// Text about "near", the faster, and "far", with this lead of the one over the other.
 std::string text_with(const Speedup& speedup) {
   const Comparison comparison{.jobs = {job(120_ms, speedup), job(100_ms)}, .by_speed = {1, 0}};
-  return compare_text({comparison, {context_on("far", 8), context_on("near", 8)}}, {});
+  return compare_text({comparison, {sample::candidate("far", 8), sample::candidate("near", 8)}},
+                      {});
 }
 
 }  // namespace
@@ -62,17 +54,22 @@ TEST_CASE("compare text: the fastest is held against the next with as many GPUs,
   const Comparison comparison{
       .jobs = {job(100_ms), job(98_ms, {90, 80, 99}), job(120_ms, {20, 12, 28})},
       .by_speed = {0, 1, 2}};
-  CHECK(first_line(compare_text(
-            {comparison, {context_on("a@2", 16), context_on("a@1", 8), context_on("b@2", 16)}},
-            {})) == "a@2 (16 GPUs) trains 20 % faster than b@2 (16 GPUs) (12 % to 28 %).");
-  CHECK(first_line(compare_text(
-            {comparison, {context_on("a@2", 16), context_on("a@1", 8), context_on("b", 8)}}, {})) ==
-        "a@2 (16 GPUs) trains 1.9 times as fast as a@1 (8 GPUs) (1.8 to 2.0).");
+  CHECK(first_line(compare_text({comparison,
+                                 {sample::candidate("a@2", 16), sample::candidate("a@1", 8),
+                                  sample::candidate("b@2", 16)}},
+                                {})) ==
+        "a@2 (16 GPUs) trains 20 % faster than b@2 (16 GPUs) (12 % to 28 %).");
+  CHECK(
+      first_line(compare_text(
+          {comparison,
+           {sample::candidate("a@2", 16), sample::candidate("a@1", 8), sample::candidate("b", 8)}},
+          {})) == "a@2 (16 GPUs) trains 1.9 times as fast as a@1 (8 GPUs) (1.8 to 2.0).");
 }
 
 TEST_CASE("compare text: rows stand by speed, JSON and CSV as asked for") {
   const Comparison comparison{.jobs = {job(120_ms, {20, 12, 28}), job(100_ms)}, .by_speed = {1, 0}};
-  const std::vector<ReportContext> contexts = {context_on("far", 8), context_on("near", 8)};
+  const std::vector<CandidateContext> contexts = {sample::candidate("far", 8),
+                                                  sample::candidate("near", 8)};
   const std::string text = compare_text({comparison, contexts}, {});
   CHECK(text.find("\n  near") < text.find("\n  far"));
   CHECK(text.find("20 % (12 to 28)") != std::string::npos);
@@ -86,8 +83,8 @@ TEST_CASE("compare text: rows stand by speed, JSON and CSV as asked for") {
 
 TEST_CASE("compare text: one job alone is described, names cannot steer the terminal") {
   const Comparison comparison{.jobs = {job(100_ms)}, .by_speed = {0}};
-  CHECK(first_line(compare_text({comparison, {context_on("near", 8)}}, {})) ==
+  CHECK(first_line(compare_text({comparison, {sample::candidate("near", 8)}}, {})) ==
         "tiny on near, 8 GPUs: 100 ms a step (2600 samples/s, scaling efficiency 80 %).");
-  CHECK(compare_text({comparison, {context_on("ne\033ar", 8)}}, {}).find('\033') ==
+  CHECK(compare_text({comparison, {sample::candidate("ne\033ar", 8)}}, {}).find('\033') ==
         std::string::npos);
 }

@@ -11,18 +11,34 @@ using namespace ddpsim::literals;
 
 namespace {
 
-Json result_of(const SimulationResult& result, const ReportContext& context) {
-  return Json::parse(result_json(result, context));
+Json result_of(const SimulationResult& result, const ReportContext& context = sample::context()) {
+  return Json::parse(result_json(sample::simulated(result, context)));
+}
+
+/// Parts of 100 ms, and speeds, none like another.
+ReportedStep reported() {
+  ReportedStep step{.budget = {}, .speed = {2560, 1310720, 0.41, 0.88}};
+  step.budget[BudgetPart::busy] = 85_ms;
+  step.budget[BudgetPart::host] = 1_ms;
+  step.budget[BudgetPart::input] = 2_ms;
+  step.budget[BudgetPart::communication] = 3_ms;
+  step.budget[BudgetPart::ranks] = 4_ms;
+  step.budget[BudgetPart::overhead] = 5_ms;
+  return step;
 }
 
 }  // namespace
 
 TEST_CASE("result document: whole") {
-  CHECK(result_of(sample::result(), sample::context()) == Json::parse(R"json({
+  SimulateReport report = sample::simulated();
+  report.step = reported();
+  CHECK(Json::parse(result_json(report)) == Json::parse(R"json({
     "schema": "ddpsim.result/1", "workload": "tiny", "cluster": "dgx1v", "ranks": 8, "torch": "2.8", "torch_known": true,
     "nccl": "2.27.3", "backend": "nccl", "network": "analytic", "compute_scale": 1, "rank_slowdown": 1,
-    "bucket_setting": "default (1 MiB, then 25 MiB)",
+    "bucket_setting": "default (1 MiB first, then 25 MiB)",
     "samples_per_second": null, "tokens_per_second": null, "model_flops_utilization": null, "scaling_efficiency": 1,
+    "budget": {"step_us": 100000, "busy_us": 85000, "host_us": 1000, "input_us": 2000, "communication_us": 3000,
+               "ranks_us": 4000, "unexplained_us": 5000},
     "iteration_us": 100000, "forward_us": 30000, "buffer_broadcast_us": 400, "backward_us": 60000,
     "backward_compute_us": 58000, "copies_in_us": 1500, "interference_us": 500, "communication_us": 20000,
     "memory": null, "recorded": null, "wait_us": 1000, "exposed_communication_us": 3000, "blocking_communication_us": 3400, "overlap": 0.85, "finalize_us": 1250.000001,
@@ -55,18 +71,15 @@ TEST_CASE("result document: whole") {
 }
 
 TEST_CASE("result document: what a setting adds") {
-  ReportContext context = sample::context();
-  context.compute_scale = 2;
-  context.rank_slowdown = 1.05;
-  context.variation.stragglers = {{.rank = 3, .slowdown = 1.2}};
-  context.variation.jitter = 0.02;
-  context.variation.stagger = 4_ms;
-  context.variation.seed = 7;
-  context.comm_hook = CommHook::fp16_compress;
-  context.warnings = {"one", "two"};
-  context.confidence.sensitivities = {{ErrorSource::bandwidth, -3_ms, 4_ms},
-                                      {ErrorSource::measurement_noise, -1_ms, 1_ms}};
-  context.confidence.measure_next =
+  SimulationOptions options{.compute_scale = 2, .rank_slowdown = {.given = 0.05}};
+  options.ddp.comm_hook = CommHook::fp16_compress;
+  options.variation = {
+      .stragglers = {{.rank = 3, .slowdown = 1.2}}, .jitter = 0.02, .stagger = 4_ms, .seed = 7};
+  ReportContext context = sample::with(options);
+  context.trust.warnings = {{"one", "two"}, 0};
+  context.trust.confidence.sensitivities = {{ErrorSource::bandwidth, -3_ms, 4_ms},
+                                            {ErrorSource::measurement_noise, -1_ms, 1_ms}};
+  context.trust.confidence.measure_next =
       NextMeasurement{ErrorSource::fixed_cost, "all_reduce_perf", "ddpsim calibrate"};
   SimulationResult result = sample::result();
   result.step.buckets[0].on_the_wire = 512_KiB;
@@ -89,10 +102,9 @@ TEST_CASE("result document: what a setting adds") {
 }
 
 TEST_CASE("result document: what is not set has no key; gloo has no NCCL") {
-  ReportContext context = sample::context();
-  context.backend = Backend::gloo;
-  context.bucket_setting.clear();
-  const Json doc = result_of(sample::result(), context);
+  const Json doc =
+      result_of(sample::result(),
+                sample::with(GlooModel{}, sample::with(SimulationOptions{.scheme = Fsdp2()})));
   CHECK(doc["nccl"].is_null());
   CHECK(doc["backend"] == "gloo");
   for (const char* absent :
@@ -107,14 +119,14 @@ TEST_CASE("result document: ranks that differ, and their statistics") {
       .first = 3, .count = 20, .mean = 104_ms, .p50 = 103_ms, .p95 = 108_ms, .p99 = std::nullopt};
   result.ranks = {{.rank = 0, .wait = 8_ms, .times_last = 1, .caused = 2_ms},
                   {.rank = 1, .wait = 6_ms, .times_last = 3, .caused = 20_ms}};
-  ReportContext context = sample::context();
-  context.iteration_if_alike = 95_ms;
-  const Json doc = result_of(result, context);
+  SimulateReport report = sample::simulated(result);
+  report.iteration_if_alike = 95_ms;
+  const Json doc = Json::parse(result_json(report));
   CHECK(doc["iteration_if_alike_us"] == 95000);
   CHECK(doc["iteration_statistics"] ==
         Json::parse(R"json({"first_iteration": 3, "count": 20, "mean_us": 104000,
                                                        "p50_us": 103000, "p95_us": 108000, "p99_us": null})json"));
-  CHECK(result_json(result, context).find(R"("rank_waits": [
+  CHECK(result_json(report).find(R"("rank_waits": [
     {"rank": 0, "wait_us": 8000, "times_last": 1, "caused_wait_us": 2000},
     {"rank": 1, "wait_us": 6000, "times_last": 3, "caused_wait_us": 20000}
   ])") != std::string::npos);
@@ -128,7 +140,7 @@ TEST_CASE("result document: each iteration with its own figures") {
   result.iterations[1].times.iteration = 101_ms;
   result.iterations[1].buckets.pop_back();
   result.iterations[1].events = 43;
-  const Json doc = result_of(result, sample::context());
+  const Json doc = result_of(result);
   CHECK(doc["iterations"][1]["iteration"] == 2);
   CHECK(doc["iterations"][1]["iteration_us"] == 101000);
   CHECK(doc["iterations"][1]["buckets"] == Json::array({doc["buckets"][0]}));
@@ -144,11 +156,17 @@ TEST_CASE("tune document: whole") {
   tune.curve = {tune.best};
   tune.curve[0].reachable = false;
   tune.unsimulated = 46875;
-  const Json doc = Json::parse(tune_json(tune, sample::context()));
+  TuneReport report = sample::tuned(tune);
+  report.step = reported();
+  const Json doc = Json::parse(tune_json(report));
   CHECK(doc == Json::parse(R"json({
     "schema": "ddpsim.tune/1", "workload": "tiny", "cluster": "dgx1v", "ranks": 8, "torch": "2.8", "torch_known": true,
     "nccl": "2.27.3", "backend": "nccl", "network": "analytic", "compute_scale": 1, "rank_slowdown": 1,
-    "bucket_setting": "default (1 MiB, then 25 MiB)",
+    "bucket_setting": "default (1 MiB first, then 25 MiB)",
+    "budget": {"step_us": 100000, "busy_us": 85000, "host_us": 1000, "input_us": 2000, "communication_us": 3000,
+               "ranks_us": 4000, "unexplained_us": 5000},
+    "samples_per_second": 2560, "tokens_per_second": 1310720, "model_flops_utilization": 0.41,
+    "scaling_efficiency": 0.88,
     "default": {"bucket_cap_mb": null, "first_bucket_mb": 1, "cap_range_mb": [0, 0], "iteration_us": 320000,
                 "exposed_communication_us": 3000, "blocking_communication_us": 3400, "buckets": 5, "reachable": true},
     "best": {"bucket_cap_mb": 60, "first_bucket_mb": 60, "cap_range_mb": [60, 64.5], "iteration_us": 279000,
@@ -175,9 +193,9 @@ TEST_CASE("tune document: whole") {
 }
 
 TEST_CASE("tune document: no cap can be recommended, and why") {
-  ReportContext context = sample::context();
-  context.no_cap_because = "gradients are sparse";
-  const Json doc = Json::parse(tune_json(sample::set(), context));
+  TuneReport report = sample::tuned(sample::set());
+  report.no_cap_because = "gradients are sparse";
+  const Json doc = Json::parse(tune_json(report));
   CHECK(doc["recommended"] == Json{{"action", "none"}, {"reason", "gradients are sparse"}});
   CHECK_FALSE(doc.contains("best_partition_absent_because"));
 }

@@ -40,14 +40,6 @@ AllReduceTable drawn_table(std::size_t rows) {
   return table;
 }
 
-ReportContext drawn_context(const std::string& cluster, int ranks) {
-  ReportContext context = sample::context();
-  context.cluster = cluster;
-  context.ranks = ranks;
-  context.work.samples = 32.0 * ranks;
-  return context;
-}
-
 ComparedJob drawn_job(Duration step) {
   ComparedJob job;
   job.times.iteration = step;
@@ -58,7 +50,7 @@ ComparedJob drawn_job(Duration step) {
 }  // namespace
 
 TEST_CASE("figure of tune: the recommended cap, its plateau, today, what is below") {
-  const std::string words = drawn_words(tune_svg(sample::set(), sample::context()));
+  const std::string words = drawn_words(tune_svg(sample::tuned(sample::set())));
   INFO(words);
   for (const char* said : {"tiny on dgx1v, 8 GPUs", "Set bucket_cap_mb=60: saves 41 ms of 320 ms",
                            "bucket_cap_mb=60: saves 41 ms", "as good: 54 to 80 MiB",
@@ -69,7 +61,7 @@ TEST_CASE("figure of tune: the recommended cap, its plateau, today, what is belo
 
 TEST_CASE(
     "figure of tune: where nothing is worth it, the fastest is named and nothing is advised") {
-  const std::string words = drawn_words(tune_svg(sample::keep(), sample::context()));
+  const std::string words = drawn_words(tune_svg(sample::tuned(sample::keep())));
   CHECK(mentions(words, "fastest: 50 MiB, 0.20 ms less"));
   CHECK(mentions(words, "less than can be measured (1.0 ms)"));
   CHECK(mentions(words, "if collectives took no time: 96.0 ms"));
@@ -79,28 +71,27 @@ TEST_CASE(
 TEST_CASE("figure of tune: an empty curve, one point, a cap without an upper end") {
   TuneResult result = sample::keep();
   result.curve = {};
-  drawn_words(tune_svg(result, sample::context()));
+  drawn_words(tune_svg(sample::tuned(result)));
   CurvePoint open = sample::point(0, 97_ms, 1);
   open.cap_range_mb = {0, kNoLimitMb};
   result.curve = {open};
-  drawn_words(tune_svg(result, sample::context()));
+  drawn_words(tune_svg(sample::tuned(result)));
   result.only_caps_asked = true;
-  CHECK(
-      mentions(drawn_words(tune_svg(result, sample::context())), "each marker is a cap asked for"));
+  CHECK(mentions(drawn_words(tune_svg(sample::tuned(result))), "each marker is a cap asked for"));
 }
 
 TEST_CASE("figure of tune: a plateau from nothing on, and without an end") {
   TuneResult result = sample::set();
   result.recommended.cap_range_mb = {0, 80};
-  CHECK(mentions(drawn_words(tune_svg(result, sample::context())), "as good: up to 80 MiB"));
+  CHECK(mentions(drawn_words(tune_svg(sample::tuned(result))), "as good: up to 80 MiB"));
   result.recommended.cap_range_mb = {54, kNoLimitMb};
-  CHECK(mentions(drawn_words(tune_svg(result, sample::context())), "as good: from 54 MiB on"));
+  CHECK(mentions(drawn_words(tune_svg(sample::tuned(result))), "as good: from 54 MiB on"));
 }
 
 TEST_CASE("figure of all-reduces: choices above, what was measured beside and what lies outside") {
   const MeasuredAllReduces measured{"n2.txt", {{2_KiB, 21}, {1024_MiB, 1e5}, {Bytes(), 1}}};
   const std::string words =
-      drawn_words(allreduce_svg(drawn_table(16), sample::context(), measured));
+      drawn_words(allreduce_svg(sample::all_reduced(drawn_table(16)), measured));
   for (const char* said :
        {"all-reduce on dgx1v, 8 GPUs (2 nodes × 4 V100)", "tree Simple", "ring Simple", "measured",
         "n2.txt. 2 of its sizes lie outside", "busbw, GB/s"})
@@ -108,21 +99,21 @@ TEST_CASE("figure of all-reduces: choices above, what was measured beside and wh
 }
 
 TEST_CASE("figure of all-reduces: no row, one row, a thousand, one GPU") {
-  drawn_words(allreduce_svg(drawn_table(0), sample::context()));
-  drawn_words(allreduce_svg(drawn_table(1), sample::context()));
-  drawn_words(allreduce_svg(drawn_table(1000), sample::context()));
+  drawn_words(allreduce_svg(sample::all_reduced(drawn_table(0))));
+  drawn_words(allreduce_svg(sample::all_reduced(drawn_table(1))));
+  drawn_words(allreduce_svg(sample::all_reduced(drawn_table(1000))));
   AllReduceTable alone = drawn_table(4);
   alone.ranks = 1;
   for (AllReduceRow& row : alone.rows) row.time = row.low = row.high = Duration();
-  CHECK(mentions(drawn_words(allreduce_svg(alone, sample::context())), "nothing to reduce"));
+  CHECK(mentions(drawn_words(allreduce_svg(sample::all_reduced(alone))), "nothing to reduce"));
 }
 
 TEST_CASE(
     "figure of compare: sizes of a cluster are a line, others points, what does not run is said") {
   const Comparison comparison{.jobs = {drawn_job(100_ms), drawn_job(110_ms), drawn_job(120_ms)},
                               .by_speed = {1, 0, 2}};
-  const std::vector<ReportContext> contexts = {drawn_context("a@1", 8), drawn_context("a@2", 16),
-                                               drawn_context("b", 8)};
+  const std::vector<CandidateContext> contexts = {
+      sample::candidate("a@1", 8), sample::candidate("a@2", 16), sample::candidate("b", 8)};
   const std::string words = drawn_words(
       compare_svg({comparison, contexts, {{"c", "c", 8, std::nullopt, "needs too much"}}}));
   for (const char* said :
@@ -135,17 +126,17 @@ TEST_CASE("figure of compare: a line of nodes is one cluster in several sizes") 
   const Comparison comparison{.jobs = {drawn_job(100_ms), drawn_job(110_ms)}, .by_speed = {1, 0}};
   const std::string words = drawn_words(compare_svg(
       {comparison,
-       {drawn_context("node:1 gpu:8xV100", 8), drawn_context("node:2 gpu:8xV100", 16)}}));
+       {sample::candidate("node:1 gpu:8xV100", 8), sample::candidate("node:2 gpu:8xV100", 16)}}));
   CHECK(mentions(words, "\ngpu:8xV100\n"));
 }
 
 TEST_CASE("figure of compare: names hold any character, five hundred candidates have a page") {
   Comparison comparison;
-  std::vector<ReportContext> contexts;
+  std::vector<CandidateContext> contexts;
   for (std::size_t i = 0; i < 500; ++i) {
     comparison.jobs.push_back(drawn_job(100_ms));
     comparison.by_speed.push_back(i);
-    contexts.push_back(drawn_context("<&\"'>" + std::string(200, 'x') + std::to_string(i), 8));
+    contexts.push_back(sample::candidate("<&\"'>" + std::string(200, 'x') + std::to_string(i), 8));
   }
   CHECK(mentions(drawn_words(compare_svg({comparison, contexts})), "The 60 fastest of 500."));
 }

@@ -9,7 +9,7 @@ using namespace ddpsim::literals;
 using Json = nlohmann::json;
 
 TEST_CASE("result JSON: every field stands under its name") {
-  const Json doc = Json::parse(result_json(sample::result(), sample::context()));
+  const Json doc = Json::parse(result_json(sample::simulated()));
   CHECK(doc["schema"] == "ddpsim.result/1");
   CHECK(doc["workload"] == "tiny");
   CHECK(doc["cluster"] == "dgx1v");
@@ -54,7 +54,7 @@ TEST_CASE("result JSON: every field stands under its name") {
 }
 
 TEST_CASE("result JSON: the parts of the step add up to it") {
-  const Json doc = Json::parse(result_json(sample::result(), sample::context()));
+  const Json doc = Json::parse(result_json(sample::simulated()));
   double sum = 0;
   for (const char* part : {"forward_us", "backward_us", "exposed_communication_us", "finalize_us",
                            "optimizer_us", "stall_us"}) {
@@ -68,7 +68,7 @@ TEST_CASE("result JSON: times are printed from picoseconds, without noise and wi
   result.step.times.iteration = Duration::picoseconds(95'736'000'000);
   result.step.times.optimizer = Duration::picoseconds(-1);
   result.step.times.forward = Duration::picoseconds(9'007'199'254'740'993'001);  // no double
-  const std::string text = result_json(result, sample::context());
+  const std::string text = result_json(sample::simulated(result));
   CHECK(text.find("\"iteration_us\": 95736,") != std::string::npos);
   CHECK(text.find("\"optimizer_us\": -0.000001,") != std::string::npos);
   CHECK(text.find("\"finalize_us\": 1250.000001,") != std::string::npos);
@@ -79,15 +79,15 @@ TEST_CASE("result JSON: no communication has no overlap") {
   SimulationResult result = sample::result();
   result.step.times.overlap.reset();
   result.step.buckets.clear();
-  const Json doc = Json::parse(result_json(result, sample::context()));
+  const Json doc = Json::parse(result_json(sample::simulated(result)));
   CHECK(doc["overlap"].is_null());
   CHECK(doc["buckets"] == Json::array());
 }
 
 TEST_CASE("result JSON: a measured step brings the replay and its residual") {
-  ReportContext context = sample::context();
-  context.replay = Replay{Duration::milliseconds(104), Duration::milliseconds(101)};
-  const Json doc = Json::parse(result_json(sample::result(), context));
+  SimulateReport report = sample::simulated();
+  report.context.trust.replay = Replay{Duration::milliseconds(104), Duration::milliseconds(101)};
+  const Json doc = Json::parse(result_json(report));
   CHECK(doc["replay"]["measured_us"] == 104000);
   CHECK(doc["replay"]["predicted_us"] == 101000);
   CHECK(doc["replay"]["residual_us"] == 3000);
@@ -99,7 +99,7 @@ TEST_CASE("result JSON: iterations carry the fields of the top level") {
   result.iterations = {sample::step(), sample::step()};
   result.iterations[0].iteration = 1;
   result.iterations[1].iteration = 2;
-  const Json doc = Json::parse(result_json(result, sample::context()));
+  const Json doc = Json::parse(result_json(sample::simulated(result)));
   REQUIRE(doc["iterations"].size() == 2);
   CHECK(doc["iterations"][0]["iteration"] == 1);
   for (const char* field : {"iteration_us", "overlap", "buckets", "stall_us", "events"}) {
@@ -108,10 +108,9 @@ TEST_CASE("result JSON: iterations carry the fields of the top level") {
 }
 
 TEST_CASE("JSON: names with quotes, control characters and broken UTF-8 stay valid") {
-  ReportContext context = sample::context();
-  context.workload = "a\"b\\c\n\x01\x1b[31m \xff\xfe end";
-  context.warnings = {"tab\tand \xc3"};
-  const std::string text = result_json(sample::result(), context);
+  ReportContext context = sample::with(sample::workload("a\"b\\c\n\x01\x1b[31m \xff\xfe end"));
+  context.trust.warnings.add("tab\tand \xc3");
+  const std::string text = result_json(sample::simulated(sample::result(), context));
   const Json doc = Json::parse(text);
   const auto name = doc["workload"].get<std::string>();
   CHECK(name.rfind("a\"b\\c\n\x01\x1b[31m ", 0) == 0);
@@ -120,7 +119,7 @@ TEST_CASE("JSON: names with quotes, control characters and broken UTF-8 stay val
 }
 
 TEST_CASE("tune JSON: points, recommendation and bounds stand under their names") {
-  const Json doc = Json::parse(tune_json(sample::set(), sample::context()));
+  const Json doc = Json::parse(tune_json(sample::tuned(sample::set())));
   CHECK(doc["schema"] == "ddpsim.tune/1");
   CHECK(doc["default"]["bucket_cap_mb"].is_null());
   CHECK(doc["default"]["iteration_us"] == 320000);
@@ -155,20 +154,20 @@ TEST_CASE("tune JSON: advice by version, oldest first, the newest range open") {
        .set = true,
        .bucket_cap_mb = 46,
        .gain = {2_ms, 1_ms, 4_ms}}};
-  const Json doc = Json::parse(tune_json(tune, sample::context()))["recommended_by_version"];
+  const Json doc = Json::parse(tune_json(sample::tuned(tune)))["recommended_by_version"];
   CHECK(doc == Json::parse(R"([
     {"torch_from": "1.8", "torch_to": "2.4", "nccl": ["2.7.8", "2.20.5"], "action": "keep default",
      "bucket_cap_mb": null, "first_bucket_mb": null, "gain_us": {"value": 0, "low": 0, "high": 0}},
     {"torch_from": "2.5", "torch_to": null, "nccl": ["2.21.5", "2.27.5"], "action": "set",
      "bucket_cap_mb": 46, "first_bucket_mb": null,
      "gain_us": {"value": 2000, "low": 1000, "high": 4000}}])"));
-  ReportContext none = sample::context();
+  TuneReport none = sample::tuned(tune);
   none.no_cap_because = "the backward was compiled";
-  CHECK(Json::parse(tune_json(tune, none))["recommended_by_version"].is_null());
+  CHECK(Json::parse(tune_json(none))["recommended_by_version"].is_null());
 }
 
 TEST_CASE("tune JSON: without a best partition the reason is given") {
-  const Json doc = Json::parse(tune_json(sample::keep(), sample::context()));
+  const Json doc = Json::parse(tune_json(sample::tuned(sample::keep())));
   CHECK(doc["recommended"]["action"] == "keep default");
   CHECK(doc["recommended"]["bucket_cap_mb"].is_null());
   CHECK(doc["best_partition"].is_null());
@@ -179,7 +178,7 @@ TEST_CASE("tune JSON: a cap reads back as the same double") {
   TuneResult tune = sample::keep();
   const double cap = 25.000000953674317;  // one byte above 25 MiB
   tune.best.bucket_cap_mb = cap;
-  const Json doc = Json::parse(tune_json(tune, sample::context()));
+  const Json doc = Json::parse(tune_json(sample::tuned(tune)));
   CHECK(doc["best"]["bucket_cap_mb"].get<double>() == cap);
 }
 
@@ -217,9 +216,8 @@ TEST_CASE("timeline JSON: ranks, spans, clock and provenance") {
 }
 
 TEST_CASE("JSON: the same values give the same bytes") {
-  CHECK(result_json(sample::result(), sample::context()) ==
-        result_json(sample::result(), sample::context()));
-  CHECK(tune_json(sample::set(), sample::context()) == tune_json(sample::set(), sample::context()));
+  CHECK(result_json(sample::simulated()) == result_json(sample::simulated()));
+  CHECK(tune_json(sample::tuned(sample::set())) == tune_json(sample::tuned(sample::set())));
 }
 
 TEST_CASE("JSON: a document ends with one newline") {
@@ -232,10 +230,11 @@ TEST_CASE("JSON: a document ends with one newline") {
 
 TEST_CASE("result JSON: what the recorded job did, where all-reduces were recorded") {
   ReportContext context = sample::context();
-  CHECK(Json::parse(result_json(sample::result(), context))["recorded"].is_null());
-  CHECK(Json::parse(tune_json(sample::keep(), context))["recorded"].is_null());
-  context.recorded = RecordedJob{};
-  RecordedJob& current = *context.recorded;
+  CHECK(
+      Json::parse(result_json(sample::simulated(sample::result(), context)))["recorded"].is_null());
+  CHECK(Json::parse(tune_json(sample::tuned(sample::keep(), context)))["recorded"].is_null());
+  context.provenance.recorded = RecordedJob{};
+  RecordedJob& current = *context.provenance.recorded;
   current.torch = "2.1.0";
   current.nccl = NcclVersion{2, 18, 3};
   current.buckets = {{Bytes(448), 9_ms, 10_ms, 12_ms, 310_us}, {Bytes(8), 2_us, 2_us, 2_us, 3_us}};
@@ -263,25 +262,27 @@ TEST_CASE("result JSON: what the recorded job did, where all-reduces were record
                  "transfer_us": null, "predicted_us": 310, "inside": true},
                 {"bytes": 8, "duration_us": {"min": 2, "median": 2, "max": 2},
                  "transfer_us": null, "predicted_us": 3, "inside": false}]})");
-  CHECK(Json::parse(result_json(sample::result(), context))["recorded"] == expected);
-  CHECK(Json::parse(tune_json(sample::keep(), context))["recorded"] == expected);
+  CHECK(Json::parse(result_json(sample::simulated(sample::result(), context)))["recorded"] ==
+        expected);
+  CHECK(Json::parse(tune_json(sample::tuned(sample::keep(), context)))["recorded"] == expected);
   current.waits_apart = true;
-  const Json joined = Json::parse(result_json(sample::result(), context))["recorded"];
+  const Json joined =
+      Json::parse(result_json(sample::simulated(sample::result(), context)))["recorded"];
   CHECK(joined["buckets"][0]["transfer_us"] == 10000);
   CHECK(joined["buckets"][0]["inside"] == false);
 }
 
 TEST_CASE("tune JSON: today's setting where it is not the default") {
   TuneResult tune = sample::keep();
-  CHECK(Json::parse(tune_json(tune, sample::context()))["today"].is_null());
+  CHECK(Json::parse(tune_json(sample::tuned(tune)))["today"].is_null());
   tune.current = CurrentBuckets{.recorded = true,
                                 .point = sample::point(std::nullopt, 99_ms, 2),
                                 .bucket_bytes = {Bytes(448), Bytes(8)}};
   tune.recommended.default_as_current = false;
   ReportContext context = sample::context();
-  context.recorded = RecordedJob{};
-  context.recorded->setting = BucketSetting{{2, 8}, 46, std::nullopt};
-  const Json document = Json::parse(tune_json(tune, context));
+  context.provenance.recorded = RecordedJob{};
+  context.provenance.recorded->setting = BucketSetting{{2, 8}, 46, std::nullopt};
+  const Json document = Json::parse(tune_json(sample::tuned(tune, context)));
   CHECK(document["recommended"]["action"] == "keep today");
   CHECK(document["today"]["recorded"] == true);
   CHECK(document["today"]["bucket_cap_mb"] == 46);

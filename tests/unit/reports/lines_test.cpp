@@ -1,6 +1,7 @@
 // Lines that several reports share: subject, setting, replay, confidence, warnings, hint.
 #include <doctest/doctest.h>
 
+#include "ddpsim/sim/values/fabric.hpp"
 #include "error_source.hpp"
 #include "mentions.hpp"
 #include "report_lines.hpp"
@@ -13,93 +14,79 @@ namespace {
 
 constexpr TerminalStyle kWidePage{.width = 1000};
 
+/// All but the buckets.
 std::string setting(const ReportContext& context) {
-  return setting_line(context, kWidePage);
-}
-
-ReportContext plain() {
-  ReportContext context = sample::context();
-  context.bucket_setting.clear();
-  return context;
+  return setting_line(setting_text(context, {.buckets = false}), kWidePage);
 }
 
 std::string replay(Duration measured, Duration predicted) {
-  ReportContext context = sample::context();
-  context.replay = Replay{measured, predicted};
-  return replay_line(context, kWidePage);
+  Trust trust;
+  trust.replay = Replay{measured, predicted};
+  return replay_line(trust, kWidePage);
 }
 
 std::string confidence(const Confidence& confidence, Duration predicted = 100_ms) {
-  ReportContext context;
-  context.confidence = confidence;
-  return interval_line(context, predicted, kWidePage);
+  return interval_line(confidence, predicted, kWidePage);
 }
 
 }  // namespace
 
 TEST_CASE("report lines: what is simulated on what") {
-  ReportContext context = sample::context();
-  CHECK(subject(context) == "tiny on dgx1v, 8 GPUs");
-  context.ranks = 1;
-  context.workload = "a\nb";
-  context.cluster = "c\x1b";
+  CHECK(subject(sample::context()) == "tiny on dgx1v, 8 GPUs");
+  ReportContext context = sample::with(sample::workload("a\nb"), sample::context(1));
+  context.provenance.label = "c\x1b";
   CHECK(subject(context) == "a b on c?, 1 GPU");
 }
 
 TEST_CASE(
     "report lines: versions and network always, all else only where it differs from the "
     "recording") {
-  CHECK(setting(plain()) == "PyTorch 2.8, NCCL 2.27.3, analytic network\n");
-  ReportContext context = plain();
-  context.torch = {1, 13};
-  context.nccl = {2, 14, 3};
-  context.network = "flow";
-  context.bucket_setting = "bucket_cap_mb=50";
-  CHECK(setting(context) == "PyTorch 1.13, NCCL 2.14.3, flow network; buckets: bucket_cap_mb=50\n");
+  CHECK(setting(sample::context()) == "PyTorch 2.8, NCCL 2.27.3, analytic network\n");
+  const ReportContext context =
+      sample::with(CollectiveModel(flow_model({.nccl = {2, 14, 3}}, Fabric{})),
+                   sample::with(SimulationOptions{.ddp = {.torch = {1, 13}, .bucket_cap_mb = 50}}));
+  CHECK(setting_text(context) ==
+        "PyTorch 1.13, NCCL 2.14.3, flow network; buckets: bucket_cap_mb=50 (1 MiB first, then 50 "
+        "MiB)");
 }
 
 TEST_CASE("report lines: gloo has no version") {
-  ReportContext context = plain();
-  context.backend = Backend::gloo;
-  CHECK(setting(context) == "PyTorch 2.8, gloo, analytic network\n");
+  CHECK(setting(sample::with(GlooModel{})) == "PyTorch 2.8, gloo, analytic network\n");
 }
 
 TEST_CASE("report lines: compute scaled, slowed by many ranks or quickened") {
-  ReportContext context = plain();
-  context.compute_scale = 2;
-  CHECK(setting(context).ends_with(" network; compute 2.00 times as fast as recorded\n"));
-  context.compute_scale = 1;
-  context.rank_slowdown = 1.05;
-  CHECK(
-      setting(context).ends_with(" network; on so many ranks compute is 5.0 % slower than given "
-                                 "(--gpu-spread, --rank-slowdown)\n"));
-  context.rank_slowdown = 0.75;
-  CHECK(
-      setting(context).ends_with("; on so many ranks compute is 25 % faster than given "
-                                 "(--gpu-spread, --rank-slowdown)\n"));
+  const auto said = [](const SimulationOptions& options) { return setting(sample::with(options)); };
+  CHECK(said({.compute_scale = 2}).ends_with(" network; compute 2.00 times as fast as recorded\n"));
+  CHECK(said({.rank_slowdown = {.given = 0.05}})
+            .ends_with(" network; on so many ranks compute is 5.0 % slower than given "
+                       "(--gpu-spread, --rank-slowdown)\n"));
+  CHECK(said({.rank_slowdown = {.given = -0.25}})
+            .ends_with("; on so many ranks compute is 25 % faster than given "
+                       "(--gpu-spread, --rank-slowdown)\n"));
 }
 
 TEST_CASE("report lines: each way in which ranks were made to differ") {
-  ReportContext context = plain();
-  context.variation.stragglers = {{.rank = 3, .slowdown = 1.2}, {.rank = 5, .slowdown = 1.5}};
-  context.variation.stagger = 4_ms;
-  context.variation.jitter = 0.02;
-  context.variation.seed = 7;
-  CHECK(setting(context).ends_with(
-      " network; rank 3 takes 1.2 times as long; rank 5 takes 1.5 times as long; starts staggered "
-      "over "
-      "4.00 ms; jitter 2.0 % of each rank's compute, log-normal, seed 7\n"));
+  SimulationOptions options;
+  options.variation.stragglers = {{.rank = 3, .slowdown = 1.2}, {.rank = 5, .slowdown = 1.5}};
+  options.variation.stagger = 4_ms;
+  options.variation.jitter = 0.02;
+  options.variation.seed = 7;
+  CHECK(setting(sample::with(options))
+            .ends_with(" network; rank 3 takes 1.2 times as long; rank 5 takes 1.5 times as long; "
+                       "starts staggered over 4.00 ms; jitter 2.0 % of each rank's compute, "
+                       "log-normal, seed 7\n"));
 }
 
 TEST_CASE("report lines: settings are dim, broken at the width, indented by two") {
-  CHECK(setting_line(plain(), {.width = 30, .colour = true}) ==
+  CHECK(setting_line(setting_text(sample::context(), {.buckets = false}),
+                     {.width = 30, .colour = true}) ==
         "\x1b[2mPyTorch 2.8, NCCL 2.27.3,\n  analytic network\x1b[0m\n");
 }
 
 TEST_CASE(
     "report lines: a replay is too fast, too slow or, within a twentieth of a percent, "
     "reproduced") {
-  CHECK(replay_line(sample::context(), {}).empty());
+  CHECK(replay_line({}, {}).empty());
   CHECK(replay(104_ms, 101_ms) == "Today: measured 104 ms, replayed 101 ms (2.9 % too fast).\n");
   CHECK(replay(100_ms, 110_ms) == "Today: measured 100 ms, replayed 110 ms (10 % too slow).\n");
   CHECK(replay(100_ms, 100.04_ms) == "Today: measured 100 ms, replayed 100 ms (reproduced).\n");
@@ -138,9 +125,7 @@ TEST_CASE("report lines: the widest source stands in the line, all of them in th
         "collectives.\n");
   given.measure_next = NextMeasurement{ErrorSource::fixed_cost, "all_reduce_perf", ""};
   CHECK(confidence(given) == "80 % interval of the step: 90.0 to 120 ms; a log.\n");
-  ReportContext context;
-  context.confidence = given;
-  CHECK(interval_reasons(context, kWidePage) ==
+  CHECK(interval_reasons(given, kWidePage) ==
         "Why the interval runs from -10 % to +20 %:\n"
         "  fixed cost of collectives: -6.0 % to +10 %\n"
         "  interference: -1.0 % to +3.0 %\n"
@@ -164,9 +149,7 @@ TEST_CASE("report lines: what to measure next, with its command") {
   Confidence given{Grade::c, -1, 1, {"why"}};
   given.measure_next =
       NextMeasurement{ErrorSource::fixed_cost, "all_reduce_perf -b 8", "ddpsim calibrate"};
-  ReportContext context;
-  context.confidence = given;
-  CHECK(next_measurement(context, kWidePage) ==
+  CHECK(next_measurement(given, kWidePage) ==
         "Measure next (fixed cost of collectives): all_reduce_perf -b 8; then ddpsim calibrate\n");
 }
 
@@ -194,15 +177,13 @@ TEST_CASE("report lines: every source of error has its words, and its name in do
 }
 
 TEST_CASE("report lines: warnings after an empty line, each its own; the hint dim") {
-  ReportContext context = sample::context();
-  CHECK(warning_lines(context, {}).empty());
-  CHECK(hint_line(context, {}).empty());
-  context.warnings = {"one\x1b", "two"};
-  CHECK(warning_lines(context, {}) == "\nwarning: one?\nwarning: two\n");
-  CHECK(warning_lines(context, {.width = 10}) == "\nwarning:\n  one?\nwarning:\n  two\n");
-  context.next_command = "ddpsim tune";
-  CHECK(hint_line(context, {}) == "\nNext: ddpsim tune\n");
-  CHECK(hint_line(context, {.colour = true}) == "\n\x1b[2mNext: ddpsim tune\x1b[0m\n");
+  CHECK(warning_lines({}, {}).empty());
+  CHECK(hint_line("", {}).empty());
+  const Warnings warnings({"one\x1b", "two"}, 0);
+  CHECK(warning_lines(warnings, {}) == "\nwarning: one?\nwarning: two\n");
+  CHECK(warning_lines(warnings, {.width = 10}) == "\nwarning:\n  one?\nwarning:\n  two\n");
+  CHECK(hint_line("ddpsim tune", {}) == "\nNext: ddpsim tune\n");
+  CHECK(hint_line("ddpsim tune", {.colour = true}) == "\n\x1b[2mNext: ddpsim tune\x1b[0m\n");
 }
 
 TEST_CASE("report lines: what the recorded job did, and where prediction and recording part") {
@@ -213,61 +194,61 @@ TEST_CASE("report lines: what the recorded job did, and where prediction and rec
   current.channels = 8;
   current.buckets = {{Bytes(8'196'000), 1_ms, 2_ms, 3_ms, 400_us},
                      {Bytes(448), 9_ms, 10_ms, 11_ms, 310_us}};
-  context.recorded = current;
+  context.provenance.recorded = current;
   CHECK(recorded_line(context, kWidePage) ==
         "Today: recorded on 2 GPUs; 2 all-reduces, 12.0 ms on 8 channels.\n");
-  context.recorded->comparable = true;
-  context.recorded->predicted_channels = 24;
+  context.provenance.recorded->comparable = true;
+  context.provenance.recorded->predicted_channels = 24;
   CHECK(recorded_line(context, kWidePage) ==
         "Today: recorded on 2 GPUs; 2 all-reduces, 12.0 ms on 8 channels; 710 µs on 24 channels "
         "predicted: this cluster "
         "is not the one recorded, or its ranks waited for each other.\n");
-  context.recorded->buckets[0].predicted = 6_ms;
+  context.provenance.recorded->buckets[0].predicted = 6_ms;
   CHECK(mentions(recorded_line(context, kWidePage), "6.31 ms on 24 channels predicted.\n"));
-  context.recorded->fitted_to_recorded = true;
+  context.provenance.recorded->fitted_to_recorded = true;
   CHECK(mentions(recorded_line(context, kWidePage),
                  "6.31 ms on 24 channels predicted by a cost model fitted to recorded times.\n"));
-  context.recorded->fitted_to_recorded = false;
-  context.recorded->buckets[0].predicted = 15_ms;
+  context.provenance.recorded->fitted_to_recorded = false;
+  context.provenance.recorded->buckets[0].predicted = 15_ms;
   CHECK(mentions(recorded_line(context, kWidePage), "15.3 ms on 24 channels predicted.\n"));
-  context.recorded->buckets[0].predicted = 16_ms;
+  context.provenance.recorded->buckets[0].predicted = 16_ms;
   CHECK(mentions(recorded_line(context, kWidePage),
                  "16.3 ms on 24 channels predicted, longer than they took with their waits: the "
                  "recorded cluster "
                  "is faster than this.\n"));
-  context.recorded = current;
-  context.recorded->channels = 0;
-  context.recorded->same_buckets = false;
+  context.provenance.recorded = current;
+  context.provenance.recorded->channels = 0;
+  context.provenance.recorded->same_buckets = false;
   CHECK(recorded_line(context, kWidePage) ==
         "Today: recorded on 2 GPUs; 2 all-reduces, 12.0 ms. Its buckets (8.2, 0.000448 MB) are not "
         "those of PyTorch 2.8's default, which is simulated, and no cut of the gradients has them: "
         "gains are not counted from what it ran.\n");
-  context.recorded->others.resize(2);
+  context.provenance.recorded->others.resize(2);
   CHECK(mentions(
       recorded_line(context, kWidePage),
       " Its buckets (8.2, 0.000448 MB) are not replayed: the first steps of a training have "
       "others.\n"));
-  context.bucket_setting = kAsRecorded;
+  context = sample::with(SimulationOptions{.buckets = std::vector<Bucket>()}, context);
   CHECK(mentions(recorded_line(context, kWidePage),
                  " Its buckets (8.2, 0.000448 MB) are replayed as recorded: no bucket cap gives "
                  "them.\n"));
-  context.replay.emplace();
+  context.trust.replay.emplace();
   CHECK(mentions(recorded_line(context, kWidePage), "Recorded on 2 GPUs; 2 all-reduces"));
-  context.replay.reset();
-  context.recorded->setting = BucketSetting{{2, 4}, 2, std::nullopt};
+  context.trust.replay.reset();
+  context.provenance.recorded->setting = BucketSetting{{2, 4}, 2, std::nullopt};
   CHECK(mentions(recorded_line(context, kWidePage),
                  "replayed as recorded: those of --torch 2.4 --bucket-cap-mb 2.\n"));
-  context.recorded->setting = BucketSetting{{2, 8}, std::nullopt, 0.5};
+  context.provenance.recorded->setting = BucketSetting{{2, 8}, std::nullopt, 0.5};
   CHECK(mentions(recorded_line(context, kWidePage), "those of --first-bucket-mb 0.5.\n"));
-  context.recorded->asked_otherwise = true;
+  context.provenance.recorded->asked_otherwise = true;
   CHECK_FALSE(mentions(recorded_line(context, kWidePage), "Its buckets"));
 }
 
 TEST_CASE("report lines: how the recorded steps vary, and what is replayed of them") {
   ReportContext context = sample::context();
-  context.recorded = RecordedJob{};
-  context.recorded->ranks = 2;
-  StepSpread& spread = context.recorded->iterations.emplace();
+  context.provenance.recorded = RecordedJob{};
+  context.provenance.recorded->ranks = 2;
+  StepSpread& spread = context.provenance.recorded->iterations.emplace();
   spread = {.steps = 5,
             .median = 107_ms,
             .low = 81.8_ms,
@@ -278,34 +259,34 @@ TEST_CASE("report lines: how the recorded steps vary, and what is replayed of th
             .mean_error = {}};
   CHECK(mentions(recorded_line(context, kWidePage),
                  "Today: 107 ms recorded on 2 GPUs (median of 5 steps, 81.8 to 167 ms); 0 "));
-  context.recorded->comparable = true;
-  context.confidence.predicted = 103_ms;
+  context.provenance.recorded->comparable = true;
+  context.trust.confidence.predicted = 103_ms;
   spread.percentiles = true;
   CHECK(mentions(
       recorded_line(context, kWidePage),
       "Today: 107 ms recorded on 2 GPUs (median of 5 steps, 10th to 90th percentile 81.8 to "
       "167 ms), 103 ms replayed; 0 "));
-  context.replay = Replay{104_ms, 103_ms};  // which has the line before
+  context.trust.replay = Replay{104_ms, 103_ms};  // which has the line before
   CHECK(mentions(recorded_line(context, kWidePage), "Recorded: 107 ms recorded on 2 GPUs"));
-  context.confidence.predicted = 104_ms;  // corrected
+  context.trust.confidence.predicted = 104_ms;  // corrected
   CHECK(mentions(recorded_line(context, kWidePage), ", 103 ms replayed; 0 "));
-  context.accumulate = 2;  // one of its micro-batches was recorded
+  // One of its micro-batches was recorded.
+  context = sample::with(SimulationOptions{.ddp = {.accumulate = 2}}, context);
   CHECK_FALSE(mentions(recorded_line(context, kWidePage), "replayed"));
-  context.accumulate = 1;
-  context.compute_scale = 2;
+  context = sample::with(SimulationOptions{.compute_scale = 2}, context);
   CHECK_FALSE(mentions(recorded_line(context, kWidePage), "replayed"));
 }
 
 TEST_CASE("report lines: transfers alone did not wait") {
   ReportContext context = sample::context();
-  context.recorded = RecordedJob{};
-  context.recorded->comparable = context.recorded->waits_apart = true;
-  context.recorded->buckets = {{Bytes(448), 10_ms, 10_ms, 10_ms, 4_ms}};
+  context.provenance.recorded = RecordedJob{};
+  context.provenance.recorded->comparable = context.provenance.recorded->waits_apart = true;
+  context.provenance.recorded->buckets = {{Bytes(448), 10_ms, 10_ms, 10_ms, 4_ms}};
   CHECK(mentions(recorded_line(context, kWidePage),
                  "predicted: this cluster is not the one recorded.\n"));
-  context.recorded->buckets[0].predicted = 14_ms;
+  context.provenance.recorded->buckets[0].predicted = 14_ms;
   CHECK(mentions(recorded_line(context, kWidePage),
                  "predicted: the recorded cluster is faster than this.\n"));
-  context.recorded->buckets[0].predicted = 12_ms;
+  context.provenance.recorded->buckets[0].predicted = 12_ms;
   CHECK(mentions(recorded_line(context, kWidePage), "12.0 ms predicted.\n"));
 }

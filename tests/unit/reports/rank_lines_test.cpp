@@ -23,9 +23,9 @@ SimulationResult of_four_ranks() {
 }
 
 std::string lines_of(const SimulationResult& result, std::optional<Duration> alike = std::nullopt) {
-  ReportContext context = sample::context();
-  context.iteration_if_alike = alike;
-  return rank_lines(result, context, 3, {.width = 200});
+  SimulateReport report = sample::simulated(result);
+  report.iteration_if_alike = alike;
+  return rank_lines(report, 3, {.width = 200});
 }
 
 /// Two ranks, the second with this share of 20 ms of waiting.
@@ -88,17 +88,16 @@ TEST_CASE("rank lines: a rank that causes nine tenths needs no table") {
 }
 
 TEST_CASE("rank lines: of jitter nobody is the culprit, unless a rank is last far too often") {
-  ReportContext context = sample::context();
-  context.variation.jitter = 0.1;
+  SimulationOptions options{.variation = {.jitter = 0.1}};
   const auto lines = [&](const SimulationResult& result) {
-    return rank_lines(result, context, 3, {.width = 200});
+    return rank_lines(sample::simulated(result, sample::with(options)), 3, {.width = 200});
   };
   const std::string chance = "which rank is last, chance decides.\n";
   CHECK(lines(of_four_ranks()).find("rank 1 causes 71 %") != std::string::npos);
   SimulationResult even = of_four_ranks();
   even.ranks[0].caused = 12_ms;  // 20 of 38, and 62.5 % would be named
   CHECK(lines(even).ends_with(chance));
-  context.variation.stragglers = {{1, 1.5}};
+  options.variation.stragglers = {{1, 1.5}};
   CHECK_FALSE(lines(even).ends_with(chance));
 }
 

@@ -10,9 +10,9 @@ using namespace ddpsim::literals;
 
 namespace {
 
-std::string page(const SimulationResult& result, const ReportContext& context,
+std::string page(const SimulationResult& result, const ReportContext& context = sample::context(),
                  const TerminalStyle& style = {}) {
-  return result_text(result, context, sample::workload(), style);
+  return result_text(sample::simulated(result, context), style);
 }
 
 /// From where `begin` is found to the next empty line.
@@ -47,10 +47,10 @@ std::string last_cell(const std::string& text) {
 // transfers to 93.6 (75.8). Each bar has 30 cells for the step.
 TEST_CASE("result page: one hidden and one exposed bucket") {
   CHECK(
-      page(sample::result(), sample::context()) ==
+      page(sample::result()) ==
       R"(tiny on dgx1v, 8 GPUs: about 100 ms a step (scaling efficiency 100 %), 3.4 % of it blocked by communication.
 80 % interval of the step: 96.0 to 118 ms; not calibrated: data sheets.
-PyTorch 2.8, NCCL 2.27.3, analytic network; buckets: default (1 MiB, then 25 MiB)
+PyTorch 2.8, NCCL 2.27.3, analytic network; buckets: default (1 MiB first, then 25 MiB)
 
   where the step goes             ms   share
   forward                       30.0    30 %  █████████
@@ -88,16 +88,15 @@ TEST_CASE("result page: what does not happen takes no line") {
   // One GPU: forward 400, backward 500, optimizer 50 of 950 us.
   result.step.times = {
       .iteration = 950_us, .forward = 400_us, .backward = 500_us, .optimizer = 50_us};
-  ReportContext context = sample::context();
-  context.ranks = 1;
-  context.confidence.grade = Grade::b;
+  ReportContext context = sample::context(1);
+  context.trust.confidence.grade = Grade::b;
   // 41 cells at width 60: forward to 17.3, backward to 38.8, optimizer to 41. Bars of 10 cells.
   CHECK(page(result, context, {.width = 60}) ==
         R"(tiny on dgx1v, 1 GPU: 950 µs a step, no communication.
 80 % interval of the step: 912 to 1120 µs; not calibrated:
   data sheets.
 PyTorch 2.8, NCCL 2.27.3, analytic network; buckets: default
-  (1 MiB, then 25 MiB)
+  (1 MiB first, then 25 MiB)
 
   where the step goes       µs  share
   forward                400.0   42 %  ████▎
@@ -117,20 +116,22 @@ Why the interval runs from -4.0 % to +18 %:
 }
 
 TEST_CASE("result page: the first line says what a second gets done, as far as it is known") {
-  ReportContext context = sample::context();
-  const auto speed = [&] {
+  const auto speed = [&](const ReportContext& context) {
     const std::string text = page(sample::result(), context);
     const std::size_t from = text.find(" (") + 2;
     return text.substr(from, text.find(')') - from);
   };
-  context.work.samples = 256;  // 2560 a second
-  CHECK(speed() == "2600 samples/s, scaling efficiency 100 %");
-  context.work.tokens = 256 * 512;
-  context.work.seconds_at_peak = 0.041;
-  CHECK(speed() == "2600 samples/s, 1300000 tokens/s, MFU 41 %, scaling efficiency 100 %");
-  context.confidence.grade = Grade::b;
-  context.ranks = 1;
-  CHECK(speed() == "2560 samples/s, 1310000 tokens/s, MFU 41 %");
+  Workload workload = sample::workload();
+  workload.batch_per_gpu = 32;  // 2560 a second on eight
+  CHECK(speed(sample::with(workload)) == "2600 samples/s, scaling efficiency 100 %");
+  workload.precision = "fp32";
+  // 41 ms of a V100's 15.7 TFLOP/s for the 32 samples of a rank.
+  workload.sample = SampleWork{.tokens = 512, .flops = 0.041 * 15.7e12 / 32};
+  CHECK(speed(sample::with(workload)) ==
+        "2600 samples/s, 1300000 tokens/s, MFU 41 %, scaling efficiency 100 %");
+  ReportContext alone = sample::with(workload, sample::context(1));
+  alone.trust.confidence.grade = Grade::b;
+  CHECK(speed(alone) == "320 samples/s, 164000 tokens/s, MFU 41 %");
 }
 
 TEST_CASE("result page: ranks that differ stand below the verdict, to the digits of the grade") {
@@ -143,13 +144,13 @@ TEST_CASE("result page: ranks that differ stand below the verdict, to the digits
     return text.substr(at, text.find(',', at) - at);
   };
   CHECK(second_line() == "The collectives of a rank wait 3.0 ms a step for the last rank");
-  context.confidence.grade = Grade::b;
+  context.trust.confidence.grade = Grade::b;
   CHECK(second_line() == "The collectives of a rank wait 3.00 ms a step for the last rank");
 }
 
 TEST_CASE("result page: a step without length has no shares") {
   SimulationResult result;
-  const std::string text = page(result, sample::context());
+  const std::string text = page(result);
   CHECK(text.find("0 µs a step, no communication.") != std::string::npos);
   CHECK(text.find("nan") == std::string::npos);
 }
@@ -157,10 +158,9 @@ TEST_CASE("result page: a step without length has no shares") {
 TEST_CASE("result page: exposed without any overlap known; waiting only where there was some") {
   SimulationResult result = sample::result();
   result.step.times.wait = Duration();
-  CHECK(page(result, sample::context()).find("Communication runs for 20 ms.\n") !=
-        std::string::npos);
+  CHECK(page(result).find("Communication runs for 20 ms.\n") != std::string::npos);
   result.step.times.overlap.reset();
-  const std::string text = page(result, sample::context());
+  const std::string text = page(result);
   CHECK(
       text.starts_with("tiny on dgx1v, 8 GPUs: about 100 ms a step (scaling efficiency 100 %), 3.4 "
                        "% of it blocked by "
@@ -171,11 +171,10 @@ TEST_CASE("result page: exposed without any overlap known; waiting only where th
 TEST_CASE(
     "result page: exposed counts from the end of backward, or from the start where that is later") {
   // Backward ends at 90 ms.
-  CHECK(last_cell(page(one_bucket(88_ms, 89_ms, 95_ms), sample::context())) == "5.0 ms\n");
-  CHECK(last_cell(page(one_bucket(91_ms, 92_ms, 95_ms), sample::context())) == "4.0 ms\n");
-  CHECK(last_cell(page(one_bucket(88_ms, 89_ms, 90_ms), sample::context())) == "hidden\n");
-  CHECK(last_cell(page(one_bucket(88_ms, 89_ms, 90_ms + 1_ps), sample::context())) ==
-        "<0.001 ms\n");
+  CHECK(last_cell(page(one_bucket(88_ms, 89_ms, 95_ms))) == "5.0 ms\n");
+  CHECK(last_cell(page(one_bucket(91_ms, 92_ms, 95_ms))) == "4.0 ms\n");
+  CHECK(last_cell(page(one_bucket(88_ms, 89_ms, 90_ms))) == "hidden\n");
+  CHECK(last_cell(page(one_bucket(88_ms, 89_ms, 90_ms + 1_ps))) == "<0.001 ms\n");
 }
 
 TEST_CASE("result page: instants a hundredth of the step apart are told apart") {
@@ -183,10 +182,10 @@ TEST_CASE("result page: instants a hundredth of the step apart are told apart") 
   result.step.buckets.front().ready = sample::at(50.1_ms);
   result.step.buckets.front().launch = sample::at(50_ms);
   result.step.times.iteration = 10_ms;  // a hundredth: 0.1 ms, three digits
-  std::string text = page(result, sample::context());
+  std::string text = page(result);
   CHECK(text.find("   50.1    50.0   50.0  52.0       2.0  ") != std::string::npos);
   result.step.times.iteration = 11_ms;
-  text = page(result, sample::context());
+  text = page(result);
   CHECK(text.find("     50      50     50   52       2.0  ") != std::string::npos);
 }
 
@@ -210,9 +209,7 @@ TEST_CASE("result page: where the width is short the columns go that tell least"
 }
 
 TEST_CASE("result page: gloo has one algorithm and its own column") {
-  ReportContext context = sample::context();
-  context.backend = Backend::gloo;
-  const std::string text = section(page(sample::result(), context), "  bucket ");
+  const std::string text = section(page(sample::result(), sample::with(GlooModel{})), "  bucket ");
   CHECK(text.find("  transfer  gloo  exposed\n") != std::string::npos);
   CHECK(text.find("  ring  hidden\n") != std::string::npos);
   CHECK(text.find("Simple") == std::string::npos);
@@ -222,7 +219,7 @@ TEST_CASE("result page: 24 buckets stand in full, of 25 the first and the last t
   const auto table_of = [](std::size_t buckets) {
     SimulationResult result = sample::result();
     result.step.buckets.assign(buckets, sample::step().buckets[0]);
-    return section(page(result, sample::context()), "  bucket ");
+    return section(page(result), "  bucket ");
   };
   const auto lines = [](const std::string& text) {
     return std::count(text.begin(), text.end(), '\n');
@@ -244,7 +241,7 @@ TEST_CASE("result page: equal reasons of neighbours are told once, six at most")
   result.step.buckets.assign(12, sample::step().buckets[1]);
   const char* reasons[] = {"", "a", "a", "", "a", "b", "c", "d", "e", "f", "f", "f"};
   for (std::size_t i = 0; i < 12; ++i) result.step.buckets[i].exposed_because = reasons[i];
-  const std::string text = page(result, sample::context());
+  const std::string text = page(result);
   CHECK(text.substr(text.find("Buckets 1")) ==
         "Buckets 1 to 2 exposed: a\nBucket 4 exposed: a\nBucket 5 exposed: b\nBucket 6 exposed: c\n"
         "Bucket 7 exposed: d\nBucket 8 exposed: e\n");
@@ -253,7 +250,7 @@ TEST_CASE("result page: equal reasons of neighbours are told once, six at most")
 TEST_CASE("result page: an assumed order of parameters is said, a known one is not") {
   Workload workload = sample::workload();
   const auto said = [&] {
-    return result_text(sample::result(), sample::context(), workload, {})
+    return page(sample::result(), sample::with(workload))
                .find(
                    "\nParameter order is assumed: bucket contents may differ from the real "
                    "run.\n") != std::string::npos;

@@ -26,15 +26,16 @@ std::size_t longest_line(const std::string& text) {
   return longest;
 }
 
-std::string text_of(const SimulationResult& result, const ReportContext& context,
+std::string text_of(const SimulationResult& result,
+                    const ReportContext& context = sample::context(),
                     const TerminalStyle& style = {}) {
-  return result_text(result, context, sample::workload(), style);
+  return result_text(sample::simulated(result, context), style);
 }
 
 }  // namespace
 
 TEST_CASE("result text: the verdict comes first") {
-  CHECK(first_line(text_of(sample::result(), sample::context())) ==
+  CHECK(first_line(text_of(sample::result())) ==
         "tiny on dgx1v, 8 GPUs: about 100 ms a step (scaling efficiency 100 %), 3.4 % of it "
         "blocked by "
         "communication.");
@@ -44,9 +45,7 @@ TEST_CASE("result text: one GPU has nothing to communicate") {
   SimulationResult result = sample::result();
   result.step.times.exposed_communication = Duration();
   result.step.times.overlap.reset();
-  ReportContext context = sample::context();
-  context.ranks = 1;
-  CHECK(first_line(text_of(result, context)) ==
+  CHECK(first_line(text_of(result, sample::context(1))) ==
         "tiny on dgx1v, 1 GPU: about 100 ms a step, no communication.");
 }
 
@@ -55,7 +54,7 @@ TEST_CASE("result text: nothing exposed is said in words") {
   result.step.times.exposed_communication = Duration();
   result.step.times.buffer_broadcast = Duration();
   result.step.times.overlap = 1;
-  CHECK(contains(first_line(text_of(result, sample::context())),
+  CHECK(contains(first_line(text_of(result)),
                  " a step (scaling efficiency 100 %), all communication hidden."));
 }
 
@@ -64,20 +63,20 @@ TEST_CASE("result text: grade C prints two digits, a better grade three") {
   result.step.times.iteration = 98.24_ms;
   ReportContext context = sample::context();
   CHECK(contains(first_line(text_of(result, context)), ": about 98 ms a step ("));
-  context.confidence.grade = Grade::a;
+  context.trust.confidence.grade = Grade::a;
   CHECK(contains(first_line(text_of(result, context)), ": 98.2 ms a step ("));
 }
 
 TEST_CASE("result text: short steps are told in microseconds") {
   SimulationResult result = sample::result();
   result.step.times.iteration = 840_us;
-  CHECK(contains(first_line(text_of(result, sample::context())), ": about 840 µs a step ("));
+  CHECK(contains(first_line(text_of(result)), ": about 840 µs a step ("));
 }
 
 TEST_CASE("result text: the verdict names the largest loss") {
   SimulationResult result = sample::result();
   result.step.times.loss = small::lost({{LossCause::copies, 3_ms}, {LossCause::slowest_gpu, 2_ms}});
-  CHECK(first_line(text_of(result, sample::context())) ==
+  CHECK(first_line(text_of(result)) ==
         "tiny on dgx1v, 8 GPUs: about 100 ms a step (scaling efficiency 95 %), 3.4 % of it blocked "
         "by "
         "communication; largest loss: DDP's copies, 3.0 ms.");
@@ -89,7 +88,7 @@ TEST_CASE("result text: over iterations the first line speaks of their average, 
   result.statistics = IterationStatistics{.first = 3, .count = 2, .mean = result.step.times};
   result.statistics->mean.iteration = 102_ms;
   ReportContext context = sample::context();
-  context.confidence.grade = Grade::a;
+  context.trust.confidence.grade = Grade::a;
   CHECK(contains(first_line(text_of(result, context)),
                  ": 102 ms a step on average over iterations 3 to 4 ("));
   result.statistics->count = 1;
@@ -99,64 +98,59 @@ TEST_CASE("result text: over iterations the first line speaks of their average, 
 TEST_CASE("result text: who holds up collectives is said behind what they block") {
   SimulationResult result = sample::result();
   StepTimes& times = result.step.times;
-  ReportContext context = sample::context();
   const auto waits_last = [&] {
-    context.budget = budget_of(times);
-    return contains(first_line(text_of(result, context)),
+    return contains(first_line(text_of(result)),
                     "blocked by communication, most of that waiting for slower GPUs; largest");
   };
   times.loss = small::lost({{LossCause::jitter, times.blocking_communication().scaled(0.6)}});
   CHECK(waits_last());
   times.loss = small::lost({{LossCause::jitter, times.blocking_communication().scaled(0.4)}});
   CHECK_FALSE(waits_last());
-  context.variation.stragglers = {{5, 1.5}};
   times.loss = small::lost({{LossCause::straggler, times.blocking_communication()}});
-  context.budget = budget_of(times);
-  CHECK(contains(first_line(text_of(result, context)), "waiting for rank 5, the slowest; largest"));
+  const ReportContext slow =
+      sample::with(SimulationOptions{.variation = {.stragglers = {{5, 1.5}}}});
+  CHECK(contains(first_line(text_of(result, slow)), "waiting for rank 5, the slowest; largest"));
 }
 
 // Waits of 30, and all-reduces that wait slow compute by another 15: 45 of 100.
 TEST_CASE("result text: what ranks that differ cost is more than the waits for them") {
-  SimulationResult result = sample::result();
-  StepTimes& times = result.step.times;
+  SimulateReport report = sample::simulated();
+  StepTimes& times = report.result.step.times;
   times.loss = small::lost({{LossCause::straggler, 30_ms}, {LossCause::interference, 20_ms}});
-  ReportContext context = sample::context();
-  CHECK(contains(first_line(text_of(result, context)),
-                 "largest loss: waiting for stragglers, 30 ms"));
-  context.iteration_if_alike = times.iteration - 45_ms;
-  CHECK(contains(first_line(text_of(result, context)), "largest loss: ranks that differ, 45 ms"));
-  context.iteration_if_alike = times.iteration - 29_ms;
-  CHECK(contains(first_line(text_of(result, context)),
-                 "largest loss: waiting for stragglers, 30 ms"));
+  const auto first = [&] { return first_line(result_text(report, {})); };
+  CHECK(contains(first(), "largest loss: waiting for stragglers, 30 ms"));
+  report.iteration_if_alike = times.iteration - 45_ms;
+  CHECK(contains(first(), "largest loss: ranks that differ, 45 ms"));
+  report.iteration_if_alike = times.iteration - 29_ms;
+  CHECK(contains(first(), "largest loss: waiting for stragglers, 30 ms"));
 }
 
 TEST_CASE("result text: what a measured step leaves over is no overhead of other people's jobs") {
-  SimulationResult result = sample::result();
-  StepTimes& times = result.step.times;
+  SimulateReport report = sample::simulated();
+  StepTimes& times = report.result.step.times;
   times.unexplained = 7_ms;
   times.loss = small::lost({{LossCause::unexplained, 7_ms}});
-  ReportContext context = sample::context();
-  context.budget = budget_of(times);
-  CHECK(contains(text_of(result, context), "7.0 ms is multi-GPU overhead."));
-  context.replay = Replay{times.iteration, times.iteration};
-  context.correction.emplace();
-  const std::string measured = text_of(result, context);
+  report.step.budget = budget_of(times);
+  CHECK(contains(result_text(report, {}), "7.0 ms is multi-GPU overhead."));
+  report.context.trust.replay = Replay{times.iteration, times.iteration};
+  report.context.trust.correction.emplace();
+  const std::string measured = result_text(report, {});
   CHECK(contains(measured, "7.0 ms is unexplained."));
   CHECK_FALSE(contains(measured, "multi-GPU overhead"));
 }
 
 TEST_CASE("result text: today's step is replayed before anything else is said") {
   ReportContext context = sample::context();
-  context.replay = Replay{104_ms, 101_ms};
+  context.trust.replay = Replay{104_ms, 101_ms};
   CHECK(contains(text_of(sample::result(), context),
                  "Today: measured 104 ms, replayed 101 ms (2.9 % too fast).\n"));
-  context.replay = Replay{100_ms, 110_ms};
+  context.trust.replay = Replay{100_ms, 110_ms};
   CHECK(contains(text_of(sample::result(), context), "(10 % too slow).\n"));
 }
 
 TEST_CASE("result text: how sure in one line of words, every reason behind it") {
   ReportContext context = sample::context();
-  context.confidence.because = {"the cluster is not calibrated", "and so on"};
+  context.trust.confidence.because = {"the cluster is not calibrated", "and so on"};
   const std::string whole = text_of(sample::result(), context, {.width = 1000});
   CHECK(
       contains(whole, "80 % interval of the step: 96.0 to 118 ms; not calibrated: data sheets.\n"));
@@ -166,7 +160,7 @@ TEST_CASE("result text: how sure in one line of words, every reason behind it") 
 }
 
 TEST_CASE("result text: each bucket says whether it is hidden, and why not") {
-  const std::string text = text_of(sample::result(), sample::context());
+  const std::string text = text_of(sample::result());
   CHECK(contains(text, "ring Simple x12"));
   CHECK(contains(text, "hidden\n"));
   CHECK(contains(text, "3.0 ms\n"));
@@ -181,18 +175,18 @@ TEST_CASE("result text: the drawing shows compute above communication") {
 }
 
 TEST_CASE("result text: warnings follow the verdict, the hint for the next command is last") {
-  ReportContext context = sample::context();
-  context.warnings = {"64 nodes lies beyond the calibrated range"};
-  context.next_command = "ddpsim tune tiny dgx1v";
-  const std::string text = text_of(sample::result(), context);
+  SimulateReport report = sample::simulated();
+  report.context.trust.warnings.add("64 nodes lies beyond the calibrated range");
+  report.next_command = "ddpsim tune tiny dgx1v";
+  const std::string text = result_text(report, {});
   CHECK(contains(text, ".\nwarning: 64 nodes lies beyond the calibrated range\nPyTorch"));
   CHECK(text.ends_with("\n\nNext: ddpsim tune tiny dgx1v\n"));
 }
 
 TEST_CASE("result text: lines after the verdict keep to the width, whatever it is") {
   ReportContext context = sample::context();
-  context.warnings = {std::string(30, 'a') + " " + std::string(30, 'b') + " " +
-                      std::string(30, 'c')};
+  context.trust.warnings.add(std::string(30, 'a') + " " + std::string(30, 'b') + " " +
+                             std::string(30, 'c'));
   for (const int width : {60, 80, 100, 160}) {
     const std::string text = text_of(sample::result(), context, {.width = width});
     CAPTURE(width);
@@ -204,7 +198,7 @@ TEST_CASE("result text: lines after the verdict keep to the width, whatever it i
 TEST_CASE("result text: many buckets are shown from both ends") {
   SimulationResult result = sample::result();
   result.step.buckets.assign(100, sample::step().buckets[0]);
-  const std::string text = text_of(result, sample::context());
+  const std::string text = text_of(result);
   CHECK(contains(text, "77 more\n"));
   CHECK(contains(text, "\n       0 "));
   CHECK(contains(text, "\n      99 "));
@@ -212,19 +206,18 @@ TEST_CASE("result text: many buckets are shown from both ends") {
 }
 
 TEST_CASE("result text: escape sequences in a name never reach the terminal") {
-  ReportContext context = sample::context();
-  context.workload = "evil\x1b[2J";
+  const ReportContext context = sample::with(sample::workload("evil\x1b[2J"));
   CHECK_FALSE(contains(text_of(sample::result(), context), "\x1b"));
 }
 
 TEST_CASE("result text: colour only when asked for") {
-  CHECK_FALSE(contains(text_of(sample::result(), sample::context()), "\x1b"));
+  CHECK_FALSE(contains(text_of(sample::result()), "\x1b"));
   const std::string text = text_of(sample::result(), sample::context(), {.colour = true});
   CHECK(text.rfind("\x1b[1mtiny on", 0) == 0);
 }
 
 TEST_CASE("tune text: a gain nobody could measure keeps the default") {
-  CHECK(first_line(tune_text(sample::keep(), sample::context(), {})) ==
+  CHECK(first_line(tune_text(sample::tuned(sample::keep()), {})) ==
         "Keep the default bucket_cap_mb: no bucket cap saves more than 0.20 ms of 98 ms, and less "
         "than "
         "1.0 ms cannot be measured.");
@@ -233,14 +226,14 @@ TEST_CASE("tune text: a gain nobody could measure keeps the default") {
 TEST_CASE("tune text: the default may be the best there is") {
   TuneResult tune = sample::keep();
   tune.best = tune.default_setting;
-  CHECK(first_line(tune_text(tune, sample::context(), {})) ==
+  CHECK(first_line(tune_text(sample::tuned(tune), {})) ==
         "Keep the default bucket_cap_mb: no other bucketing is faster (98 ms a step).");
 }
 
 TEST_CASE("tune text: a gain of caps that nobody types is not acted on") {
   TuneResult tune = sample::keep();
   tune.best.iteration = 90_ms;
-  CHECK(first_line(tune_text(tune, sample::context(), {})) ==
+  CHECK(first_line(tune_text(sample::tuned(tune), {})) ==
         "Keep the default bucket_cap_mb: no common cap saves 1.0 ms of 98 ms, the least that can "
         "be measured. The fastest of all caps, 50 to 54.5 MiB, may save 8.0 ms.");
 }
@@ -262,7 +255,7 @@ TEST_CASE(
                    .deciding = Bytes(64 << 20),
                    .predicted = 5_ms,
                    .set_up_to = 7_ms};
-  const std::string text = tune_text(tune, sample::context(), {});
+  const std::string text = tune_text(sample::tuned(tune), {});
   CHECK(first_line(text) ==
         "Keep the default bucket_cap_mb until you have measured: bucket_cap_mb=50 may save 8.0 ms "
         "of 98 ms (80 % "
@@ -272,11 +265,11 @@ TEST_CASE(
       text,
       "It takes about 20 s. If its time for 64 MiB is at most 7.0 ms (5.0 ms predicted), set"));
   tune.recommended.measure_first->set_up_to.reset();
-  CHECK_FALSE(contains(tune_text(tune, sample::context(), {}), "If its time"));
+  CHECK_FALSE(contains(tune_text(sample::tuned(tune), {}), "If its time"));
 }
 
 TEST_CASE("tune text: a worthwhile cap comes with its interval and the line to paste") {
-  const std::string text = tune_text(sample::set(), sample::context(), {});
+  const std::string text = tune_text(sample::tuned(sample::set()), {});
   CHECK(first_line(text) ==
         "Set bucket_cap_mb=60: saves 41 ms of 320 ms (80 % interval 30 to 52 ms; not calibrated: "
         "data sheets).");
@@ -288,8 +281,8 @@ TEST_CASE("tune text: a worthwhile cap comes with its interval and the line to p
 
 TEST_CASE("tune text: the first line says where a recommendation is a guess") {
   ReportContext context = sample::context();
-  context.confidence.beyond = "64 nodes lie beyond the calibrated range (1..2 nodes)";
-  CHECK(first_line(tune_text(sample::set(), context, {}))
+  context.trust.confidence.beyond = "64 nodes lie beyond the calibrated range (1..2 nodes)";
+  CHECK(first_line(tune_text(sample::tuned(sample::set(), context), {}))
             .ends_with("data sheets). A guess: 64 nodes lie beyond the calibrated range (1..2 "
                        "nodes)."));
 }
@@ -297,13 +290,12 @@ TEST_CASE("tune text: the first line says where a recommendation is a guess") {
 TEST_CASE(
     "result text: steps that overlap are said, and what is hidden counts from forward's begin") {
   SimulationResult result = sample::result();
-  CHECK(result_text(result, sample::context(), sample::workload(), {}).find("Steps overlap") ==
-        std::string::npos);
+  CHECK(text_of(result).find("Steps overlap") == std::string::npos);
   StepTimes& times = result.step.times;
   times.forward_ahead = 10_ms;
   times.forward -= 10_ms;
   times.iteration -= 10_ms;
-  const std::string text = result_text(result, sample::context(), sample::workload(), {});
+  const std::string text = text_of(result);
   CHECK(
       text.find("Steps overlap: each forward begins 10 ms before the step before it has ended.") !=
       std::string::npos);
@@ -313,10 +305,11 @@ TEST_CASE(
 
 TEST_CASE("tune text: a replay that misses today's step is in the first line") {
   ReportContext context = sample::context();
-  context.replay = Replay{330_ms, 320_ms};  // 3 %: reproduced
-  CHECK(first_line(tune_text(sample::set(), context, {})).ends_with("data sheets)."));
-  context.replay = Replay{350_ms, 320_ms};  // less than the gain of 41 ms
-  CHECK(first_line(tune_text(sample::set(), context, {}))
+  context.trust.replay = Replay{330_ms, 320_ms};  // 3 %: reproduced
+  CHECK(
+      first_line(tune_text(sample::tuned(sample::set(), context), {})).ends_with("data sheets)."));
+  context.trust.replay = Replay{350_ms, 320_ms};  // less than the gain of 41 ms
+  CHECK(first_line(tune_text(sample::tuned(sample::set(), context), {}))
             .ends_with("The replay misses today's step by 30 ms (8.6 %): the gain is the mean of "
                        "taking that for compute and for communication."));
 }
@@ -326,11 +319,11 @@ TEST_CASE("tune text: steps that differ by what can be measured are not printed 
   tune.default_setting.iteration = 106_ms;
   tune.curve = {sample::point(1, 107_ms, 60), tune.default_setting, sample::point(25, 105_ms, 4)};
   tune.best = tune.curve[2];
-  const std::string text = tune_text(tune, sample::context(), {});
+  const std::string text = tune_text(sample::tuned(tune), {});
   for (const char* step : {" 107 ", " 106 ", " 105 "}) CHECK(contains(text, step));
   CHECK(contains(first_line(text), "of 110 ms"));  // a time by itself keeps its two digits
   tune.recommended.measurable = 5_ms;
-  CHECK_FALSE(contains(tune_text(tune, sample::context(), {}), " 107 "));
+  CHECK_FALSE(contains(tune_text(sample::tuned(tune), {}), " 107 "));
 }
 
 TEST_CASE("tune text: a long curve is told by at most fifteen points, the marked ones among them") {
@@ -344,7 +337,7 @@ TEST_CASE("tune text: a long curve is told by at most fifteen points, the marked
   CurvePoint forbidden = sample::point(77.25, 90_ms, 3);
   forbidden.reachable = false;
   tune.curve.push_back(forbidden);
-  const std::string text = tune_text(tune, sample::context(), {});
+  const std::string text = tune_text(sample::tuned(tune), {});
   CHECK(contains(text, "default\n"));
   CHECK(contains(text, "fastest\n"));
   CHECK(contains(text, "137"));
@@ -355,9 +348,9 @@ TEST_CASE("tune text: a long curve is told by at most fifteen points, the marked
   CHECK(std::count(text.begin(), text.end(), '\n') < 32);
   // Of no use is a fastest cap that nobody could tell from today's.
   tune.best.iteration = tune.curve[136].iteration = 97.5_ms;
-  CHECK_FALSE(contains(tune_text(tune, sample::context(), {}), "137"));
+  CHECK_FALSE(contains(tune_text(sample::tuned(tune), {}), "137"));
   tune.unsimulated = 1699;
-  const std::string sampled = tune_text(tune, sample::context(), {.width = 400});
+  const std::string sampled = tune_text(sample::tuned(tune), {.width = 400});
   CHECK(contains(
       sampled,
       "Caps give 2000 bucket assignments, and 1 that this PyTorch does not let you set; 302 "
@@ -369,7 +362,7 @@ TEST_CASE("tune text: of the caps that give one bucketing, the roundest is shown
   tune.curve[2].bucket_cap_mb = 25.04;
   tune.curve[2].first_bucket_mb = 25.04;
   tune.curve[2].cap_range_mb = {24.86, 25.04};
-  const std::string text = tune_text(tune, sample::context(), {});
+  const std::string text = tune_text(sample::tuned(tune), {});
   CHECK(contains(text, " 25  24.86 to 25.04 "));
 }
 
@@ -378,15 +371,15 @@ TEST_CASE("tune text: only the default itself is called so; another first bucket
   CurvePoint apart = sample::point(std::nullopt, 97_ms, 5);
   apart.first_bucket_mb = 12.5;
   tune.curve.insert(tune.curve.begin(), apart);
-  CHECK_FALSE(contains(tune_text(tune, sample::context(), {}), "12.5"));
+  CHECK_FALSE(contains(tune_text(sample::tuned(tune), {}), "12.5"));
   tune.best = apart;
-  CHECK(contains(tune_text(tune, sample::context(), {}), "first bucket 12.5 MiB, fastest"));
+  CHECK(contains(tune_text(sample::tuned(tune), {}), "first bucket 12.5 MiB, fastest"));
 }
 
 TEST_CASE("tune text: a recommended cap marks the bucketing it gives") {
   TuneResult tune = sample::set();
   tune.recommended.bucket_cap_mb = 62;
-  const std::string text = tune_text(tune, sample::context(), {});
+  const std::string text = tune_text(sample::tuned(tune), {});
   CHECK(contains(text, " 62  60 to 64.5 "));
   CHECK(contains(text, "fastest, recommended\n"));
 }
@@ -439,9 +432,9 @@ TEST_CASE("CSV: curve and bucket assignment") {
 
 TEST_CASE("result text: line 1 doubts a replay that today's measured step contradicts") {
   ReportContext context = sample::context();
-  context.replay = Replay{60_ms, 100_ms};
+  context.trust.replay = Replay{60_ms, 100_ms};
   CHECK(first_line(text_of(sample::result(), context)).find("but today's") == std::string::npos);
-  context.replay = Replay{40_ms, 100_ms};
+  context.trust.replay = Replay{40_ms, 100_ms};
   CHECK(first_line(text_of(sample::result(), context)) ==
         "tiny on dgx1v, 8 GPUs: about 100 ms a step, but today's was measured at 40.0 ms: another "
         "job was "

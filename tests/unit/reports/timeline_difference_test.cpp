@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "ddpsim/reports/reports.hpp"
+#include "reports_sample.hpp"
 #include "timeline_difference_report.hpp"
 
 using namespace ddpsim;
@@ -110,20 +110,19 @@ Span by span, µs: predicted, measured, predicted less measured:
 }
 
 TEST_CASE("timeline difference page: it stands in the page of the step") {
-  ReportContext context;
-  context.measured = sample_difference();
-  context.warnings = {"careful"};
-  const std::string text = result_text({}, context, {}, {});
+  SimulateReport report = sample::simulated({});
+  report.measured = sample_difference();
+  report.context.trust.warnings.add("careful");
+  const std::string text = result_text(report, {});
   CHECK(text.find("\n\nBeside m.json: rank 3") != std::string::npos);
   CHECK(text.ends_with("Only measured: optimizer.\n"));
 }
 
 TEST_CASE("timeline difference document: under measured, an absent side is null") {
-  ReportContext context;
-  context.measured = sample_difference();
-  context.measured->spans.erase(context.measured->spans.begin() + 2);
-  CHECK(nlohmann::json::parse(result_json({}, context))["measured"] ==
-        nlohmann::json::parse(R"json({
+  SimulateReport report = sample::simulated({});
+  report.measured = sample_difference();
+  report.measured->spans.erase(report.measured->spans.begin() + 2);
+  CHECK(nlohmann::json::parse(result_json(report))["measured"] == nlohmann::json::parse(R"json({
     "source": "m.json", "rank": 3, "predicted_us": 40000, "measured_us": 50000,
     "spans": [
       {"track": "compute", "name": "backward", "bucket": null, "predicted_start_us": 10000,

@@ -48,12 +48,12 @@ TuneResult kept() {
 }
 
 std::string page(const TuneResult& tune, const ReportContext& context = sample::context()) {
-  return tune_text(tune, context, kWide);
+  return tune_text(sample::tuned(tune, context), kWide);
 }
 
 ReportContext replayed(Duration measured, Duration predicted) {
   ReportContext context = sample::context();
-  context.replay = Replay{measured, predicted};
+  context.trust.replay = Replay{measured, predicted};
   return context;
 }
 
@@ -69,7 +69,7 @@ std::string row(const TuneResult& tune, const std::string& cap) {
 // Over the bound of 270: 320 by 50, 340 by 70 (all twelve cells), 279 by 9, 300 by 30. To two digits.
 TEST_CASE("tune page: an advised cap") {
   CHECK(
-      tune_text(advised(), sample::context(), {.width = 110}) ==
+      tune_text(sample::tuned(advised()), {.width = 110}) ==
       R"(Set bucket_cap_mb=60: saves 41 ms of 320 ms (80 % interval 30 to 52 ms; not calibrated: data sheets).
 
     DistributedDataParallel(model, bucket_cap_mb=60)
@@ -78,7 +78,7 @@ Why: the last bucket shrinks.
 100 MiB costs 21 ms more.
 tiny on dgx1v, 8 GPUs
 80 % interval of the step: 307 to 378 ms; not calibrated: data sheets.
-PyTorch 2.8, NCCL 2.27.3, analytic network; buckets: default (1 MiB, then 25 MiB)
+PyTorch 2.8, NCCL 2.27.3, analytic network; buckets: default (1 MiB first, then 25 MiB)
 
   bucket_cap_mb  same buckets  buckets  step ms  change ms  blocking ms  comm. cost
         default                      5      320          0         30    ████████▋     default
@@ -97,7 +97,7 @@ Why the interval runs from -4.0 % to +18 %:
 
 TEST_CASE("tune page: the grade decides digits, the default's step the unit") {
   ReportContext context = sample::context();
-  context.confidence.grade = Grade::b;
+  context.trust.confidence.grade = Grade::b;
   const std::string text = page(advised(), context);
   CHECK(first_line(text) ==
         "Set bucket_cap_mb=60: saves 41.0 ms of 320 ms (80 % interval 30.0 to 52.0 ms; not "
@@ -228,9 +228,9 @@ TEST_CASE("tune page: a recommendation that holds whatever the replay misses") {
 }
 
 TEST_CASE("tune page: no cap can be recommended at all, and why") {
-  ReportContext context = sample::context();
-  context.no_cap_because = "gradients are sparse";
-  CHECK(page(advised(), context)
+  TuneReport report = sample::tuned(advised());
+  report.no_cap_because = "gradients are sparse";
+  CHECK(tune_text(report, kWide)
             .starts_with(
                 "No cap is recommended.\nWhy: gradients are sparse.\ntiny on dgx1v, 8 GPUs\n"));
 }
@@ -360,13 +360,13 @@ TEST_CASE("tune page: a replay that today's measured step contradicts is doubted
 }
 
 TEST_CASE("tune page: a lever that beats every cap is told in a line") {
-  ReportContext context = sample::context();
-  AdviceRow row{.settings = {"fp16_compress_hook"}, .gain = {50_ms, 40_ms, 60_ms}};
-  context.better_setting = row;
+  TuneReport report = sample::tuned(advised());
+  report.better_setting =
+      AdviceRow{.settings = {"fp16_compress_hook"}, .gain = {50_ms, 40_ms, 60_ms}};
   CHECK(
-      mentions(tune_text(advised(), context, {.width = 110}),
+      mentions(tune_text(report, {.width = 110}),
                "\nfp16_compress_hook saves more: 50 ms (`ddpsim advise` ranks every setting).\n"));
-  context.better_setting->changes_numerics = true;
-  CHECK(mentions(tune_text(advised(), context, {.width = 110}),
+  report.better_setting->changes_numerics = true;
+  CHECK(mentions(tune_text(report, {.width = 110}),
                  "fp16_compress_hook saves more: 50 ms, and changes numerics ("));
 }

@@ -12,6 +12,8 @@
 
 #include "ddpsim/models/catalogue.hpp"
 #include "ddpsim/models/layer_cost.hpp"
+#include "ddpsim/sim/attribution/training_speed.hpp"
+#include "ddpsim/sim/collectives/job.hpp"
 
 namespace ddpsim {
 
@@ -24,5 +26,8 @@ double tensor_tflops(const GpuModel& gpu, Precision precision, bool convolution)
 /// Seconds that the model FLOPs of a sample take at the data sheet's rate of one GPU. Absent where they are not known.
 std::optional<double> seconds_at_peak(const SampleWork& sample, const GpuModel& gpu,
                                       Precision precision);
+
+/// What all ranks of a job get through in a step.
+StepWork step_work(const Job& job);
 
 }  // namespace ddpsim

@@ -13,8 +13,7 @@
 #include "ddpsim/sim/attribution/step_budget.hpp"
 #include "ddpsim/sim/attribution/training_speed.hpp"
 #include "ddpsim/sim/certainty/allreduce_table.hpp"
-#include "ddpsim/sim/certainty/confidence.hpp"
-#include "ddpsim/sim/certainty/measured_correction.hpp"
+#include "ddpsim/sim/certainty/trust.hpp"
 #include "ddpsim/sim/collectives/job.hpp"
 #include "ddpsim/sim/compare/compare.hpp"
 #include "ddpsim/sim/compare/money.hpp"
@@ -25,70 +24,72 @@
 #include "ddpsim/sim/step/bucket_assignment.hpp"
 #include "ddpsim/sim/step/result.hpp"
 #include "ddpsim/sim/tune/advise.hpp"
-#include "ddpsim/sim/tune/recorded_job.hpp"
+#include "ddpsim/sim/tune/provenance.hpp"
 #include "ddpsim/sim/tune/tune.hpp"
-#include "ddpsim/sim/values/launch_cost.hpp"
-#include "ddpsim/sim/values/rank_variation.hpp"
 #include "ddpsim/sim/values/workload.hpp"
 
 namespace ddpsim {
 
-/// ReportContext::bucket_setting where the recorded buckets are replayed.
-inline constexpr const char* kAsRecorded = "as recorded";
-
-/// Everything a report says beside the result itself.
+/// What a report says beside its result.
 struct ReportContext {
-  std::string workload;
-  std::string cluster;            ///< as it is called; its text, but for a candidate's label
-  std::string cluster_text = {};  ///< of a candidate, as typed
-  int ranks = 1;
+  Job job;  ///< as it was asked for; an answer may be of other settings of it
+  Provenance provenance;
+  Trust trust;
+};
+
+/// What the GPU does with the step that is reported, and how fast the job trains by it.
+struct ReportedStep {
+  StepBudget budget;
+  TrainingSpeed speed;
+  std::optional<DataSupply> data = {};  ///< where its batches come from; absent where nothing says
+};
+
+/// All that `simulate` has to say.
+struct SimulateReport {
+  ReportContext context;
+  SimulationResult result;
+  ReportedStep step;
+  std::optional<PeakMemory> memory{};            ///< absent where it was not counted
+  std::optional<Duration> iteration_if_alike{};  ///< the steady step if all ranks were alike
+  std::optional<TimelineDifference> measured{};  ///< a measured timeline laid beside
+  std::optional<ElasticAnswer> elastic{};        ///< a long run whose nodes fail
+  std::string next_command{};                    ///< empty: no hint
+};
+
+/// All that `tune` has to say.
+struct TuneReport {
+  ReportContext context;
+  TuneResult result;
+  ReportedStep step;
+  /// Why it recommends nothing, not even the default; empty where it does.
+  std::string no_cap_because{};
+  std::optional<AdviceRow> better_setting{};  ///< one that beats every cap
+  std::string next_command{};                 ///< empty: no hint
+};
+
+/// All that `advise` has to say.
+struct AdviceReport {
+  ReportContext context;
+  Advice advice;
+  ReportedStep step;
+  std::string does_not_fit{};  ///< "needs 35 GiB, and V100 has 32 GiB"; empty: it fits
+  std::string would_fit{};     ///< and with what it would: "A batch of 4 would fit by …"
+  std::string next_command{};  ///< empty: no hint
+};
+
+/// All that `allreduce` has to say; the table holds its confidence.
+struct AllReduceReport {
+  AllReduceTable table;
+  Cluster cluster;
   TorchVersion torch;
-  bool torch_known = true;  ///< false: nothing says which, these rules are assumed
   NcclVersion nccl;
-  Backend backend = Backend::nccl;
-  std::string network = "analytic";
-  int accumulate = 1;        ///< micro-batches of a step
-  double compute_scale = 1;  ///< 2: twice as fast as recorded
-  double rank_slowdown = 1;  ///< 1.05: compute of these ranks takes 1.05 times as long as recorded
-  RankVariation variation;
-  std::optional<Duration> iteration_if_alike;  ///< the steady step without `variation`
-  StepWork work;
-  std::optional<std::int64_t> batch_per_gpu;
-  std::string does_not_fit;          ///< "needs 35 GiB, and V100 has 32 GiB"; empty: it fits
-  std::string would_fit;             ///< and with what it would: "A batch of 4 would fit by …"
-  std::optional<PeakMemory> memory;  ///< absent where it was not counted
-  std::optional<LaunchCost> launch_cost;  ///< absent where the workload does not count its kernels
-  Confidence confidence;
-  std::optional<Replay> replay;
-  /// What is reported explains today's measured step by compute; beside it what else may be.
-  std::optional<MeasuredCorrection> correction;
-  std::optional<StepBudget> budget;    ///< of the step that is reported: today's
-  std::optional<TrainingSpeed> speed;  ///< of that step
-  std::optional<DataSupply> data;      ///< where its batches come from
-  bool host_as_profiled = false;  ///< the recorded GPU waited for the host through much of backward
-  std::optional<RecordedJob> recorded;         ///< what the recorded job did
-  bool calibrated_by_recording = false;        ///< its all-reduces moved the cost model
-  std::vector<CalibratedShape> calibrated_by;  ///< logs whose measured times the cluster gives back
-  std::optional<TimelineDifference> measured;  ///< a measured timeline laid beside
-  std::optional<ElasticAnswer> elastic;        ///< a long run whose nodes fail
-  std::vector<std::string> warnings;           ///< those that overturn the answer in front
-  std::size_t overturning = 0;                 ///< how many do: no page is too short for them
-  void overturn(std::string warning) {
-    warnings.insert(warnings.begin(), std::move(warning));
-    ++overturning;
-  }
-  std::string
-      no_cap_because;  ///< why `tune` recommends nothing, not even the default; mostly empty
-  std::optional<AdviceRow> better_setting;  ///< of `tune`: one that beats every cap
-  std::optional<Scheme> scheme;             ///< that was asked for
-  std::string changed_numerics = {};  ///< why its steps learn otherwise than DDP's; mostly empty
-  CommHook comm_hook = CommHook::none;
-  double comm_hook_min_mb = 0;              ///< of the hooks that cast
-  PowerSgd power_sgd;                       ///< of CommHook::power_sgd
-  LocalSgd local_sgd;                       ///< of CommHook::post_local_sgd
-  std::optional<int> sync_batchnorm_group;  ///< ranks, where not DDP's
-  std::string bucket_setting;               ///< "default (1 MiB, then 25 MiB)", "bucket_cap_mb=50"
-  std::string next_command;  ///< hint for the last line of terminal output; may be empty
+  Warnings warnings{};
+};
+
+/// A candidate that was compared.
+struct CandidateContext : ReportContext {
+  std::optional<PeakMemory> memory{};      ///< absent where it was not counted
+  std::optional<ElasticAnswer> elastic{};  ///< a long run whose nodes fail
 };
 
 /// A candidate that could not be compared.
@@ -134,14 +135,15 @@ struct Until {
 /// All that `compare` has to say.
 struct CompareReport {
   Comparison comparison;
-  /// One a job, `cluster` being its label; what all jobs share, and warnings, stand in the first.
-  std::vector<ReportContext> contexts;
+  /// One a job, each with its label; what all jobs share, and warnings, stand in the first.
+  std::vector<CandidateContext> contexts;
   std::vector<NotCompared> not_compared{};
   bool several_schemes = false;  ///< were asked for: a candidate is called by its own
   std::optional<Costs> costs{};  ///< where anything has a price
   std::optional<Training> training{};
   std::optional<std::int64_t> global_batch{};  ///< absent: the batch per GPU is fixed
   std::vector<Until> until{};
+  std::string next_command{};  ///< empty: no hint
 };
 
 /// What costs are told of: all that is to be trained, else a million tokens, else a million samples, else a thousand steps of
@@ -173,32 +175,28 @@ struct MeasuredAllReduces {
 
 // One document each, two-space indented, newline at the end; times printed from integer picoseconds
 // with at most 6 decimals, sizes as integers.
-std::string result_json(const SimulationResult& result, const ReportContext& context);
-std::string tune_json(const TuneResult& result, const ReportContext& context);
-std::string advice_json(const Advice& advice, const ReportContext& context);
+std::string result_json(const SimulateReport& report);
+std::string tune_json(const TuneReport& report);
+std::string advice_json(const AdviceReport& report);
 std::string compare_json(const CompareReport& report);
 std::string buckets_json(const std::vector<Bucket>& buckets,
                          const std::vector<std::string>& warnings, TorchInForce torch,
                          const std::optional<LoggedBuckets>& logged = std::nullopt);
 
-std::string allreduce_json(const AllReduceTable& table, const ReportContext& context);
+std::string allreduce_json(const AllReduceReport& report);
 
 /// "the GPU is busy for 101 ms of 170 ms and waits 48 ms for input, 17 ms for the host"; what takes hardly anything is left out.
 std::string budget_text(const StepBudget& budget, bool measured = false);
-std::string result_text(const SimulationResult& result, const ReportContext& context,
-                        const Workload& workload, const TerminalStyle& style);
-std::string tune_text(const TuneResult& result, const ReportContext& context,
-                      const TerminalStyle& style);
-std::string advice_text(const Advice& advice, const ReportContext& context,
-                        const TerminalStyle& style);
+std::string result_text(const SimulateReport& report, const TerminalStyle& style);
+std::string tune_text(const TuneReport& report, const TerminalStyle& style);
+std::string advice_text(const AdviceReport& report, const TerminalStyle& style);
 std::string compare_text(const CompareReport& report, const TerminalStyle& style);
 std::string buckets_text(const std::vector<Bucket>& buckets, const Workload& workload,
                          const TerminalStyle& style,
                          const std::optional<LoggedBuckets>& logged = std::nullopt);
 
 /// all_reduce_perf's table with its columns, what is ours behind them; every other line begins with "#".
-std::string allreduce_text(const AllReduceTable& table, const ReportContext& context,
-                           const TerminalStyle& style);
+std::string allreduce_text(const AllReduceReport& report, const TerminalStyle& style);
 
 /// Columns with units in their names; one row per bucket, per point of the curve, per row of advice, per job.
 std::string result_csv(const SimulationResult& result);
@@ -212,18 +210,18 @@ std::string allreduce_csv(const AllReduceTable& table);
 
 /// Figures, an SVG document each (docs/formats.md, Figures): step time by cap; busbw by size, beside what was measured; training
 /// speed by number of GPUs.
-std::string tune_svg(const TuneResult& result, const ReportContext& context);
-std::string allreduce_svg(const AllReduceTable& table, const ReportContext& context,
+std::string tune_svg(const TuneReport& report);
+std::string allreduce_svg(const AllReduceReport& report,
                           const std::optional<MeasuredAllReduces>& measured = std::nullopt);
 std::string compare_svg(const CompareReport& report);
 
 /// A Python module that wraps a model as advised, or as today; `made_by`: the program and the command. Where nothing is
 /// worth changing, both are alike.
-std::string advice_python(const Advice& advice, const AdviceRow* proposed,
-                          const ReportContext& context, const std::string& made_by);
+std::string advice_python(const AdviceReport& report, const AdviceRow* proposed,
+                          const std::string& made_by);
 /// What NCCL chooses so tuned, as lines of its example tuner plugin.
-std::string tuner_csv(const Cluster& cluster, const CollectiveTuning& tuning,
-                      const ReportContext& context, const std::string& made_by);
+std::string tuner_csv(const CollectiveTuning& tuning, const ReportContext& context,
+                      const std::string& made_by);
 
 /// ddpsim.timeline/1
 std::string timeline_json(const Timeline& timeline);

@@ -57,6 +57,8 @@ class CollectiveModel
   ~CollectiveModel();
 };
 
+/// What runs the collectives.
+Backend backend_of(const CollectiveModel& model);
 /// The part of a model that NCCL chooses by; none where nothing is chosen.
 const AnalyticModel* nccl_of(const CollectiveModel& model);
 AnalyticModel* nccl_of(CollectiveModel& model);
