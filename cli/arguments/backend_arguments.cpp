@@ -8,10 +8,10 @@
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/formats/suggest.hpp"
+#include "ddpsim/formats/usage_error.hpp"
 #include "ddpsim/sim/simulate/cannot_simulate.hpp"
 #include "help_group.hpp"
 #include "key_values.hpp"
-#include "usage_error.hpp"
 #include "word_option.hpp"
 
 namespace ddpsim {

@@ -11,12 +11,12 @@
 #include "ddp_arguments.hpp"
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/formats/suggest.hpp"
+#include "ddpsim/formats/usage_error.hpp"
 #include "ddpsim/sim/nccl/correction.hpp"
 #include "ddpsim/sim/values/size_text.hpp"
 #include "ddpsim/topologies/kind_words.hpp"
 #include "ddpsim/topologies/plausible.hpp"
 #include "help_group.hpp"
-#include "usage_error.hpp"
 
 namespace ddpsim {
 namespace {

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/usage_error.hpp"
 #include "ddpsim/sim/data/data_supply.hpp"
 #include "ddpsim/topologies/host_copy.hpp"
 #include "help_group.hpp"
 #include "option_keys.hpp"
-#include "usage_error.hpp"
 
 namespace ddpsim {
 namespace {

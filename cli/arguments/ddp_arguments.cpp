@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "ddpsim/formats/number.hpp"
+#include "ddpsim/formats/usage_error.hpp"
 #include "help_group.hpp"
-#include "usage_error.hpp"
 #include "word_option.hpp"
 
 namespace ddpsim {

@@ -13,10 +13,10 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
+#include "ddpsim/formats/usage_error.hpp"
 #include "help_group.hpp"
 #include "option_keys.hpp"
 #include "scheme_arguments.hpp"
-#include "usage_error.hpp"
 #include "word_option.hpp"
 
 namespace ddpsim {

@@ -5,8 +5,8 @@
 #include <CLI/CLI.hpp>
 
 #include "ddpsim/formats/quantity.hpp"
+#include "ddpsim/formats/usage_error.hpp"
 #include "help_group.hpp"
-#include "usage_error.hpp"
 
 namespace ddpsim {
 namespace {

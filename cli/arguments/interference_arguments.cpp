@@ -5,9 +5,9 @@
 #include <CLI/CLI.hpp>
 
 #include "ddpsim/formats/number.hpp"
+#include "ddpsim/formats/usage_error.hpp"
 #include "help_group.hpp"
 #include "key_values.hpp"
-#include "usage_error.hpp"
 
 namespace ddpsim {
 namespace {

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "ddpsim/formats/suggest.hpp"
+#include "ddpsim/formats/usage_error.hpp"
 #include "ddpsim/formats/words.hpp"
-#include "usage_error.hpp"
 
 namespace ddpsim {
 

@@ -9,15 +9,15 @@
 #include <vector>
 
 #include "ddpsim/formats/quantity.hpp"
+#include "ddpsim/formats/usage_error.hpp"
+#include "ddpsim/jobs/workload_source.hpp"
 #include "ddpsim/models/estimate.hpp"
 #include "ddpsim/models/kept_activations.hpp"
 #include "ddpsim/models/transfer.hpp"
 #include "ddpsim/sim/values/size_text.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "help_group.hpp"
-#include "usage_error.hpp"
 #include "word_option.hpp"
-#include "workload_source.hpp"
 
 namespace ddpsim {
 namespace {

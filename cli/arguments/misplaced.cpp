@@ -10,9 +10,9 @@
 #include "ddpsim/calibrate/logs/measured_log.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quote.hpp"
+#include "ddpsim/jobs/workload_source.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "typed_line.hpp"
-#include "workload_source.hpp"
 
 namespace ddpsim {
 namespace {

@@ -10,7 +10,7 @@
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
-#include "usage_error.hpp"
+#include "ddpsim/formats/usage_error.hpp"
 
 namespace ddpsim {
 

@@ -11,8 +11,8 @@
 #include "ddpsim/formats/file_identity.hpp"
 #include "ddpsim/formats/output_file.hpp"
 #include "ddpsim/formats/quote.hpp"
+#include "ddpsim/formats/usage_error.hpp"
 #include "help_group.hpp"
-#include "usage_error.hpp"
 
 namespace ddpsim {
 namespace {

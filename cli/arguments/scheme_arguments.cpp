@@ -17,8 +17,8 @@
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
+#include "ddpsim/formats/usage_error.hpp"
 #include "help_group.hpp"
-#include "usage_error.hpp"
 
 namespace ddpsim {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quantity.hpp"
+#include "ddpsim/formats/usage_error.hpp"
 #include "help_group.hpp"
-#include "usage_error.hpp"
 
 namespace ddpsim {
 namespace {

@@ -12,6 +12,7 @@
 #include "commands.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
+#include "ddpsim/formats/usage_error.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
@@ -22,7 +23,6 @@
 #include "scheme_advice.hpp"
 #include "terminal.hpp"
 #include "terminal_progress.hpp"
-#include "usage_error.hpp"
 
 namespace ddpsim {
 namespace {

@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <memory>
 
-#include "archive_calibration.hpp"
 #include "cluster_arguments.hpp"
 #include "commands.hpp"
 #include "ddp_arguments.hpp"
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quantity.hpp"
+#include "ddpsim/formats/usage_error.hpp"
+#include "ddpsim/jobs/archive_calibration.hpp"
 #include "ddpsim/sim/nccl/correction.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
@@ -18,7 +19,6 @@
 #include "number_between.hpp"
 #include "terminal.hpp"
 #include "typed_line.hpp"
-#include "usage_error.hpp"
 #include "word_option.hpp"
 
 namespace ddpsim {

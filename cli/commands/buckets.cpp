@@ -8,20 +8,20 @@
 #include "ddp_arguments.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/number.hpp"
+#include "ddpsim/formats/usage_error.hpp"
+#include "ddpsim/jobs/evidence_warnings.hpp"
+#include "ddpsim/jobs/workload_source.hpp"
 #include "ddpsim/models/catalogue.hpp"
 #include "ddpsim/sim/step/bucket_assignment.hpp"
 #include "ddpsim/sim/values/possible_versions.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
-#include "evidence_warnings.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
 #include "job_arguments.hpp"
 #include "logged_buckets.hpp"
 #include "printing.hpp"
 #include "terminal.hpp"
-#include "usage_error.hpp"
 #include "word_option.hpp"
-#include "workload_source.hpp"
 
 namespace ddpsim {
 namespace {

@@ -10,7 +10,6 @@
 #include <system_error>
 #include <vector>
 
-#include "archive_calibration.hpp"
 #include "cluster_arguments.hpp"
 #include "commands.hpp"
 #include "ddp_arguments.hpp"
@@ -21,6 +20,8 @@
 #include "ddpsim/formats/archive.hpp"
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/usage_error.hpp"
+#include "ddpsim/jobs/archive_calibration.hpp"
 #include "ddpsim/reports/calibration_report.hpp"
 #include "ddpsim/reports/gloo_calibration_report.hpp"
 #include "ddpsim/sim/nccl/correction.hpp"
@@ -35,7 +36,6 @@
 #include "terminal.hpp"
 #include "terminal_progress.hpp"
 #include "typed_line.hpp"
-#include "usage_error.hpp"
 #include "word_option.hpp"
 
 namespace ddpsim {

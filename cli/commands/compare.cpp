@@ -10,6 +10,7 @@
 #include "commands.hpp"
 #include "compare_outcome.hpp"
 #include "ddpsim/formats/quote.hpp"
+#include "ddpsim/formats/usage_error.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
 #include "help_group.hpp"
@@ -18,7 +19,6 @@
 #include "terminal.hpp"
 #include "terminal_progress.hpp"
 #include "until_search.hpp"
-#include "usage_error.hpp"
 
 namespace ddpsim {
 namespace {

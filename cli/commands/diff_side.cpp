@@ -9,15 +9,15 @@
 #include <system_error>
 #include <utility>
 
-#include "archive_calibration.hpp"
 #include "ddpsim/calibrate/logs/measured_log.hpp"
 #include "ddpsim/calibrate/validate/step_argument.hpp"
 #include "ddpsim/calibrate/validate/step_times.hpp"
 #include "ddpsim/formats/archive.hpp"
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/jobs/archive_calibration.hpp"
+#include "ddpsim/jobs/workload_source.hpp"
 #include "ddpsim/traces/rank_group.hpp"
-#include "workload_source.hpp"
 
 namespace ddpsim {
 namespace {

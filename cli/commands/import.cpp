@@ -9,11 +9,13 @@
 
 #include "commands.hpp"
 #include "ddpsim/formats/files.hpp"
+#include "ddpsim/formats/usage_error.hpp"
+#include "ddpsim/jobs/evidence_warnings.hpp"
+#include "ddpsim/jobs/workload_source.hpp"
 #include "ddpsim/models/estimate.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "ddpsim/traces/rank_group.hpp"
 #include "ddpsim/traces/workload_file.hpp"
-#include "evidence_warnings.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
 #include "help_group.hpp"
@@ -22,8 +24,6 @@
 #include "printing.hpp"
 #include "terminal.hpp"
 #include "terminal_progress.hpp"
-#include "usage_error.hpp"
-#include "workload_source.hpp"
 
 namespace ddpsim {
 namespace {

@@ -19,6 +19,7 @@
 #include "commands.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/suggest.hpp"
+#include "ddpsim/formats/usage_error.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
 #include "misplaced.hpp"
@@ -26,7 +27,6 @@
 #include "parse_problem.hpp"
 #include "printing.hpp"
 #include "terminal.hpp"
-#include "usage_error.hpp"
 #include "what_failed.hpp"
 
 namespace ddpsim {

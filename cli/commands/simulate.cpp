@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "commands.hpp"
+#include "ddpsim/formats/usage_error.hpp"
 #include "ddpsim/models/model_flops.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
 #include "ddpsim/sim/tune/tune.hpp"
@@ -17,7 +18,6 @@
 #include "report_documents.hpp"
 #include "terminal.hpp"
 #include "terminal_progress.hpp"
-#include "usage_error.hpp"
 
 namespace ddpsim {
 namespace {

@@ -10,6 +10,7 @@
 #include "commands.hpp"
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/number.hpp"
+#include "ddpsim/formats/usage_error.hpp"
 #include "ddpsim/reports/sweep_report.hpp"
 #include "ddpsim/sim/engine/parallel.hpp"
 #include "exit_code.hpp"
@@ -26,7 +27,6 @@
 #include "sweep_points.hpp"
 #include "sweep_ranks.hpp"
 #include "terminal.hpp"
-#include "usage_error.hpp"
 
 namespace ddpsim {
 namespace {

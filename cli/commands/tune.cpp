@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "commands.hpp"
+#include "ddpsim/formats/usage_error.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
 #include "ddpsim/sim/tune/advise.hpp"
 #include "exit_code.hpp"
@@ -17,7 +18,6 @@
 #include "scheme_advice.hpp"
 #include "terminal.hpp"
 #include "terminal_progress.hpp"
-#include "usage_error.hpp"
 
 namespace ddpsim {
 namespace {

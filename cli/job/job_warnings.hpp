@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compute_transfer.hpp"
+#include "ddpsim/jobs/compute_transfer.hpp"
 #include "ddpsim/sim/collectives/job.hpp"
 #include "ddpsim/sim/nccl/nccl.hpp"
 

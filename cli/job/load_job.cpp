@@ -6,10 +6,14 @@
 #include <vector>
 
 #include "cluster_arguments.hpp"
-#include "compute_transfer.hpp"
 #include "data_loader_arguments.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quantity.hpp"
+#include "ddpsim/formats/usage_error.hpp"
+#include "ddpsim/jobs/compute_transfer.hpp"
+#include "ddpsim/jobs/evidence_warnings.hpp"
+#include "ddpsim/jobs/measured_step.hpp"
+#include "ddpsim/jobs/workload_source.hpp"
 #include "ddpsim/models/model_flops.hpp"
 #include "ddpsim/models/transfer.hpp"
 #include "ddpsim/sim/simulate/cannot_simulate.hpp"
@@ -17,14 +21,10 @@
 #include "ddpsim/sim/values/limits.hpp"
 #include "ddpsim/topologies/background_file.hpp"
 #include "ddpsim/topologies/host_copy.hpp"
-#include "evidence_warnings.hpp"
 #include "interference_arguments.hpp"
 #include "job_warnings.hpp"
-#include "measured_step.hpp"
 #include "recording_calibration.hpp"
 #include "scheme_arguments.hpp"
-#include "usage_error.hpp"
-#include "workload_source.hpp"
 
 namespace ddpsim {
 namespace {

@@ -5,8 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "archive_calibration.hpp"
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/jobs/archive_calibration.hpp"
+#include "ddpsim/jobs/workload_source.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "ddpsim/sim/collectives/job.hpp"
 #include "ddpsim/sim/values/fabric.hpp"
@@ -14,7 +15,6 @@
 #include "ddpsim/topologies/topology.hpp"
 #include "job_arguments.hpp"
 #include "typed_line.hpp"
-#include "workload_source.hpp"
 
 namespace ddpsim {
 

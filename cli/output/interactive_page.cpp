@@ -15,10 +15,10 @@
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/json_writer.hpp"
+#include "ddpsim/formats/usage_error.hpp"
+#include "ddpsim/jobs/workload_source.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/traces/workload_file.hpp"
-#include "usage_error.hpp"
-#include "workload_source.hpp"
 
 namespace ddpsim {
 namespace {

@@ -5,10 +5,10 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
+#include "ddpsim/formats/usage_error.hpp"
 #include "help_group.hpp"
 #include "job_warnings.hpp"
 #include "scheme_arguments.hpp"
-#include "usage_error.hpp"
 
 namespace ddpsim {
 namespace {

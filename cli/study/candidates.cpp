@@ -9,8 +9,8 @@
 #include <set>
 #include <sstream>
 
+#include "ddpsim/formats/usage_error.hpp"
 #include "ddpsim/topologies/cluster_ranges.hpp"
-#include "usage_error.hpp"
 
 namespace ddpsim {
 namespace {

@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/usage_error.hpp"
 #include "ddpsim/models/model_flops.hpp"
 #include "ddpsim/sim/ddp/changed_numerics.hpp"
 #include "job_warnings.hpp"
-#include "usage_error.hpp"
 
 namespace ddpsim {
 namespace {

@@ -14,13 +14,13 @@
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
+#include "ddpsim/formats/usage_error.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
 #include "help_group.hpp"
 #include "load_job.hpp"
 #include "money_arguments.hpp"
 #include "option_keys.hpp"
 #include "terminal_progress.hpp"
-#include "usage_error.hpp"
 
 namespace ddpsim {
 namespace {

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "compute_transfer.hpp"
+#include "ddpsim/formats/usage_error.hpp"
+#include "ddpsim/jobs/compute_transfer.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
-#include "usage_error.hpp"
 
 namespace ddpsim {
 

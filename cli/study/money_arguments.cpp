@@ -10,8 +10,8 @@
 
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
+#include "ddpsim/formats/usage_error.hpp"
 #include "help_group.hpp"
-#include "usage_error.hpp"
 
 namespace ddpsim {
 namespace {

@@ -7,9 +7,9 @@
 #include <set>
 #include <utility>
 
+#include "ddpsim/formats/usage_error.hpp"
 #include "parse_problem.hpp"
 #include "scheme_arguments.hpp"
-#include "usage_error.hpp"
 
 namespace ddpsim {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstdlib>
 
 #include "ddpsim/formats/number.hpp"
+#include "ddpsim/formats/usage_error.hpp"
 #include "launcher_variables.hpp"
-#include "usage_error.hpp"
 #ifdef DDPSIM_MPI_MODULE
 #include <dlfcn.h>
 #endif

@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "ddpsim/formats/usage_error.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
 #include "ddpsim/sim/tune/advise.hpp"
 #include "exit_code.hpp"
 #include "job_warnings.hpp"
 #include "report_documents.hpp"
 #include "terminal_progress.hpp"
-#include "usage_error.hpp"
 
 namespace ddpsim {
 namespace {

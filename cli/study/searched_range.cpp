@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "ddpsim/formats/number.hpp"
+#include "ddpsim/formats/usage_error.hpp"
 #include "ddpsim/sim/values/elementary.hpp"
-#include "usage_error.hpp"
 
 namespace ddpsim {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "ddpsim/jobs/measured_step.hpp"
 #include "ddpsim/sim/compare/compare.hpp"
-#include "measured_step.hpp"
 
 namespace ddpsim {
 

@@ -10,15 +10,15 @@
 #include <utility>
 #include <vector>
 
+#include "ddpsim/formats/usage_error.hpp"
+#include "ddpsim/jobs/measured_step.hpp"
 #include "ddpsim/models/model_flops.hpp"
 #include "ddpsim/reports/sweep_report.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
 #include "known_steps.hpp"
-#include "measured_step.hpp"
 #include "point_settings.hpp"
 #include "read_once.hpp"
 #include "sweep_anchors.hpp"
-#include "usage_error.hpp"
 
 namespace ddpsim {
 namespace {

@@ -13,9 +13,9 @@
 #include "ddpsim/formats/file_identity.hpp"
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/json_writer.hpp"
+#include "ddpsim/formats/usage_error.hpp"
 #include "ddpsim/traces/import.hpp"
 #include "study.hpp"
-#include "usage_error.hpp"
 
 namespace ddpsim {
 namespace {

@@ -11,7 +11,7 @@
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/formats/quote.hpp"
-#include "usage_error.hpp"
+#include "ddpsim/formats/usage_error.hpp"
 
 namespace ddpsim {
 namespace {

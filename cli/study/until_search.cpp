@@ -8,8 +8,8 @@
 #include <set>
 
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/usage_error.hpp"
 #include "ddpsim/sim/engine/parallel.hpp"
-#include "usage_error.hpp"
 
 namespace ddpsim {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
+#include "ddpsim/formats/usage_error.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
-#include "usage_error.hpp"
 
 namespace ddpsim {
 namespace {

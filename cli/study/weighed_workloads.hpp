@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "compare_arguments.hpp"
-#include "workload_source.hpp"
+#include "ddpsim/jobs/workload_source.hpp"
 
 namespace ddpsim {
 

@@ -7,10 +7,10 @@
 #include <map>
 #include <utility>
 
+#include "ddpsim/formats/usage_error.hpp"
+#include "ddpsim/jobs/measured_step.hpp"
 #include "ddpsim/models/model_flops.hpp"
 #include "ddpsim/sim/engine/parallel.hpp"
-#include "measured_step.hpp"
-#include "usage_error.hpp"
 
 namespace ddpsim {
 namespace {

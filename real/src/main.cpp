@@ -23,6 +23,8 @@
 #include "ddpsim/formats/output_file.hpp"
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/formats/suggest.hpp"
+#include "ddpsim/formats/usage_error.hpp"
+#include "ddpsim/jobs/workload_source.hpp"
 #include "ddpsim/sim/step/bucket_assignment.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
@@ -35,9 +37,7 @@
 #include "store.hpp"
 #include "sweep.hpp"
 #include "typed_line.hpp"
-#include "usage_error.hpp"
 #include "what_failed.hpp"
-#include "workload_source.hpp"
 #include "world.hpp"
 
 namespace ddpsim {

@@ -38,7 +38,7 @@ def answers(commands):
 class StandardLibrary(unittest.TestCase):
     """What the build's library lacks shows without the build, which takes long and is made seldom."""
 
-    FOLDERS = ("calibrate", "cli", "diagnose", "formats", "models", "reports", "sim", "topologies", "traces")
+    FOLDERS = ("calibrate", "cli", "diagnose", "formats", "jobs", "models", "reports", "sim", "topologies", "traces")
     THERE = {"equal_to", "greater", "greater_equal", "less", "less_equal", "not_equal_to"}
 
     def sources(self):

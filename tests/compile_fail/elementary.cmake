@@ -3,7 +3,7 @@
 set(functions exp exp2 expm1 log log2 log10 log1p pow cbrt hypot sin cos tan asin acos atan atan2 sinh cosh tanh erf erfc tgamma lgamma)
 list(JOIN functions "|" words)
 set(found "")
-foreach(folder sim formats topologies models traces calibrate reports cli real)
+foreach(folder sim formats topologies models traces diagnose calibrate jobs reports cli real)
   file(GLOB_RECURSE sources RELATIVE ${ROOT} ${ROOT}/${folder}/*.cpp ${ROOT}/${folder}/*.hpp)
   list(REMOVE_ITEM sources sim/values/elementary.cpp)
   foreach(source IN LISTS sources)

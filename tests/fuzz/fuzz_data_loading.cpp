@@ -5,8 +5,8 @@
 #include <string>
 
 #include "data_loader_arguments.hpp"
+#include "ddpsim/formats/usage_error.hpp"
 #include "epoch_arguments.hpp"
-#include "usage_error.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "ddpsim/formats/usage_error.hpp"
 #include "scheme_arguments.hpp"
-#include "usage_error.hpp"
 
 namespace {
 

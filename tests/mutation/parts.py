@@ -32,7 +32,7 @@ PARTS = [
     ("models", 1, ["models/*"]),
     ("formats", 1, ["formats/*"]),
     ("reports", 3, ["reports/*"]),
-    ("cli", 2, ["cli/*"]),
+    ("cli", 2, ["cli/*", "jobs/*"]),
 ]
 NAMES = [name for name, _, _ in PARTS]
 WEIGHTS = {name: weight for name, weight, _ in PARTS}

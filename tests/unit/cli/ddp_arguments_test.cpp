@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "ddpsim/formats/usage_error.hpp"
 #include "mentions.hpp"
-#include "usage_error.hpp"
 
 using namespace ddpsim;
 

@@ -15,8 +15,8 @@
 #include "ddpsim/formats/file_identity.hpp"
 #include "ddpsim/formats/files.hpp"
 #include "ddpsim/formats/output_file.hpp"
+#include "ddpsim/formats/usage_error.hpp"
 #include "trace_files.hpp"
-#include "usage_error.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::files;

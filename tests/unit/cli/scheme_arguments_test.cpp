@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "ddp_arguments.hpp"
-#include "usage_error.hpp"
+#include "ddpsim/formats/usage_error.hpp"
 
 using namespace ddpsim;
 

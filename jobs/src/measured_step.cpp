@@ -1,4 +1,4 @@
-#include "measured_step.hpp"
+#include "ddpsim/jobs/measured_step.hpp"
 
 #include <fmt/format.h>
 
@@ -8,10 +8,10 @@
 #include "ddpsim/calibrate/validate/step_argument.hpp"
 #include "ddpsim/calibrate/validate/step_times.hpp"
 #include "ddpsim/formats/input_error.hpp"
+#include "ddpsim/formats/usage_error.hpp"
 #include "ddpsim/models/model_flops.hpp"
 #include "ddpsim/sim/certainty/step_spread.hpp"
 #include "ddpsim/sim/values/quantile.hpp"
-#include "usage_error.hpp"
 
 namespace ddpsim {
 namespace {

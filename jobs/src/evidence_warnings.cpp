@@ -1,4 +1,4 @@
-#include "evidence_warnings.hpp"
+#include "ddpsim/jobs/evidence_warnings.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "compute_transfer.hpp"
+#include "ddpsim/jobs/compute_transfer.hpp"
 
 #include <fmt/format.h>
 
@@ -7,12 +7,12 @@
 
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/number.hpp"
+#include "ddpsim/formats/usage_error.hpp"
+#include "ddpsim/jobs/workload_source.hpp"
 #include "ddpsim/models/estimate.hpp"
 #include "ddpsim/models/transfer.hpp"
 #include "ddpsim/sim/values/elementary.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
-#include "usage_error.hpp"
-#include "workload_source.hpp"
 
 namespace ddpsim {
 namespace {

@@ -1,4 +1,4 @@
-#include "archive_calibration.hpp"
+#include "ddpsim/jobs/archive_calibration.hpp"
 
 #include <fmt/format.h>
 

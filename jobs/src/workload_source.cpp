@@ -1,4 +1,4 @@
-#include "workload_source.hpp"
+#include "ddpsim/jobs/workload_source.hpp"
 
 #include <fmt/format.h>
 
