@@ -12,10 +12,7 @@
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/formats/usage_error.hpp"
-#include "ddpsim/sim/nccl/correction.hpp"
-#include "ddpsim/sim/values/size_text.hpp"
 #include "ddpsim/topologies/kind_words.hpp"
-#include "ddpsim/topologies/plausible.hpp"
 #include "help_group.hpp"
 
 namespace ddpsim {
@@ -70,25 +67,6 @@ Bytes parse_buffer(const std::string& text) {
   return *parsed.value;
 }
 
-/// Sizes outside those of the nearest log, one line each way.
-std::vector<std::string> size_warnings(const Cluster& cluster, const std::vector<Bytes>& sizes) {
-  std::vector<std::string> warnings;
-  if (sizes.empty()) return warnings;
-  const auto [least, most] = std::minmax_element(sizes.begin(), sizes.end());
-  const auto warn = [&](Bytes size, bool above) {
-    const CalibratedShape* log =
-        nearest_log(*cluster.calibration, cluster.nodes, cluster.gpus_per_node, size);
-    if (log == nullptr || (above ? size <= log->largest : size >= log->smallest)) return;
-    warnings.push_back(fmt::format(
-        "sizes {} to {} lie outside what the nearest log measured ({}, {}x{}: {} to {})",
-        above ? "up" : "down", size_text(size), log->source, log->nodes, log->gpus_per_node,
-        size_text(log->smallest), size_text(log->largest)));
-  };
-  warn(*least, false);
-  warn(*most, true);
-  return warnings;
-}
-
 }  // namespace
 
 void add_cluster_options(CLI::App& command, ClusterArguments& arguments) {
@@ -141,13 +119,6 @@ ClusterRequest cluster_request(const ClusterArguments& arguments) {
           .near = arguments.near};
 }
 
-void require_version(const char* option, bool used, const CollectiveTuning& tuning,
-                     NcclVersion since) {
-  if (used && tuning.nccl < since)
-    throw UsageError(fmt::format("{}: NCCL {} does not have it yet; it came with {}", option,
-                                 to_string(tuning.nccl), to_string(since)));
-}
-
 std::optional<NcclVersion> stated_nccl(const std::optional<std::string>& text) {
   if (!text) return std::nullopt;
   const std::optional<NcclVersion> nccl = parse_nccl_version(*text);
@@ -157,9 +128,8 @@ std::optional<NcclVersion> stated_nccl(const std::optional<std::string>& text) {
   return nccl;
 }
 
-CollectiveTuning collective_tuning(const ClusterArguments& arguments, NcclVersion usual) {
+CollectiveTuning collective_tuning(const ClusterArguments& arguments) {
   CollectiveTuning tuning;
-  tuning.nccl = stated_nccl(arguments.nccl).value_or(usual);
   if (arguments.algorithm)
     tuning.algorithms =
         parse_list<AlgorithmSet>(*arguments.algorithm, "--algorithm", kEveryAlgorithm);
@@ -173,77 +143,7 @@ CollectiveTuning collective_tuning(const ClusterArguments& arguments, NcclVersio
   if (arguments.buffer_size) tuning.buffer = parse_buffer(*arguments.buffer_size);
   tuning.nvls = !arguments.no_nvls;
   tuning.collnet = arguments.collnet;
-  require_version("--no-nvls", arguments.no_nvls, tuning, {2, 17, 0});
-  require_version("--collnet", arguments.collnet, tuning, {2, 6, 0});
   return tuning;
-}
-
-void require_choice(const ClusterArguments& arguments, const Cluster& cluster,
-                    const CollectiveTuning& tuning) {
-  if (!arguments.algorithm && !arguments.protocol) return;
-  if (can_select_algorithm(cluster, tuning)) return;
-  throw UsageError(fmt::format(
-      "NCCL {} has no way to all-reduce on {} with{}{}; in-switch algorithms need Simple, nvls an "
-      "NVSwitch of sm_90 or later, nvlstree several such nodes, collnet --collnet and SHARP",
-      to_string(tuning.nccl), cluster.name,
-      arguments.algorithm ? " --algorithm " + *arguments.algorithm : "",
-      arguments.protocol ? " --protocol " + *arguments.protocol : ""));
-}
-
-std::vector<std::string> cluster_warnings(const Cluster& cluster, const CollectiveTuning& tuning,
-                                          const std::vector<Bytes>& sizes) {
-  std::vector<std::string> warnings;
-  for (std::string assumed :
-       {assumed_of_peers(cluster), assumed_of_roots(cluster), assumed_of_amd(cluster)})
-    if (!assumed.empty()) warnings.push_back(std::move(assumed));
-  if (std::string assumed = assumed_of_gpudirect(cluster); !assumed.empty())
-    warnings.push_back(std::move(assumed));
-  if (!cluster.calibration) {
-    if (!cluster.verified)
-      warnings.push_back(fmt::format(
-          "cluster \"{}\" is not calibrated: link speeds come from data sheets", cluster.name));
-    if (const std::string_view assumed = assumed_of_connections(cluster); !assumed.empty())
-      warnings.emplace_back(assumed);
-    return warnings;
-  }
-  const Calibration& calibration = *cluster.calibration;
-  const std::string beyond = beyond_calibration(calibration, cluster.nodes, cluster.gpus_per_node);
-  if (!beyond.empty()) warnings.push_back(beyond + "; treat the result as a guess");
-  for (const CalibratedShape& log : calibration.shapes)
-    if (!log.fault.empty())
-      warnings.push_back(
-          fmt::format("the calibration rests on {}, fitted although {} (--keep-unhealthy)",
-                      log.source, log.fault));
-  if (cluster.ranks() > 1)
-    for (std::string& warning : size_warnings(cluster, sizes))
-      warnings.push_back(std::move(warning));
-  const auto nccl = nearest_nccl(calibration, cluster.nodes, cluster.gpus_per_node);
-  if (nccl && (nccl->major != tuning.nccl.major || nccl->minor != tuning.nccl.minor))
-    warnings.push_back(
-        fmt::format("calibrated with NCCL {}, predicted for {}: other versions choose other "
-                    "algorithms (--nccl)",
-                    to_string(*nccl), to_string(tuning.nccl)));
-  return warnings;
-}
-
-std::vector<std::string> decisive_warnings(const Cluster& cluster, Backend backend) {
-  std::vector<std::string> warnings;
-  if (backend == Backend::gloo || !cluster.calibration) warnings = implausible_figures(cluster);
-  if (const std::string_view assumed = assumed_of_leaves(cluster);
-      backend == Backend::nccl && !assumed.empty())
-    warnings.emplace_back(assumed);
-  return warnings;
-}
-
-std::vector<std::string> nccl_warnings(const CollectiveTuning& tuning) {
-  const auto release = [](NcclVersion version) { return std::pair(version.major, version.minor); };
-  if (release(tuning.nccl) > release(kNewestNccl))
-    return {fmt::format("NCCL {} is newer than the rules known here ({}.{}); those are used",
-                        to_string(tuning.nccl), kNewestNccl.major, kNewestNccl.minor)};
-  // Before 2.5 NCCL had thresholds instead, which are known.
-  if (tuning.nccl >= NcclVersion{2, 7, 0} || tuning.nccl < NcclVersion{2, 5, 0}) return {};
-  return {fmt::format("NCCL {} is older than the oldest tuning table here (2.7.8)",
-                      to_string(tuning.nccl))};
 }
 
 }  // namespace ddpsim

@@ -36,26 +36,9 @@ void add_nccl_options(CLI::App& command, ClusterArguments& arguments);
 
 ClusterRequest cluster_request(const ClusterArguments& arguments);
 
-/// Throws UsageError, also for an option the version lacks.
-CollectiveTuning collective_tuning(const ClusterArguments& arguments, NcclVersion usual);
+/// What NCCL's environment variables set; its version is not among it. Throws UsageError.
+CollectiveTuning collective_tuning(const ClusterArguments& arguments);
 /// The value of --nccl; absent where it was not given. Throws UsageError.
 std::optional<NcclVersion> stated_nccl(const std::optional<std::string>& text);
-
-/// Throws UsageError where an option is used that this NCCL does not have.
-void require_version(const char* option, bool used, const CollectiveTuning& tuning,
-                     NcclVersion since);
-
-/// Throws UsageError when the cluster has nothing of what the options allow.
-void require_choice(const ClusterArguments& arguments, const Cluster& cluster,
-                    const CollectiveTuning& tuning);
-
-/// That nobody measured this cluster, or nobody at this shape, at these sizes or with this NCCL.
-std::vector<std::string> cluster_warnings(const Cluster& cluster, const CollectiveTuning& tuning,
-                                          const std::vector<Bytes>& sizes);
-/// Figures that are hardly meant, and how ranks are taken to lie on an oversubscribed network: another answer would hold
-/// where these are wrong.
-std::vector<std::string> decisive_warnings(const Cluster& cluster, Backend backend);
-/// Sentences about a version whose tables are not known here.
-std::vector<std::string> nccl_warnings(const CollectiveTuning& tuning);
 
 }  // namespace ddpsim

@@ -8,10 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/usage_error.hpp"
-#include "ddpsim/sim/data/data_supply.hpp"
-#include "ddpsim/topologies/host_copy.hpp"
 #include "help_group.hpp"
 #include "option_keys.hpp"
 
@@ -106,28 +103,6 @@ DataLoader parse_data_loader(const std::string& text) {
     fail("pcie: nothing is copied without batch_bytes=SIZE");
   if (loader.pin_memory && loader.batch_bytes == Bytes())
     fail("pin_memory: how long pinning takes depends on batch_bytes=SIZE; add it");
-  return loader;
-}
-
-DataLoader data_loader_of(const std::string& text, const std::string& workload_source,
-                          const Workload& workload, const ClusterRequest& cluster) {
-  DataLoader loader = parse_data_loader(text);
-  if ((loader.sample || loader.storage) && !workload.batch_per_gpu)
-    throw InputError(
-        {.file = workload_source,
-         .where = "/batch_per_gpu",
-         .message = "--data-loader: nothing says how many samples a batch has, which sample and "
-                    "storage count by",
-         .hint = "Add batch_per_gpu to the workload, or state the time of a batch: batch=120ms"});
-  const Topology topology = load_topology(cluster);
-  const double seconds = seconds_of_a_batch(
-      loader, static_cast<double>(workload.batch_per_gpu.value_or(1)), topology.cluster);
-  if (seconds > kLongestBatchSeconds)
-    throw UsageError(
-        fmt::format("{}: a batch of {} samples takes {:.3g} s, and {:g} s at most are simulated",
-                    kOption, workload.batch_per_gpu.value_or(1), seconds, kLongestBatchSeconds));
-  if (loader.batch_bytes > Bytes() && !loader.pcie)
-    loader.pcie = host_copy_rate(topology).value_or(kHostCopy);
   return loader;
 }
 

@@ -14,9 +14,6 @@
 namespace ddpsim {
 namespace {
 
-/// From here on a number of MiB is more likely one of bytes: a terabyte, or a megabyte.
-constexpr double kLikeBytes = 1e6;
-
 double mib_number(std::string_view text, const std::string& option) {
   const auto value = parse_number<double>(text);
   if (!value || !std::isfinite(*value) || *value < 0)
@@ -163,11 +160,6 @@ std::optional<TorchVersion> stated_torch(const std::optional<std::string>& text)
   return torch;
 }
 
-TorchInForce torch_in_force(std::optional<TorchVersion> stated, const std::string& recorded) {
-  if (!stated && never_released_torch(recorded).empty()) stated = parse_torch_version(recorded);
-  return {.version = stated.value_or(kAssumedTorch), .known = stated.has_value()};
-}
-
 DdpOptions ddp_options(const DdpArguments& arguments, TorchVersion torch) {
   DdpOptions options;
   options.torch = torch;
@@ -192,27 +184,6 @@ DdpOptions ddp_options(const DdpArguments& arguments, TorchVersion torch) {
   options.sync_batchnorm = arguments.sync_batchnorm;
   options.sync_batchnorm_group = arguments.sync_batchnorm_group;
   return options;
-}
-
-void require_supported(const DdpOptions& options) {
-  if (const std::optional<std::string> problem = unsupported(options)) throw UsageError(*problem);
-}
-
-std::vector<std::string> ddp_warnings(const DdpOptions& options) {
-  std::vector<std::string> warnings;
-  if (options.torch > kNewestTorch)
-    warnings.push_back(
-        fmt::format("PyTorch {} is newer than the rules known here ({}); those are used",
-                    to_string(options.torch), to_string(kNewestTorch)));
-  const auto check = [&](const char* option, double mib) {
-    if (mib < kLikeBytes) return;
-    warnings.push_back(fmt::format("{} {} are MiB, {:.3g} TiB: were bytes meant, {:.4g} MiB?",
-                                   option, mib, mib / 1048576, mib / 1048576));
-  };
-  if (options.bucket_cap_mb) check("--bucket-cap-mb", *options.bucket_cap_mb);
-  if (options.first_bucket_mb) check("--first-bucket-mb", *options.first_bucket_mb);
-  for (const double cap : options.bucket_cap_mb_list) check("--bucket-cap-mb-list", cap);
-  return warnings;
 }
 
 }  // namespace ddpsim

@@ -43,20 +43,13 @@ void add_step_options(CLI::App& command, DdpArguments& arguments);
 /// The value of --torch; absent where it was not given. Throws UsageError.
 std::optional<TorchVersion> stated_torch(const std::optional<std::string>& text);
 
-/// What --torch says, else what the workload was recorded with, else kAssumedTorch.
-TorchInForce torch_in_force(std::optional<TorchVersion> stated, const std::string& recorded);
-
 /// Throws UsageError. Combinations a version lacks are checked apart: see require_supported.
 DdpOptions ddp_options(const DdpArguments& arguments, TorchVersion torch);
-void require_supported(const DdpOptions& options);
 
 /// "a,b,c" -> its items; an empty text is one empty item.
 std::vector<std::string_view> comma_list(std::string_view text);
 
 /// "1,10.5,50" -> MiB; finite and not negative, else UsageError naming `option`.
 std::vector<double> mib_list(const std::string& text, const std::string& option);
-
-/// Sentences about a version whose rules are not known here, and about caps that look like bytes.
-std::vector<std::string> ddp_warnings(const DdpOptions& options);
 
 }  // namespace ddpsim

@@ -5,17 +5,13 @@
 #include <optional>
 #include <string>
 
-#include "ddpsim/sim/values/data_set.hpp"
-#include "ddpsim/sim/values/uneven_inputs.hpp"
-#include "ddpsim/sim/values/workload.hpp"
+#include "ddpsim/jobs/job_request.hpp"
 
 namespace CLI {
 class App;
 }
 
 namespace ddpsim {
-
-struct DdpArguments;
 
 enum class DropLast { none, sampler, loader, both };
 
@@ -27,15 +23,7 @@ struct EpochArguments {
 
 void add_epoch_options(CLI::App& command, EpochArguments& arguments);
 
-/// Throws UsageError where they do not go together, or with what DDP is asked for.
-void require_of_epoch(const EpochArguments& arguments, const DdpArguments& ddp,
-                      const std::optional<std::string>& scheme);
-
-/// Throws InputError where the workload does not say its batch.
-std::optional<DataSet> data_set(const EpochArguments& arguments, const std::string& workload_source,
-                                const Workload& workload);
-
-/// "inputs=10+9+8+10,divide_by_initial_world_size=false", "inputs=90..100". Throws UsageError.
-UnevenInputs parse_uneven_inputs(const std::string& text, int ranks);
+/// What there is of it: the data set, or ranks with different numbers of batches. Throws UsageError.
+void set_epoch(const EpochArguments& arguments, DataRequest& request);
 
 }  // namespace ddpsim

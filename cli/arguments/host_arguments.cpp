@@ -21,17 +21,6 @@ Duration parse_launch_cost(const std::string& text) {
   return *parsed.value;
 }
 
-/// Replayed as one, with collectives and copies inside: nothing is launched in between.
-DdpCosts in_a_graph(DdpCosts costs) {
-  for (Duration* cost :
-       {&costs.host_hook, &costs.host_launch, &costs.host_comm_hook, &costs.host_kernel,
-        &costs.host_copy_kernel, &costs.host_hook_kernel, &costs.host_step, &costs.host_step_kernel,
-        &costs.host_python_hook, &costs.host_module_hook, &costs.host_unit_hook})
-    *cost = Duration();
-  costs.launch_latency = costs.event_latency;
-  return costs;
-}
-
 }  // namespace
 
 void add_host_options(CLI::App& command, HostArguments& arguments) {
@@ -44,43 +33,10 @@ void add_host_options(CLI::App& command, HostArguments& arguments) {
                    "the whole step is captured in a CUDA graph: the host launches it once");
 }
 
-void set_host_costs(const HostArguments& arguments, SimulationOptions& options) {
-  if (arguments.launch_cost) {
-    if (arguments.cuda_graph)
-      throw UsageError("--launch-cost: a --cuda-graph launches no kernel by itself; leave one out");
-    options.costs.host_kernel = parse_launch_cost(*arguments.launch_cost);
-    options.launch_cost_known = true;
-  }
-  if (!arguments.cuda_graph) return;
-  if (stops_backward(options.ddp.comm_hook))
-    throw UsageError(
-        "--cuda-graph: a graph cannot hold what --comm-hook powersgd waits for on the host; leave "
-        "one "
-        "out");
-  if (options.ddp.comm_hook == CommHook::post_local_sgd)
-    throw UsageError(
-        "--cuda-graph: a graph holds the addresses of parameters, which --comm-hook post_localSGD "
-        "moves when it averages them; leave one out");
-  if (options.ddp.find_unused_parameters)
-    throw UsageError(
-        "--cuda-graph: a graph cannot hold what --find-unused-parameters reads on the host; leave "
-        "one out");
-  options.costs = in_a_graph(options.costs);
-  options.launch_cost_known = true;
-}
-
-void take_stated_costs(const HostArguments& arguments, const StatedCosts& of_host,
-                       const StatedCosts& of_gpu, SimulationOptions& options) {
-  StatedCosts& stated = options.stated_costs;
-  stated = of_gpu;
-  if (arguments.cuda_graph)  // the host launches nothing
-    std::erase_if(stated, [](const StatedCost& cost) {
-      return cost.field->time == &DdpCosts::launch_latency;
-    });
-  else
-    stated.insert(stated.end(), of_host.begin(), of_host.end());
-  state(options.costs, stated);
-  if (arguments.cuda_graph) options.costs = in_a_graph(options.costs);
+HostRequest host_request(const HostArguments& arguments) {
+  HostRequest request{.launch_cost = {}, .cuda_graph = arguments.cuda_graph};
+  if (arguments.launch_cost) request.launch_cost = parse_launch_cost(*arguments.launch_cost);
+  return request;
 }
 
 }  // namespace ddpsim

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "ddpsim/sim/values/simulation_options.hpp"
+#include "ddpsim/jobs/job_request.hpp"
 
 namespace CLI {
 class App;
@@ -20,9 +20,6 @@ struct HostArguments {
 void add_host_options(CLI::App& command, HostArguments& arguments);
 
 /// Throws UsageError.
-void set_host_costs(const HostArguments& arguments, SimulationOptions& options);
-/// What a workload states of its host and a cluster of its GPUs; of what a CUDA graph replays the host launches nothing.
-void take_stated_costs(const HostArguments& arguments, const StatedCosts& of_host,
-                       const StatedCosts& of_gpu, SimulationOptions& options);
+HostRequest host_request(const HostArguments& arguments);
 
 }  // namespace ddpsim

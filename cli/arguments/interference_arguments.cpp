@@ -31,11 +31,10 @@ void add_interference_option(CLI::App& command, std::optional<std::string>& text
       "NCCL beside compute (1 where it was recorded there)");
 }
 
-Interference read_interference(const std::optional<std::string>& text) {
+Interference read_interference(const std::string& text) {
   Interference interference;
-  if (!text) return interference;
   constexpr double kMost = 10;
-  for (const auto& [key, value] : key_values("--interference", *text, {"sm", "memory", "nccl"})) {
+  for (const auto& [key, value] : key_values("--interference", text, {"sm", "memory", "nccl"})) {
     if (key == "sm") interference.sm_share = read_number(key, value, 0, kMost);
     if (key == "memory") interference.memory_share = read_number(key, value, 0, kMost);
     if (key == "nccl") interference.communication_rate = read_number(key, value, 0.02, 1);

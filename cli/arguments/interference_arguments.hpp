@@ -15,6 +15,6 @@ namespace ddpsim {
 void add_interference_option(CLI::App& command, std::optional<std::string>& text);
 
 /// Throws UsageError.
-Interference read_interference(const std::optional<std::string>& text);
+Interference read_interference(const std::string& text);
 
 }  // namespace ddpsim

@@ -12,6 +12,7 @@
 #include "epoch_arguments.hpp"
 #include "host_arguments.hpp"
 #include "memory_arguments.hpp"
+#include "typed_line.hpp"
 #include "variation_arguments.hpp"
 
 namespace CLI {
@@ -26,7 +27,7 @@ struct JobArguments {
   std::optional<std::string> model;
   BackendArguments backend;
   std::optional<std::string> interference;
-  std::string network = "analytic";
+  NetworkModel network = NetworkModel::analytic;
   std::optional<std::string> background;
   std::optional<std::string> measured_step;
   std::optional<std::string> gpu;
@@ -45,6 +46,15 @@ struct JobArguments {
 };
 
 void add_job_options(CLI::App& command, JobArguments& arguments);
+
+/// What was typed, as values. `typed`: what `arguments` were made of. Throws UsageError, also where parts contradict each
+/// other; no file is read.
+JobRequest job_request(const JobArguments& arguments, const TypedLine& typed);
+
+/// "2.3", "2.3±0.2", "2.3+-0.2". Throws UsageError.
+ComputeScale parse_compute_scale(const std::string& text);
+/// "104ms", "9.6it/s"; FILE, FILE:KEY or FILE:KEY=UNIT. Throws UsageError or InputError.
+MeasuredStepRequest parse_measured_step(const std::string& text);
 
 /// --model and --timing, of every command that reads a trace.
 void add_model_option(CLI::App& command, std::optional<std::string>& model);

@@ -446,38 +446,4 @@ Scheme parse_scheme(const std::string& text) {
   return scheme;
 }
 
-/// "compiled:optimize_ddp=python_reducer", of others the name.
-std::string words_of(const Scheme& scheme) {
-  const Compiled* compiled = std::get_if<Compiled>(&scheme);
-  if (compiled == nullptr) return std::string(name_of(scheme));
-  return fmt::format("compiled:optimize_ddp={}", name_of(compiled->optimize_ddp));
-}
-
-void require_of_scheme(const Scheme& scheme, const DdpArguments& ddp) {
-  if (uses_reducer(scheme)) return;
-  const std::array<std::pair<const char*, bool>, 12> reducers = {{
-      {"--bucket-cap-mb", ddp.bucket_cap_mb.has_value()},
-      {"--first-bucket-mb", ddp.first_bucket_mb.has_value()},
-      {"--bucket-cap-mb-list", ddp.bucket_cap_mb_list.has_value()},
-      {"--find-unused-parameters", ddp.find_unused_parameters},
-      {"--static-graph", ddp.static_graph},
-      {"--gradient-as-bucket-view", ddp.gradient_as_bucket_view},
-      {"--no-broadcast-buffers", ddp.no_broadcast_buffers},
-      {"--process-groups", ddp.process_groups > 1},
-      {"--comm-hook", ddp.comm_hook != CommHook::none},
-      {"--apply-optimizer-in-backward", ddp.optimizer_in_backward},
-      {"--sync-batchnorm", ddp.sync_batchnorm},
-      {"--sync-batchnorm-group", ddp.sync_batchnorm_group.has_value()},
-  }};
-  const Compiled* compiled = std::get_if<Compiled>(&scheme);
-  for (const auto& [option, given] : reducers) {
-    const bool caps_fusion = compiled != nullptr && option == reducers.front().first;
-    if (given && !caps_fusion)
-      throw UsageError(
-          fmt::format("{}: it is an option of DistributedDataParallel{}, and --scheme "
-                      "{} is not simulated with it; leave one out",
-                      option, compiled != nullptr ? "'s own reducer" : "", words_of(scheme)));
-  }
-}
-
 }  // namespace ddpsim

@@ -13,16 +13,11 @@ class App;
 
 namespace ddpsim {
 
-struct DdpArguments;
-
 void add_scheme_option(CLI::App& command, std::optional<std::string>& scheme);
 /// Repeatable: one candidate each.
 void add_schemes_option(CLI::App& command, std::vector<std::string>& schemes);
 
 /// Throws UsageError: a name, a key or a value that there is not, or one given twice.
 Scheme parse_scheme(const std::string& text);
-
-/// Throws UsageError where options of DDP's reducer stand beside a scheme that has none.
-void require_of_scheme(const Scheme& scheme, const DdpArguments& ddp);
 
 }  // namespace ddpsim

@@ -18,7 +18,7 @@ namespace ddpsim {
 namespace {
 
 /// "3:1.2"
-Straggler parse_straggler(const std::string& text, const Cluster& cluster) {
+Straggler parse_straggler(const std::string& text) {
   constexpr double kLeast = 0.01;
   constexpr double kMost = 100;
   const std::size_t colon = text.find(':');
@@ -31,9 +31,6 @@ Straggler parse_straggler(const std::string& text, const Cluster& cluster) {
         fmt::format("--straggler: \"{}\" is not RANK:FACTOR such as 3:1.2 (rank 3 takes 1.2 times "
                     "as long; factors from {} to {})",
                     text, kLeast, kMost));
-  if (*rank >= cluster.ranks())
-    throw UsageError(fmt::format("--straggler: the cluster has ranks 0 to {}, no rank {}",
-                                 cluster.ranks() - 1, *rank));
   return {*rank, *slowdown};
 }
 
@@ -92,51 +89,23 @@ void hide_run_options(CLI::App& command) {
   command.remove_option(command.get_option("--seed"));
 }
 
-RankVariation rank_variation(const VariationArguments& arguments, const Cluster& cluster,
-                             int iterations) {
-  RankVariation variation;
+VariationRequest variation_request(const VariationArguments& arguments) {
+  VariationRequest request;
+  RankVariation& ranks = request.ranks;
   for (const std::string& text : arguments.stragglers) {
-    const Straggler straggler = parse_straggler(text, cluster);
-    for (const Straggler& other : variation.stragglers)
+    const Straggler straggler = parse_straggler(text);
+    for (const Straggler& other : ranks.stragglers)
       if (other.rank == straggler.rank)
         throw UsageError(fmt::format("--straggler: rank {} is given twice", other.rank));
-    variation.stragglers.push_back(straggler);
+    ranks.stragglers.push_back(straggler);
   }
-  if (arguments.jitter) variation.jitter = parse_share("--jitter", *arguments.jitter);
-  if (arguments.stagger) variation.stagger = parse_stagger(*arguments.stagger);
-  variation.seed = arguments.seed;
-  if (iterations == 0 && variation.jitter > 0)
-    throw UsageError(
-        "--jitter draws steps that differ: say how many, with `simulate --iterations 200`");
-  if (iterations == 0 && variation.stagger > Duration())
-    throw UsageError(
-        "--stagger shows in the first steps of a run: ask for them with `simulate --iterations "
-        "10`");
-  return variation;
-}
-
-void set_rank_slowdown(const VariationArguments& arguments, const GpuModel& gpu,
-                       SimulationOptions& options) {
-  if (arguments.rank_slowdown) {
-    if (arguments.gpu_spread)
-      throw UsageError(
-          "--rank-slowdown stands for the slowest GPU as well: leave out --gpu-spread");
-    options.rank_slowdown = {.given = parse_share("--rank-slowdown", *arguments.rank_slowdown)};
-    return;
-  }
-  options.rank_slowdown = kPublishedRankSlowdown;
-  RankSlowdown least = kLeastPublishedRankSlowdown;
-  RankSlowdown most = kMostPublishedRankSlowdown;
-  if (arguments.gpu_spread) {
-    const double spread = parse_share("--gpu-spread", *arguments.gpu_spread);
-    options.rank_slowdown.gpu_spread = least.gpu_spread = most.gpu_spread = spread;
-  } else {
-    const double usual = usual_gpu_spread(gpu);
-    options.rank_slowdown.gpu_spread = usual;
-    least.gpu_spread = kLeastGpuSpread * usual;
-    most.gpu_spread = kMostGpuSpread * usual;
-  }
-  options.rank_slowdown_range = {least, most};
+  if (arguments.jitter) ranks.jitter = parse_share("--jitter", *arguments.jitter);
+  if (arguments.stagger) ranks.stagger = parse_stagger(*arguments.stagger);
+  ranks.seed = arguments.seed;
+  if (arguments.rank_slowdown)
+    request.rank_slowdown = parse_share("--rank-slowdown", *arguments.rank_slowdown);
+  if (arguments.gpu_spread) request.gpu_spread = parse_share("--gpu-spread", *arguments.gpu_spread);
+  return request;
 }
 
 }  // namespace ddpsim

@@ -13,12 +13,16 @@
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/formats/usage_error.hpp"
+#include "ddpsim/jobs/build_job.hpp"
+#include "ddpsim/jobs/job_warnings.hpp"
+#include "ddpsim/jobs/memory.hpp"
+#include "ddpsim/jobs/replay.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
 #include "help_group.hpp"
-#include "job_warnings.hpp"
-#include "load_job.hpp"
+#include "job_arguments.hpp"
+#include "job_report.hpp"
 #include "report_documents.hpp"
 #include "scheme_advice.hpp"
 #include "terminal.hpp"
@@ -78,7 +82,7 @@ std::string tuner_plan(const AdviceReport& report, const AdviceRow* best, const 
 int run(const AdviseArguments& arguments, const TypedLine& typed) {
   if (arguments.setting && !arguments.output.plan)
     throw UsageError("--lever: it says what --export writes; add --export FILE.py");
-  LoadedJob loaded = load_job(arguments.job, typed);
+  BuiltJob loaded = build_job(job_request(arguments.job, typed));
   if (!uses_reducer(loaded.job.options().scheme))
     return advise_scheme(loaded, typed, arguments.output, arguments.threads, "advise");
   const Job& job = loaded.job;
@@ -113,7 +117,7 @@ int run(const AdviseArguments& arguments, const TypedLine& typed) {
   next.set(to_take_along ? "--export" : "--timeline",
            to_take_along ? "advised.py" : "step.pftrace");
   const AdviceReport report{
-      .context = loaded.context(),
+      .context = context_of(loaded),
       .advice = std::move(advice),
       .step = reported_step(measured, times),
       .does_not_fit = memory.problem ? memory.problem->message : "",

@@ -11,6 +11,7 @@
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/formats/usage_error.hpp"
 #include "ddpsim/jobs/archive_calibration.hpp"
+#include "ddpsim/jobs/collectives.hpp"
 #include "ddpsim/sim/nccl/correction.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
@@ -140,14 +141,16 @@ std::vector<std::string> unheeded(const AllReduceTable& table, const CollectiveT
 
 int run(const AllReduceArguments& arguments, const TypedLine& typed) {
   const TorchInForce torch = torch_in_force(stated_torch(arguments.torch), "");
-  CollectiveTuning tuning = collective_tuning(arguments.cluster, bundled_nccl(torch.version));
+  CollectiveTuning tuning = collective_tuning(arguments.cluster);
+  tuning.nccl = stated_nccl(arguments.cluster.nccl).value_or(bundled_nccl(torch.version));
+  require_of_nccl(tuning);
   const Cluster cluster = load_calibrated_cluster(cluster_request(arguments.cluster));
   // A log knows its NCCL better than a PyTorch that nobody named.
   const bool named = arguments.cluster.nccl || torch.known;
   if (cluster.calibration && !named)
     tuning.nccl = nearest_nccl(*cluster.calibration, cluster.nodes, cluster.gpus_per_node)
                       .value_or(tuning.nccl);
-  require_choice(arguments.cluster, cluster, tuning);
+  require_choice(cluster, tuning);
   if (arguments.collective == CollectiveKind::send_recv && tuning.nccl < NcclVersion{2, 7, 0})
     throw UsageError(
         fmt::format("--collective send-recv: NCCL {} has no ncclSend; 2.7 is the first that has",

@@ -91,7 +91,7 @@ int run(const BucketsArguments& arguments) {
   if (std::optional<Workload> model = workload_of_model(arguments.workload)) {
     workload = std::move(*model);
   } else {
-    LoadedWorkload loaded = load_workload(arguments.workload, arguments.model);
+    LoadedWorkload loaded = load_workload({.source = arguments.workload, .model = arguments.model});
     workload = std::move(loaded.workload);
     log = std::move(loaded.ddp_log);
     warnings.insert(warnings.end(), loaded.warnings.begin(), loaded.warnings.end());
@@ -109,9 +109,7 @@ int run(const BucketsArguments& arguments) {
 
   std::optional<LoggedBuckets> logged;
   if (log && !limits) {
-    DdpArguments as_logged = arguments.ddp;
-    adopt_logged_options(*log, as_logged);
-    options = ddp_options(as_logged, torch.version);
+    adopt_logged_options(*log, options);
     require_supported(options);
     logged = logged_buckets(*log, workload, options, in_ready_order);
   }

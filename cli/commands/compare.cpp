@@ -14,6 +14,7 @@
 #include "exit_code.hpp"
 #include "help_format.hpp"
 #include "help_group.hpp"
+#include "job_arguments.hpp"
 #include "scheme_arguments.hpp"
 #include "study.hpp"
 #include "terminal.hpp"
@@ -30,13 +31,14 @@ std::string next_command(TypedLine typed, const CompareArguments& arguments,
   for (const std::string& text : arguments.measured_steps)
     if (const auto own = MeasuredTexts::step_of(text, "", fastest.candidate)) step = own;
   typed.set("WORKLOAD", workload);
-  typed.set("CLUSTER", fastest.settings.cluster.text);
-  typed.set("--gpu", fastest.settings.gpu);
-  typed.set("--compute-scale", fastest.settings.compute_scale);
+  typed.set("CLUSTER", fastest.candidate.cluster);
+  typed.set("--gpu", fastest.request.compute.gpu);
+  const std::optional<ComputeScale>& scale = fastest.request.compute.scale;
+  typed.set("--compute-scale", scale ? std::optional(scale->as_typed) : std::nullopt);
   typed.set("--measured-step", step);
-  if (arguments.global_batch) typed.set("--batch", std::to_string(*fastest.settings.batch));
+  if (arguments.global_batch) typed.set("--batch", std::to_string(*fastest.request.compute.batch));
   typed.drop("--bucket-cap-mb-list");  // tune searches over single caps
-  typed.set("--scheme", fastest.settings.scheme);
+  typed.set("--scheme", scheme_text_of(fastest.candidate, arguments));
   const bool buckets = uses_reducer(fastest.loaded.job.options().scheme);
   return typed.for_command(buckets ? "tune" : "simulate");
 }
@@ -148,23 +150,24 @@ int run(CompareArguments typed_arguments, const TypedLine& typed) {
   if (weighed.size() > 1) require_one_workload(arguments, clusters);
   const std::vector<Candidate> all = candidates(clusters, arguments.schemes);
   require_sound(arguments, all);
+  const JobRequest request = job_request(arguments.job, typed);
   for (const WeighedWorkload& workload : weighed)
     workloads.push_back(
-        {workload, load_workload(workload.text, arguments.job.model, arguments.job.timing)});
+        {workload, load_workload({workload.text, arguments.job.model, arguments.job.timing})});
 
   GpuSettings gpus(arguments.compute_scales, arguments.gpus, workloads.size() > 1);
   MeasuredTexts measured{arguments.measured_steps,
                          std::vector<bool>(arguments.measured_steps.size())};
   TerminalProgress progress("candidates", TerminalProgress::Interrupt::ends);
-  CompareOutcome outcome(arguments, typed, workloads, all, gpus, measured, {}, &progress);
+  CompareOutcome outcome(arguments, request, workloads, all, gpus, measured, {}, &progress);
   require_taken(measured, workloads, outcome.candidates());
   if (outcome.all_compared()) gpus.require_all_used();
   const std::optional<Costs>& costs = outcome.costs();
   if (arguments.output.plot_cost && !costs)
     throw UsageError("--plot-cost: nothing has a price; add --price LABEL=USD/node_hour");
-  std::vector<Until> until =
-      range ? until_searched(conditions, *range, typed_arguments, typed, workloads, typed_clusters)
-            : until_written_out(conditions, outcome, workloads);
+  std::vector<Until> until = range ? until_searched(conditions, *range, typed_arguments, request,
+                                                    workloads, typed_clusters)
+                                   : until_written_out(conditions, outcome, workloads);
   if (!arguments.no_tune) outcome.search_caps(arguments.threads, &progress);
 
   Answer answer;

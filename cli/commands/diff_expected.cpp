@@ -8,10 +8,11 @@
 #include <array>
 #include <utility>
 
+#include "ddpsim/jobs/build_job.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
 #include "ddpsim/sim/step/recorded_buckets.hpp"
 #include "help_group.hpp"
-#include "load_job.hpp"
+#include "job_arguments.hpp"
 
 namespace ddpsim {
 namespace {
@@ -23,29 +24,31 @@ std::string of_provenance(const Workload& workload, std::string_view key) {
 }
 
 /// Options of DDP as the recorder notes them.
-void take_ddp_options(const Workload& workload, DdpArguments& ddp) {
+DdpOptions ddp_options_of(const Workload& workload) {
   const std::string options = of_provenance(workload, "ddp_options");
   const auto has = [&](std::string_view option) {
     return options.find(option) != std::string::npos;
   };
+  DdpOptions ddp;
   ddp.find_unused_parameters = has("--find-unused-parameters");
   ddp.static_graph = has("--static-graph");
   ddp.gradient_as_bucket_view = has("--gradient-as-bucket-view");
-  ddp.no_broadcast_buffers = has("--no-broadcast-buffers");
+  ddp.broadcast_buffers = !has("--no-broadcast-buffers");
+  return ddp;
 }
 
 /// `of`: whose version, options and buckets; the times are OLD's.
 Loss simulated(const ExpectedArguments& arguments, const DiffSide& before, const Workload& of,
                const std::string& cluster, Duration& step) {
-  JobArguments job;
-  job.workload = before.shown.source;
-  job.cluster.text = cluster;
-  job.backend = arguments.backend;
-  job.compute_scale = arguments.compute_scale;
+  JobRequest request{.workload = {.source = before.shown.source}, .cluster = {.text = cluster}};
+  request.collectives = {.backend = arguments.backend.backend,
+                         .gloo = stated_gloo(arguments.backend),
+                         .nccl = of.recorded_with.nccl};
+  if (arguments.compute_scale)
+    request.compute.scale = parse_compute_scale(*arguments.compute_scale);
   const TorchInForce torch = torch_in_force(std::nullopt, of.torch);
-  if (torch.known) job.ddp.torch = to_string(torch.version);
-  if (of.recorded_with.nccl) job.cluster.nccl = to_string(*of.recorded_with.nccl);
-  take_ddp_options(of, job.ddp);
+  if (torch.known) request.torch = torch.version;
+  request.ddp = ddp_options_of(of);
   LoadedWorkload read{.workload = *before.workload, .warnings = {}, .ddp_log = {}};
   Workload& workload = read.workload;
   // The recorded times are of the rank's own compute, which a simulated job of alike ranks has.
@@ -54,8 +57,7 @@ Loss simulated(const ExpectedArguments& arguments, const DiffSide& before, const
     workload.recorded_with.collectives = of.recorded_with.collectives;
     workload.steps.clear();
   }
-  CLI::App none;
-  LoadedJob loaded = load_job(job, TypedLine(none), std::move(read));
+  const BuiltJob loaded = build_job(request, std::move(read));
   require_simulatable(loaded);
   SimulationOptions options = loaded.job.options();
   if (!of.recorded_with.collectives.empty()) {

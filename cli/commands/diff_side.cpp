@@ -354,7 +354,7 @@ void SideReader::take_item(const std::string& item) {
   if (argument.file) return take_text(item, argument.file->name, argument.file->asked);
   if (!is_workload(item))
     throw InputError({item, "", "no such file, and no time either", kWhatIsRead});
-  LoadedWorkload loaded = load_workload(item, reading_.model);
+  LoadedWorkload loaded = load_workload({.source = item, .model = reading_.model});
   Imported imported;
   imported.workload = std::move(loaded.workload);
   imported.warnings = std::move(loaded.warnings);

@@ -41,7 +41,7 @@ struct ImportArguments {
 Imported import_any(const std::string& input, const ImportOptions& options) {
   std::error_code error;
   if (std::filesystem::exists(input, error)) return import_file(input, options);
-  LoadedWorkload loaded = load_workload(input, std::nullopt);
+  LoadedWorkload loaded = load_workload({.source = input});
   if (options.iteration) throw UsageError("--iteration: only a trace has iterations; leave it out");
   Imported imported;
   imported.recognised.push_back(fmt::format(

@@ -43,13 +43,12 @@ std::string remedy_for(const DdpLog& log, const std::vector<Bytes>& logged,
 
 }  // namespace
 
-void adopt_logged_options(const DdpLog& log, DdpArguments& arguments) {
+void adopt_logged_options(const DdpLog& log, DdpOptions& options) {
   const bool cap_given =
-      arguments.bucket_cap_mb || arguments.first_bucket_mb || arguments.bucket_cap_mb_list;
-  if (!cap_given && log.options.bucket_cap_mb)
-    arguments.bucket_cap_mb = fmt::format("{}", *log.options.bucket_cap_mb);
-  arguments.find_unused_parameters |= log.options.find_unused_parameters;
-  arguments.static_graph |= log.options.static_graph;
+      options.bucket_cap_mb || options.first_bucket_mb || !options.bucket_cap_mb_list.empty();
+  if (!cap_given) options.bucket_cap_mb = log.options.bucket_cap_mb;
+  options.find_unused_parameters |= log.options.find_unused_parameters;
+  options.static_graph |= log.options.static_graph;
 }
 
 std::optional<LoggedBuckets> logged_buckets(const DdpLog& log, const Workload& workload,

@@ -10,7 +10,7 @@
 namespace ddpsim {
 
 /// Cap and flags of the log, where the command line does not give them.
-void adopt_logged_options(const DdpLog& log, DdpArguments& arguments);
+void adopt_logged_options(const DdpLog& log, DdpOptions& options);
 
 /// The logged buckets of that order, and where those assigned under `options` differ, what would make
 /// them alike: the log does not tell the PyTorch version, nor whether a cap of 25 was passed.

@@ -5,6 +5,9 @@
 
 #include "commands.hpp"
 #include "ddpsim/formats/usage_error.hpp"
+#include "ddpsim/jobs/build_job.hpp"
+#include "ddpsim/jobs/memory.hpp"
+#include "ddpsim/jobs/replay.hpp"
 #include "ddpsim/models/model_flops.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
 #include "ddpsim/sim/tune/tune.hpp"
@@ -12,7 +15,8 @@
 #include "exit_code.hpp"
 #include "help_format.hpp"
 #include "interactive_page.hpp"
-#include "load_job.hpp"
+#include "job_arguments.hpp"
+#include "job_report.hpp"
 #include "measured_timeline.hpp"
 #include "money_arguments.hpp"
 #include "report_documents.hpp"
@@ -54,7 +58,7 @@ std::optional<StepTimes> otherwise(const Trust& trust) {
 }
 
 /// What a report draws: the step, and above it the measured one, else the recorded one.
-std::vector<ReportDocument> documents(const SimulateReport& report, const LoadedJob& loaded,
+std::vector<ReportDocument> documents(const SimulateReport& report, const BuiltJob& loaded,
                                       const std::optional<Timeline>& measured) {
   std::vector<ReportDocument> all = step_documents(report);
   if (measured) {
@@ -66,7 +70,7 @@ std::vector<ReportDocument> documents(const SimulateReport& report, const Loaded
 }
 
 /// The step, beside it the measured one, else the recorded one.
-std::string perfetto_trace(const SimulationResult& result, const Job& job, const LoadedJob& loaded,
+std::string perfetto_trace(const SimulationResult& result, const Job& job, const BuiltJob& loaded,
                            const std::optional<Timeline>& measured) {
   PerfettoBeside beside{.job = &job};
   std::optional<Timeline> recorded;
@@ -96,12 +100,10 @@ std::optional<ElasticQuestion> run_question(const SimulateArguments& arguments) 
 int run(const SimulateArguments& arguments, TypedLine typed) {
   std::optional<InteractivePage> page = interactive_page(arguments.output, arguments.job, typed);
   const std::optional<ElasticQuestion> run_asked = run_question(arguments);
+  const JobRequest request = job_request(arguments.job, typed);
   std::optional<LoadedWorkload> read;  // once for all sizes
-  if (run_asked) {
-    require_options(arguments.job, typed);
-    read = load_workload(arguments.job.workload, arguments.job.model, arguments.job.timing);
-  }
-  LoadedJob loaded = load_job(arguments.job, typed, read);
+  if (run_asked) read = load_workload(request.workload);
+  BuiltJob loaded = build_job(request, read);
   const Job& job = loaded.job;
   std::optional<Timeline> measured;
   if (arguments.measured) measured = read_timeline(*arguments.measured);
@@ -135,8 +137,7 @@ int run(const SimulateArguments& arguments, TypedLine typed) {
     step.speed = training_speed(step_work(job), result.times());
   }
   std::optional<ElasticAnswer> elastic;
-  if (run_asked)
-    elastic = elastic_answer(*run_asked, loaded, predicted.iteration, arguments.job, typed, *read);
+  if (run_asked) elastic = elastic_answer(*run_asked, loaded, predicted.iteration, request, *read);
   std::optional<TimelineDifference> difference;
   if (measured) {
     difference = laid_beside(result.timeline, *measured, *arguments.measured);
@@ -146,7 +147,7 @@ int run(const SimulateArguments& arguments, TypedLine typed) {
   typed.drop("--bucket-cap-mb-list");  // tune searches over single caps
   const bool buckets = uses_reducer(job.options().scheme);
   const SimulateReport report{
-      .context = loaded.context(),
+      .context = context_of(loaded),
       .result = std::move(result),
       .step = std::move(step),
       .memory = memory,

@@ -7,13 +7,17 @@
 
 #include "commands.hpp"
 #include "ddpsim/formats/usage_error.hpp"
+#include "ddpsim/jobs/build_job.hpp"
+#include "ddpsim/jobs/job_warnings.hpp"
+#include "ddpsim/jobs/memory.hpp"
+#include "ddpsim/jobs/replay.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
 #include "ddpsim/sim/tune/advise.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
 #include "interactive_page.hpp"
-#include "job_warnings.hpp"
-#include "load_job.hpp"
+#include "job_arguments.hpp"
+#include "job_report.hpp"
 #include "report_documents.hpp"
 #include "scheme_advice.hpp"
 #include "terminal.hpp"
@@ -34,7 +38,7 @@ int run(const TuneArguments& arguments, TypedLine typed) {
   if (arguments.caps) tuning.caps = mib_list(*arguments.caps, "--caps");
   tuning.threads = arguments.threads;
   std::optional<InteractivePage> page = interactive_page(arguments.output, arguments.job, typed);
-  LoadedJob loaded = load_job(arguments.job, typed);
+  BuiltJob loaded = build_job(job_request(arguments.job, typed));
   if (!uses_reducer(loaded.job.options().scheme)) {
     if (arguments.caps)
       throw UsageError(fmt::format("--caps: --scheme {} has no buckets of DistributedDataParallel",
@@ -84,7 +88,7 @@ int run(const TuneArguments& arguments, TypedLine typed) {
     typed.set("--timeline", "step.pftrace");
   }
   const TuneReport report{
-      .context = loaded.context(),
+      .context = context_of(loaded),
       .result = std::move(result),
       .step = reported_step(measured, times),
       .no_cap_because = std::move(no_cap_because),

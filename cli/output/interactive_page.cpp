@@ -119,10 +119,10 @@ std::string inputs_json(const JobArguments& arguments, const TypedLine& typed) {
     json.string(given.name);
     for (const std::string& value : given.values) {
       if (given.name == "WORKLOAD" && fs::exists(value, error)) {
-        json.string(
-            hold(value,
-                 format_workload(load_workload(value, arguments.model, arguments.timing).workload),
-                 files));
+        json.string(hold(
+            value,
+            format_workload(load_workload({value, arguments.model, arguments.timing}).workload),
+            files));
       } else if (given.name == "CLUSTER" && archive_named(value)) {
         throw UsageError(
             fmt::format("--interactive: the page reads no archives; make a cluster file of it: "

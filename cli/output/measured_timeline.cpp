@@ -66,7 +66,7 @@ TimelineDifference laid_beside(const Timeline& predicted, const Timeline& measur
   return std::move(*result);
 }
 
-void require_same_job(const Timeline& measured, const std::string& file, const LoadedJob& loaded,
+void require_same_job(const Timeline& measured, const std::string& file, const BuiltJob& loaded,
                       const std::vector<BucketResult>& buckets) {
   const auto refuse = [&](const char* where, std::string message, const char* hint) {
     throw InputError({.file = file, .where = where, .message = std::move(message), .hint = hint});
@@ -96,7 +96,7 @@ void require_same_job(const Timeline& measured, const std::string& file, const L
            kAsMeasured);
 }
 
-std::optional<std::string> another_workload(const Timeline& measured, const LoadedJob& loaded) {
+std::optional<std::string> another_workload(const Timeline& measured, const BuiltJob& loaded) {
   const auto workload = said(measured, "workload");
   if (!workload || loaded.job.workload().name.empty() || *workload == loaded.job.workload().name)
     return std::nullopt;

@@ -26,10 +26,10 @@ void append(std::vector<ReportDocument>& documents, std::vector<ReportDocument> 
 
 }  // namespace
 
-SimulateReport step_report(const LoadedJob& loaded, const PeakMemory& memory,
+SimulateReport step_report(const BuiltJob& loaded, const PeakMemory& memory,
                            SimulationResult result) {
   ReportedStep step = reported_step(loaded.job, result.times());
-  return {.context = loaded.context(),
+  return {.context = context_of(loaded),
           .result = std::move(result),
           .step = std::move(step),
           .memory = memory};
@@ -40,20 +40,20 @@ std::vector<ReportDocument> step_documents(const SimulateReport& step, const std
           {prefix + "timeline", timeline_json(described(step.result, step.context.job))}};
 }
 
-std::optional<Timeline> recorded_step(const LoadedJob& loaded) {
+std::optional<Timeline> recorded_step(const BuiltJob& loaded) {
   const Workload& workload = loaded.job.workload();
   if (!is_recorded_on(workload, loaded.job.cluster())) return std::nullopt;
   return recorded_timeline(workload);
 }
 
-std::vector<ReportDocument> recorded_documents(const LoadedJob& loaded) {
+std::vector<ReportDocument> recorded_documents(const BuiltJob& loaded) {
   const std::optional<Timeline> recorded = recorded_step(loaded);
   if (!recorded) return {};
   return {{"recorded_timeline", timeline_json(*recorded)}};
 }
 
 std::vector<ReportDocument> tuned_steps(const Job& current, const Recommendation& recommended,
-                                        const LoadedJob& loaded, const PeakMemory& memory) {
+                                        const BuiltJob& loaded, const PeakMemory& memory) {
   std::vector<ReportDocument> documents =
       step_documents(step_report(loaded, memory, simulate(current)));
   append(documents, recorded_documents(loaded));

@@ -7,12 +7,12 @@
 
 #include "ddpsim/reports/html_report.hpp"
 #include "ddpsim/sim/step/result.hpp"
-#include "load_job.hpp"
+#include "job_report.hpp"
 
 namespace ddpsim {
 
 /// What a step of this job, or of other settings of it, is reported as.
-SimulateReport step_report(const LoadedJob& loaded, const PeakMemory& memory,
+SimulateReport step_report(const BuiltJob& loaded, const PeakMemory& memory,
                            SimulationResult result);
 
 /// Its result and its timeline: "result" and "timeline", behind `prefix`.
@@ -20,13 +20,13 @@ std::vector<ReportDocument> step_documents(const SimulateReport& step,
                                            const std::string& prefix = "");
 
 /// Where the recorded step is of the same work as the simulated one.
-std::optional<Timeline> recorded_step(const LoadedJob& loaded);
+std::optional<Timeline> recorded_step(const BuiltJob& loaded);
 
 /// "recorded_timeline", of recorded_step; else nothing.
-std::vector<ReportDocument> recorded_documents(const LoadedJob& loaded);
+std::vector<ReportDocument> recorded_documents(const BuiltJob& loaded);
 
 /// Of `tune`: today's step, and the one with the recommended setting where there is one.
 std::vector<ReportDocument> tuned_steps(const Job& current, const Recommendation& recommended,
-                                        const LoadedJob& loaded, const PeakMemory& memory);
+                                        const BuiltJob& loaded, const PeakMemory& memory);
 
 }  // namespace ddpsim

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "ddpsim/formats/usage_error.hpp"
+#include "ddpsim/jobs/memory.hpp"
 #include "help_group.hpp"
-#include "job_warnings.hpp"
 #include "scheme_arguments.hpp"
 
 namespace ddpsim {
@@ -59,21 +59,25 @@ std::optional<std::string> own_step(const std::string& text, const Candidate& ca
   return std::nullopt;
 }
 
+std::optional<std::string> scheme_text_of(const Candidate& candidate,
+                                          const CandidateArguments& arguments) {
+  if (!candidate.scheme.empty()) return candidate.scheme;
+  return arguments.schemes.empty() ? std::nullopt : std::optional(arguments.schemes.front());
+}
+
 LoadedCandidate load_candidate(const Candidate& candidate, const CandidateArguments& arguments,
-                               const TypedLine& typed, const LoadedWorkload& workload,
+                               const JobRequest& request, const LoadedWorkload& workload,
                                GpuSettings& gpus, NotCompared& known,
                                const ClusterReaders& readers) {
-  JobArguments own = arguments.job;
+  JobRequest own = request;
   own.cluster.text = candidate.cluster;
-  if (!candidate.scheme.empty())
-    own.scheme = candidate.scheme;
-  else if (!arguments.schemes.empty())
-    own.scheme = arguments.schemes.front();
-  const Cluster cluster = readers.cluster(cluster_request(own.cluster));
-  gpus.apply(workload.workload, cluster, own);
+  if (const auto scheme = scheme_text_of(candidate, arguments)) own.scheme = parse_scheme(*scheme);
+  const Cluster cluster = readers.cluster(own.cluster);
+  gpus.apply(workload.workload, cluster, own.compute);
   known.ranks = cluster.ranks();
-  if (arguments.global_batch) own.batch = batch_of_each(*arguments.global_batch, *known.ranks);
-  LoadedJob job = load_job(own, typed, workload, readers);
+  if (arguments.global_batch)
+    own.compute.batch = batch_of_each(*arguments.global_batch, *known.ranks);
+  BuiltJob job = build_job(own, workload, readers);
   job.provenance.label = candidate.label;
   require_supported(job.job.options().ddp);
   require_simulatable(job);

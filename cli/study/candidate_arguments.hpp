@@ -8,8 +8,11 @@
 #include <vector>
 
 #include "candidates.hpp"
+#include "ddpsim/jobs/build_job.hpp"
+#include "ddpsim/reports/reports.hpp"
+#include "ddpsim/sim/memory/memory.hpp"
 #include "gpu_settings.hpp"
-#include "load_job.hpp"
+#include "job_arguments.hpp"
 
 namespace ddpsim {
 
@@ -28,16 +31,20 @@ void add_candidate_options(CLI::App& command, CandidateArguments& arguments);
 /// What --measured-step LABEL=104ms says of this candidate, if it is of this one. A label may hold any character.
 std::optional<std::string> own_step(const std::string& text, const Candidate& candidate);
 
-/// The candidate's own arguments, after `gpus`, and its job, called by its label. Its ranks and memory go to `known` as soon
+/// The scheme of the candidate as typed; absent: DDP, because nobody asked.
+std::optional<std::string> scheme_text_of(const Candidate& candidate,
+                                          const CandidateArguments& arguments);
+
+/// What is asked of the candidate, after `gpus`, and its job, called by its label. Its ranks and memory go to `known` as soon
 /// as they are. Throws InputError or UsageError where there is no answer for it.
 struct LoadedCandidate {
   Candidate candidate;
-  JobArguments settings;
-  LoadedJob loaded;
+  JobRequest request;
+  BuiltJob loaded;
   PeakMemory memory;
 };
 LoadedCandidate load_candidate(const Candidate& candidate, const CandidateArguments& arguments,
-                               const TypedLine& typed, const LoadedWorkload& workload,
+                               const JobRequest& request, const LoadedWorkload& workload,
                                GpuSettings& gpus, NotCompared& known,
                                const ClusterReaders& readers = {});
 

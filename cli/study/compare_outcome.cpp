@@ -9,9 +9,9 @@
 
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/usage_error.hpp"
+#include "ddpsim/jobs/job_warnings.hpp"
 #include "ddpsim/models/model_flops.hpp"
 #include "ddpsim/sim/ddp/changed_numerics.hpp"
-#include "job_warnings.hpp"
 
 namespace ddpsim {
 namespace {
@@ -56,20 +56,20 @@ Holds behind_by(const Speedup& speedup) {
 
 }  // namespace
 
-CompareOutcome::CompareOutcome(const CompareArguments& arguments, const TypedLine& typed,
+CompareOutcome::CompareOutcome(const CompareArguments& arguments, const JobRequest& request,
                                const std::vector<ReadWorkload>& workloads,
                                std::vector<Candidate> candidates, GpuSettings& gpus,
                                MeasuredTexts& measured, const ClusterReaders& readers,
                                Progress* progress)
     : candidates_(std::move(candidates)) {
-  CompareArguments own = arguments;
+  JobRequest own = request;
   for (const ReadWorkload& read : workloads) {
-    own.job.workload = read.weighed.text;
-    workloads_.push_back(compare_workload(own, typed, read.loaded, workloads.size() > 1,
+    own.workload.source = read.weighed.text;
+    workloads_.push_back(compare_workload(arguments, own, read.loaded, workloads.size() > 1,
                                           candidates_, gpus, measured, readers, progress));
   }
   if (several()) mix_all(workloads);
-  if (!several()) simulate_runs(arguments, typed, workloads.front());
+  if (!several()) simulate_runs(arguments, workloads.front());
   count_costs(arguments);
 }
 
@@ -134,8 +134,7 @@ std::vector<TimedWork> CompareOutcome::works() const {
   return several() ? timed_works(mix_.mix) : timed_works(workloads_.front().report.comparison);
 }
 
-void CompareOutcome::simulate_runs(const CompareArguments& arguments, const TypedLine& typed,
-                                   const ReadWorkload& read) {
+void CompareOutcome::simulate_runs(const CompareArguments& arguments, const ReadWorkload& read) {
   if (!arguments.elastic.nnodes) return;
   WorkloadComparison& only = workloads_.front();
   for (std::size_t i = 0; i < only.jobs.size(); ++i) {
@@ -152,7 +151,7 @@ void CompareOutcome::simulate_runs(const CompareArguments& arguments, const Type
     question.options.max_nodes = nodes;
     only.report.contexts[i].elastic =
         elastic_answer(question, job.loaded, only.report.comparison.jobs[i].times.iteration,
-                       job.settings, typed, read.loaded);
+                       job.request, read.loaded);
   }
 }
 

@@ -28,7 +28,7 @@ class CompareOutcome {
  public:
   /// Throws InputError or UsageError where a workload runs on no candidate, or all of them together on none. `progress`
   /// hears of candidates, one workload after the other.
-  CompareOutcome(const CompareArguments& arguments, const TypedLine& typed,
+  CompareOutcome(const CompareArguments& arguments, const JobRequest& request,
                  const std::vector<ReadWorkload>& workloads, std::vector<Candidate> candidates,
                  GpuSettings& gpus, MeasuredTexts& measured, const ClusterReaders& readers,
                  Progress* progress = nullptr);
@@ -58,8 +58,7 @@ class CompareOutcome {
  private:
   void mix_all(const std::vector<ReadWorkload>& read);
   /// Of --nnodes: a run on each candidate, of its nodes.
-  void simulate_runs(const CompareArguments& arguments, const TypedLine& typed,
-                     const ReadWorkload& read);
+  void simulate_runs(const CompareArguments& arguments, const ReadWorkload& read);
   void count_costs(const CompareArguments& arguments);
   std::vector<TimedWork> works() const;
 

@@ -17,7 +17,6 @@
 #include "ddpsim/formats/usage_error.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
 #include "help_group.hpp"
-#include "load_job.hpp"
 #include "money_arguments.hpp"
 #include "option_keys.hpp"
 #include "terminal_progress.hpp"
@@ -228,9 +227,8 @@ std::optional<ElasticQuestion> elastic_question(const ElasticArguments& argument
   return question;
 }
 
-ElasticAnswer elastic_answer(ElasticQuestion question, const LoadedJob& loaded, Duration predicted,
-                             const JobArguments& arguments, const TypedLine& typed,
-                             const LoadedWorkload& workload) {
+ElasticAnswer elastic_answer(ElasticQuestion question, const BuiltJob& loaded, Duration predicted,
+                             const JobRequest& request, const LoadedWorkload& workload) {
   const int own_nodes = loaded.job.cluster().hosts();
   ElasticOptions& options = question.options;
   if (options.max_nodes > own_nodes)
@@ -239,21 +237,21 @@ ElasticAnswer elastic_answer(ElasticQuestion question, const LoadedJob& loaded, 
                     options.min_nodes, options.max_nodes, loaded.job.cluster().name,
                     own_nodes == 1 ? "one node" : fmt::format("{} nodes", own_nodes)));
   // Gloo's connections break with the process at their other end.
-  if (!question.stated_timeout && arguments.backend.backend == Backend::gloo)
+  if (!question.stated_timeout && request.collectives.backend == Backend::gloo)
     options.timeout = RunTime();
-  JobArguments resized = arguments;
+  JobRequest resized = request;
   resized.measured_step.reset();
-  resized.cluster.text = without_nodes(arguments.cluster.text);
+  resized.cluster.text = without_nodes(request.cluster.text);
   // A measured step moves all sizes alike.
   const double scale =
-      arguments.measured_step || loaded.measured_step ? predicted / steady_step(loaded.job) : 1;
+      request.measured_step || loaded.measured_step ? predicted / steady_step(loaded.job) : 1;
   for (int nodes = options.min_nodes; nodes <= options.max_nodes; ++nodes) {
     if (nodes == own_nodes) {
       question.steps.push_back(predicted);
       continue;
     }
     resized.cluster.nodes = nodes;
-    const LoadedJob job = load_job(resized, typed, workload);
+    const BuiltJob job = build_job(resized, workload);
     require_simulatable(job);
     question.steps.push_back(steady_step(job.job).scaled(scale));
   }

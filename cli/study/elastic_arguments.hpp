@@ -15,9 +15,8 @@ namespace ddpsim {
 
 struct MoneyArguments;
 struct Candidate;
-struct LoadedJob;
-struct JobArguments;
-class TypedLine;
+struct BuiltJob;
+struct JobRequest;
 struct LoadedWorkload;
 
 struct ElasticArguments {
@@ -34,9 +33,8 @@ std::optional<ElasticQuestion> elastic_question(const ElasticArguments& argument
                                                 const Candidate* candidate);
 
 /// The run of a loaded job: a step on each number of nodes from MIN to MAX is simulated, that of the job's own being `predicted`.
-/// `arguments` are the job's, `workload` what it was made of. Throws UsageError or InputError.
-ElasticAnswer elastic_answer(ElasticQuestion question, const LoadedJob& loaded, Duration predicted,
-                             const JobArguments& arguments, const TypedLine& typed,
-                             const LoadedWorkload& workload);
+/// `request` is the job's, `workload` what it was made of. Throws UsageError or InputError.
+ElasticAnswer elastic_answer(ElasticQuestion question, const BuiltJob& loaded, Duration predicted,
+                             const JobRequest& request, const LoadedWorkload& workload);
 
 }  // namespace ddpsim

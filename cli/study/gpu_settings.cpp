@@ -6,6 +6,7 @@
 #include "ddpsim/formats/usage_error.hpp"
 #include "ddpsim/jobs/compute_transfer.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
+#include "job_arguments.hpp"
 
 namespace ddpsim {
 
@@ -29,25 +30,25 @@ GpuSettings::GpuSettings(const std::vector<std::string>& compute_scales,
   }
 }
 
-void GpuSettings::apply(const Workload& workload, const Cluster& cluster, JobArguments& arguments) {
+void GpuSettings::apply(const Workload& workload, const Cluster& cluster, ComputeRequest& compute) {
   const std::string& gpu = cluster.gpu.name;
   of_clusters_.insert(gpu);
   const bool differs = workload.gpu.empty() || gpu_model_name(workload.gpu) != gpu;
   if (several_ && !differs) {
     // It runs as recorded, whatever another one needs.
   } else if (const auto own = scales_.find(gpu); own != scales_.end()) {
-    use(own->second, gpu, arguments);
+    use(own->second, gpu, compute);
   } else if (const auto any = scales_.find(""); any != scales_.end() && differs) {
     if (!any->second.gpu.empty() && any->second.gpu != gpu)
       throw UsageError(
           fmt::format("--compute-scale {}: the clusters have {} and {}; give each its own, as in "
                       "--compute-scale {}:{}",
                       any->second.ratio, any->second.gpu, gpu, gpu, any->second.ratio));
-    use(any->second, gpu, arguments);
+    use(any->second, gpu, compute);
   }
   if (const auto accepted = accepted_.find(gpu); accepted != accepted_.end()) {
     accepted->second = true;
-    if (differs) arguments.gpu = gpu;
+    if (differs) compute.gpu = gpu;
   }
 }
 
@@ -65,9 +66,9 @@ void GpuSettings::require_all_used() const {
                       gpu, fmt::join(of_clusters_, ", ")));
 }
 
-void GpuSettings::use(Scale& scale, const std::string& gpu, JobArguments& arguments) {
+void GpuSettings::use(Scale& scale, const std::string& gpu, ComputeRequest& compute) {
   scale.gpu = gpu;
-  arguments.compute_scale = scale.ratio;
+  compute.scale = parse_compute_scale(scale.ratio);
 }
 
 }  // namespace ddpsim

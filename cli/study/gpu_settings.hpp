@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "ddpsim/jobs/job_request.hpp"
 #include "ddpsim/sim/values/cluster.hpp"
 #include "ddpsim/sim/values/workload.hpp"
-#include "job_arguments.hpp"
 
 namespace ddpsim {
 
@@ -19,8 +19,8 @@ class GpuSettings {
   GpuSettings(const std::vector<std::string>& compute_scales, const std::vector<std::string>& gpus,
               bool several = false);
 
-  /// Sets in `arguments` what holds for this cluster. Throws UsageError.
-  void apply(const Workload& workload, const Cluster& cluster, JobArguments& arguments);
+  /// Sets in `compute` what holds for this cluster. Throws UsageError.
+  void apply(const Workload& workload, const Cluster& cluster, ComputeRequest& compute);
 
   /// After all clusters. Throws UsageError.
   void require_all_used() const;
@@ -30,7 +30,7 @@ class GpuSettings {
     std::string ratio;
     std::string gpu = {};  ///< of the clusters it was used for; empty: of none
   };
-  static void use(Scale& scale, const std::string& gpu, JobArguments& arguments);
+  static void use(Scale& scale, const std::string& gpu, ComputeRequest& compute);
 
   bool several_;
   std::map<std::string, Scale> scales_;  ///< "": whatever GPU differs

@@ -145,11 +145,13 @@ PointSettings PointParser::parse(const std::vector<StudyOption>& options,
     if (std::ranges::any_of(candidates, [](const Candidate& one) { return one.price.has_value(); }))
       list_other_prices(arguments_->money);
     settings.arguments = *arguments_;
-    settings.typed = TypedLine(*command_);
+    const JobArguments& job = arguments_->job;
+    settings.request.workload = {.source = "", .model = job.model, .timing = job.timing};
+    settings.request.cluster = cluster_request(job.cluster);
     if (arguments_->schemes.size() > 1)
       throw UsageError("--scheme: a point of a sweep has one; several are values of its grid");
     for (const std::string& scheme : arguments_->schemes) parse_scheme(scheme);
-    require_options(arguments_->job, *settings.typed);
+    settings.request = job_request(job, TypedLine(*command_));
     const MoneyArguments& money = arguments_->money;
     require_sound_money(money, candidates);
     for (const Candidate& candidate : candidates) {

@@ -11,7 +11,6 @@
 #include "candidate_arguments.hpp"
 #include "money_arguments.hpp"
 #include "sweep_study.hpp"
-#include "typed_line.hpp"
 
 namespace CLI {
 class App;
@@ -27,7 +26,7 @@ struct PointArguments : CandidateArguments {
 /// What a combination of options says, or why it says nothing.
 struct PointSettings {
   std::optional<PointArguments> arguments;
-  std::optional<TypedLine> typed;
+  JobRequest request;                            ///< but for workload and cluster
   std::vector<std::optional<Price>> stated;      ///< by candidate, what --price says
   std::vector<Ownership> owned;                  ///< by candidate
   std::vector<std::optional<Failures>> failing;  ///< by candidate

@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "ddpsim/formats/usage_error.hpp"
+#include "ddpsim/jobs/memory.hpp"
+#include "ddpsim/jobs/replay.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
 #include "ddpsim/sim/tune/advise.hpp"
 #include "exit_code.hpp"
-#include "job_warnings.hpp"
+#include "job_report.hpp"
 #include "report_documents.hpp"
 #include "terminal_progress.hpp"
 
@@ -27,7 +29,7 @@ void require_settings_of(const OutputArguments& output, const Scheme& scheme) {
 
 }  // namespace
 
-int advise_scheme(LoadedJob& loaded, TypedLine typed, const OutputArguments& output, int threads,
+int advise_scheme(BuiltJob& loaded, TypedLine typed, const OutputArguments& output, int threads,
                   const char* command) {
   const Job& job = loaded.job;
   const Scheme& scheme = job.options().scheme;
@@ -57,7 +59,7 @@ int advise_scheme(LoadedJob& loaded, TypedLine typed, const OutputArguments& out
   trust.confidence = assess(measured, times, trust.replay, std::nullopt, threads);
   const std::string again = typed.for_command(command);
   typed.set("--timeline", "step.pftrace");
-  const AdviceReport report{.context = loaded.context(),
+  const AdviceReport report{.context = context_of(loaded),
                             .advice = std::move(advice),
                             .step = reported_step(measured, times),
                             .would_fit = memory.remedy,

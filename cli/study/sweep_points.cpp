@@ -76,9 +76,17 @@ class SweepPoints::Shared {
     };
   }
 
-  const LoadedWorkload& workload(const std::string& text, const JobArguments& job) {
-    const std::tuple key(text, job.model, job.timing);
-    return workloads_.get(key, [&] { return load_workload(text, job.model, job.timing); });
+  /// Named so, else read as `request` says.
+  const LoadedWorkload& workload(const std::string& name, WorkloadRequest request) {
+    request.source = name;
+    const std::tuple key(name, request.model, request.timing);
+    return workloads_.get(key, [&] { return load_workload(request); });
+  }
+
+  const Cluster& cluster(const Candidate& candidate, const PointSettings& settings) {
+    ClusterRequest request = settings.request.cluster;
+    request.text = candidate.cluster;
+    return clusters_.get(key_of(request), [&] { return load_calibrated_cluster(request); });
   }
 
   PointSettings settings(const SweepPoint& point) const { return settings_.of(point.combination); }
@@ -106,14 +114,14 @@ class SweepPoints::Shared {
 
   /// As every candidate before this one left them: a speed of whichever GPU differs is of one GPU.
   GpuSettings gpus_before(const SweepStudy& study, const SweepPoint& point,
-                          const CandidateArguments& arguments, const Workload& workload) {
+                          const PointSettings& settings, const Workload& workload) {
+    const CandidateArguments& arguments = *settings.arguments;
     GpuSettings gpus(arguments.compute_scales, arguments.gpus);
     if (arguments.compute_scales.empty()) return gpus;
     for (std::size_t k = 0; k < point.candidate; ++k) {
-      JobArguments own = arguments.job;
-      own.cluster.text = study.candidates[k].cluster;
+      ComputeRequest compute;
       try {
-        gpus.apply(workload, readers.cluster(cluster_request(own.cluster)), own);
+        gpus.apply(workload, cluster(study.candidates[k], settings), compute);
       } catch (const InputError&) {  // that candidate's points say so
       } catch (const UsageError&) {
       }
@@ -133,7 +141,7 @@ class SweepPoints::Shared {
       const CandidateArguments& arguments = *own.arguments;
       if (!checked.emplace(arguments.compute_scales, arguments.gpus).second) continue;
       if (arguments.compute_scales.empty() && arguments.gpus.empty()) continue;
-      const std::optional<GpuSettings> gpus = gpus_of_all(study, arguments);
+      const std::optional<GpuSettings> gpus = gpus_of_all(study, own);
       if (!gpus) continue;
       try {
         gpus->require_all_used();
@@ -167,26 +175,22 @@ class SweepPoints::Shared {
   void require_any(const SweepStudy& study) {
     const PointSettings first = settings_.of(0);
     if (!first.arguments) return;
-    JobArguments job = first.arguments->job;
-    require_any_of(study.workloads, [&](const std::string& text) { workload(text, job); });
-    require_any_of(study.candidates, [&](const Candidate& candidate) {
-      job.cluster.text = candidate.cluster;
-      readers.cluster(cluster_request(job.cluster));
-    });
+    require_any_of(study.workloads,
+                   [&](const std::string& name) { workload(name, first.request.workload); });
+    require_any_of(study.candidates,
+                   [&](const Candidate& candidate) { cluster(candidate, first); });
   }
 
  private:
   /// As all candidates leave them; absent where some cannot be read, or contradict others: points say so.
-  std::optional<GpuSettings> gpus_of_all(const SweepStudy& study,
-                                         const CandidateArguments& arguments) {
+  std::optional<GpuSettings> gpus_of_all(const SweepStudy& study, const PointSettings& settings) {
     try {
-      GpuSettings gpus(arguments.compute_scales, arguments.gpus);
-      for (const std::string& text : study.workloads)
+      GpuSettings gpus(settings.arguments->compute_scales, settings.arguments->gpus);
+      for (const std::string& name : study.workloads)
         for (const Candidate& candidate : study.candidates) {
-          JobArguments job = arguments.job;
-          job.cluster.text = candidate.cluster;
-          const Cluster cluster = readers.cluster(cluster_request(job.cluster));
-          gpus.apply(workload(text, job).workload, cluster, job);
+          ComputeRequest compute;
+          const Workload& read = workload(name, settings.request.workload).workload;
+          gpus.apply(read, cluster(candidate, settings), compute);
         }
       return gpus;
     } catch (const InputError&) {
@@ -200,23 +204,23 @@ class SweepPoints::Shared {
     for (const Anchor& other : anchors_)
       if (other.candidate == k)
         throw UsageError(fmt::format("--measured-step: {} is given twice", candidate.label));
-    CandidateArguments arguments = *settings_.measured()->arguments;
-    arguments.job.workload = study.workloads.front();
-    arguments.job.cluster.text = candidate.cluster;
-    const LoadedWorkload& read = workload(arguments.job.workload, arguments.job);
-    GpuSettings gpus = gpus_before(study, {.candidate = k}, arguments, read.workload);
+    const PointSettings& settings = *settings_.measured();
+    JobRequest request = settings.request;
+    request.workload.source = study.workloads.front();
+    const LoadedWorkload& read = workload(request.workload.source, request.workload);
+    GpuSettings gpus = gpus_before(study, {.candidate = k}, settings, read.workload);
     NotCompared known{};
-    const LoadedCandidate loaded = load_candidate(
-        candidate, arguments, *settings_.measured()->typed, read, gpus, known, readers);
-    std::vector<std::string> warnings;
+    const LoadedCandidate loaded =
+        load_candidate(candidate, *settings.arguments, request, read, gpus, known, readers);
+    Warnings warnings;
     const MeasuredStep measured =
-        parse_measured_step(step, samples_of_step(loaded.loaded.job), warnings);
+        read_measured_step(parse_measured_step(step), samples_of_step(loaded.loaded.job), warnings);
     require_possible(measured, loaded.loaded.job, loaded.loaded.provenance.workload_source);
     return {.candidate = k,
             .label = candidate.label,
             .job = loaded.loaded.job,
             .measured = measured,
-            .warnings = std::move(warnings)};
+            .warnings = warnings.texts()};
   }
 
  public:
@@ -254,13 +258,12 @@ std::string SweepPoints::line(std::size_t index) const {
   NotCompared known{};
   try {
     if (!settings.problem.empty()) throw UsageError(settings.problem);
-    CandidateArguments arguments = *settings.arguments;
-    arguments.job.workload = row.workload;
-    arguments.job.cluster.text = candidate.cluster;
-    row.cluster = shared_->readers.cluster(cluster_request(arguments.job.cluster));
-    const LoadedWorkload& workload = shared_->workload(row.workload, arguments.job);
-    GpuSettings gpus = shared_->gpus_before(study_, point, arguments, workload.workload);
-    LoadedCandidate loaded = load_candidate(candidate, arguments, *settings.typed, workload, gpus,
+    row.cluster = shared_->cluster(candidate, settings);
+    JobRequest request = settings.request;
+    request.workload.source = row.workload;
+    const LoadedWorkload& workload = shared_->workload(row.workload, request.workload);
+    GpuSettings gpus = shared_->gpus_before(study_, point, settings, workload.workload);
+    LoadedCandidate loaded = load_candidate(candidate, *settings.arguments, request, workload, gpus,
                                             known, shared_->readers);
     const Job& job = loaded.loaded.job;
     const KnownStep step = shared_->step(point, *settings.alike, job);

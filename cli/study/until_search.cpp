@@ -23,12 +23,12 @@ struct Question {
 
 class UntilSearch {
  public:
-  UntilSearch(const SearchedRange& range, const CompareArguments& arguments, const TypedLine& typed,
-              const std::vector<ReadWorkload>& workloads,
+  UntilSearch(const SearchedRange& range, const CompareArguments& arguments,
+              const JobRequest& request, const std::vector<ReadWorkload>& workloads,
               const std::vector<CandidateRequest>& clusters)
       : range_(range),
         arguments_(arguments),
-        typed_(typed),
+        request_(request),
         workloads_(workloads),
         clusters_(clusters),
         named_(candidates(clusters, arguments.schemes)) {}
@@ -148,7 +148,7 @@ class UntilSearch {
       if (own.money.prices.empty() && !arguments_.money.prices.empty()) own.money.prices = {"list"};
       GpuSettings gpus(own.compute_scales, own.gpus, workloads_.size() > 1);
       MeasuredTexts measured{own.measured_steps, std::vector<bool>(own.measured_steps.size())};
-      const CompareOutcome outcome(own, typed_, workloads_, some, gpus, measured, {});
+      const CompareOutcome outcome(own, request_, workloads_, some, gpus, measured, {});
       const auto found = holds(*question.condition, outcome, question.workload, asked);
       if (!found) problem = "not known";
       return found;
@@ -197,7 +197,7 @@ class UntilSearch {
 
   const SearchedRange& range_;
   const CompareArguments& arguments_;
-  const TypedLine& typed_;
+  const JobRequest& request_;
   const std::vector<ReadWorkload>& workloads_;
   const std::vector<CandidateRequest>& clusters_;
   std::vector<Candidate> named_;
@@ -207,10 +207,10 @@ class UntilSearch {
 
 std::vector<Until> until_searched(const std::vector<Condition>& conditions,
                                   const SearchedRange& range, const CompareArguments& arguments,
-                                  const TypedLine& typed,
+                                  const JobRequest& request,
                                   const std::vector<ReadWorkload>& workloads,
                                   const std::vector<CandidateRequest>& clusters) {
-  const UntilSearch search(range, arguments, typed, workloads, clusters);
+  const UntilSearch search(range, arguments, request, workloads, clusters);
   std::vector<Until> all;
   for (const Question& question : search.questions(conditions))
     all.push_back(search.answer(question));

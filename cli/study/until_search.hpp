@@ -12,7 +12,7 @@ namespace ddpsim {
 /// where a condition names nobody, or where no value has an answer.
 std::vector<Until> until_searched(const std::vector<Condition>& conditions,
                                   const SearchedRange& range, const CompareArguments& arguments,
-                                  const TypedLine& typed,
+                                  const JobRequest& request,
                                   const std::vector<ReadWorkload>& workloads,
                                   const std::vector<CandidateRequest>& clusters);
 

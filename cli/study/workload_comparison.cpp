@@ -9,6 +9,7 @@
 
 #include "ddpsim/formats/usage_error.hpp"
 #include "ddpsim/jobs/measured_step.hpp"
+#include "ddpsim/jobs/replay.hpp"
 #include "ddpsim/models/model_flops.hpp"
 #include "ddpsim/sim/engine/parallel.hpp"
 
@@ -56,10 +57,9 @@ std::vector<std::optional<MeasuredStep>> measured_steps(MeasuredTexts& given,
   const auto take = [&](std::size_t i, const std::string& step) {
     if (measured[i])
       throw UsageError(fmt::format("--measured-step: {} is given twice", jobs[i].candidate.label));
-    LoadedJob& loaded = jobs[i].loaded;
-    std::vector<std::string> read_so;
-    measured[i] = parse_measured_step(step, samples_of_step(loaded.job), read_so);
-    loaded.trust.warnings.add(read_so);
+    BuiltJob& loaded = jobs[i].loaded;
+    measured[i] = read_measured_step(parse_measured_step(step), samples_of_step(loaded.job),
+                                     loaded.trust.warnings);
     require_possible(*measured[i], loaded.job, loaded.provenance.workload_source);
   };
   for (std::size_t i = 0; i < jobs.size(); ++i)
@@ -82,7 +82,7 @@ void shorten_recorded_waits(const std::vector<std::optional<MeasuredStep>>& meas
   std::optional<Workload> left;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     if (!measured[i]) continue;
-    LoadedJob& loaded = jobs[i].loaded;
+    BuiltJob& loaded = jobs[i].loaded;
     loaded.measured_step = measured[i];
     const Recorded recorded = loaded.job.workload();
     const std::optional<std::string> said = without_recorded_waits(loaded);
@@ -134,9 +134,13 @@ void warn_of_uncorrected(const Comparison& comparison, std::vector<LoadedCandida
 /// Reads candidate by candidate. One that cannot be compared is a row with its reason, unless none can.
 class Reading {
  public:
-  Reading(const CompareArguments& arguments, const TypedLine& typed, const LoadedWorkload& workload,
-          GpuSettings& gpus, const ClusterReaders& readers)
-      : arguments_(arguments), typed_(typed), workload_(workload), gpus_(gpus), readers_(readers) {}
+  Reading(const CompareArguments& arguments, const JobRequest& request,
+          const LoadedWorkload& workload, GpuSettings& gpus, const ClusterReaders& readers)
+      : arguments_(arguments),
+        request_(request),
+        workload_(workload),
+        gpus_(gpus),
+        readers_(readers) {}
 
   void read(const Candidate& candidate, std::size_t place) {
     NotCompared failed{.label = candidate.label,
@@ -146,7 +150,7 @@ class Reading {
                        .error = {}};
     try {
       found.jobs.push_back(
-          load_candidate(candidate, arguments_, typed_, workload_, gpus_, failed, readers_));
+          load_candidate(candidate, arguments_, request_, workload_, gpus_, failed, readers_));
       found.places.push_back(place);
       return;
     } catch (const InputError& error) {
@@ -176,7 +180,7 @@ class Reading {
   }
 
   const CompareArguments& arguments_;
-  const TypedLine& typed_;
+  const JobRequest& request_;
   const LoadedWorkload& workload_;
   GpuSettings& gpus_;
   const ClusterReaders& readers_;
@@ -198,19 +202,19 @@ std::optional<std::size_t> WorkloadComparison::job_of(std::size_t candidate) con
   return static_cast<std::size_t>(found - places.begin());
 }
 
-WorkloadComparison compare_workload(const CompareArguments& arguments, const TypedLine& typed,
+WorkloadComparison compare_workload(const CompareArguments& arguments, const JobRequest& request,
                                     const LoadedWorkload& workload, bool several,
                                     const std::vector<Candidate>& candidates, GpuSettings& gpus,
                                     MeasuredTexts& measured, const ClusterReaders& readers,
                                     Progress* progress) {
-  Reading reading(arguments, typed, workload, gpus, readers);
+  Reading reading(arguments, request, workload, gpus, readers);
   for (std::size_t place = 0; place < candidates.size(); ++place)
     reading.read(candidates[place], place);
   reading.require_any();
   WorkloadComparison found = std::move(reading.found);
   const CompareOptions options{
       .threads = arguments.threads,
-      .measured = measured_steps(measured, several ? arguments.job.workload : "", found.jobs),
+      .measured = measured_steps(measured, several ? request.workload.source : "", found.jobs),
       .samples = samples_of_steps(found.jobs),
       .progress = progress};
   shorten_recorded_waits(options.measured, found.jobs);
@@ -229,7 +233,7 @@ WorkloadComparison compare_workload(const CompareArguments& arguments, const Typ
     if (compared.replay && compared.replay->contradicted())
       trust.warnings.overturn(contradiction(*compared.replay));
     found.report.contexts.push_back(
-        {found.jobs[i].loaded.context(), found.jobs[i].memory, std::nullopt});
+        {context_of(found.jobs[i].loaded), found.jobs[i].memory, std::nullopt});
   }
   warn_of_uncorrected(found.report.comparison, found.jobs);
   found.report.contexts.front().trust.warnings = common_warnings(found.jobs);

@@ -29,9 +29,9 @@ struct MeasuredTexts {
                                             const Candidate& candidate);
 };
 
-/// `arguments.job.workload` is the workload; `several`: one of them, so that a measured step names it. Throws the first
+/// `request.workload` is the workload; `several`: one of them, so that a measured step names it. Throws the first
 /// candidate's reason where it runs on none.
-WorkloadComparison compare_workload(const CompareArguments& arguments, const TypedLine& typed,
+WorkloadComparison compare_workload(const CompareArguments& arguments, const JobRequest& request,
                                     const LoadedWorkload& workload, bool several,
                                     const std::vector<Candidate>& candidates, GpuSettings& gpus,
                                     MeasuredTexts& measured, const ClusterReaders& readers,

@@ -19,7 +19,13 @@ namespace {
 
 using Range = std::pair<double, double>;
 
-[[noreturn]] void refuse(const ComputeRequest& request, const char* where, std::string message,
+/// What is asked, and of which workload, for messages.
+struct Question {
+  const ComputeRequest& asked;
+  const std::string& workload;
+};
+
+[[noreturn]] void refuse(const Question& request, const char* where, std::string message,
                          std::string hint) {
   throw InputError({.file = request.workload,
                     .where = where,
@@ -38,15 +44,15 @@ Range combined(const Range& a, const Range& b) {
 }
 
 /// --gpu accepts what the cluster has: another GPU would be ignored, and its user misled.
-void require_gpu_of_cluster(const ComputeRequest& request, const Cluster& cluster) {
-  if (!request.gpu) return;
-  require_gpu_name("--gpu", *request.gpu);
-  const std::optional<GpuModel> named = find_gpu(*request.gpu);
+void require_gpu_of_cluster(const Question& request, const Cluster& cluster) {
+  if (!request.asked.gpu) return;
+  require_gpu_name("--gpu", *request.asked.gpu);
+  const std::optional<GpuModel> named = find_gpu(*request.asked.gpu);
   if (!named || named->is_another(cluster.gpu))
     throw UsageError(
         fmt::format("--gpu {}: the cluster has {}; --gpu names the cluster's GPU, to accept that "
                     "it is not the recording's",
-                    *request.gpu, cluster.gpu.stated()));
+                    *request.asked.gpu, cluster.gpu.stated()));
 }
 
 /// Of "bert-large@A100:b32:s512:bf16" what follows the GPU.
@@ -57,9 +63,9 @@ std::string asked_of_estimate(const std::string& name) {
 }
 
 /// The cluster's GPU is not the recording's, and nobody may take that for granted.
-void check_gpu_is_meant(const ComputeRequest& request, const Workload& workload,
+void check_gpu_is_meant(const Question& request, const Workload& workload,
                         const std::string& recorded, const Cluster& cluster) {
-  if (request.gpu) return;
+  if (request.asked.gpu) return;
   if (is_estimate(workload)) {
     const std::optional<Model> model = recognised_model(workload);
     refuse(request, "/gpu",
@@ -75,7 +81,7 @@ void check_gpu_is_meant(const ComputeRequest& request, const Workload& workload,
                   cluster.gpu.name, cluster.gpu.name));
 }
 
-Model model_of(const ComputeRequest& request, const Workload& workload, const char* option) {
+Model model_of(const Question& request, const Workload& workload, const char* option) {
   std::optional<Model> model = recognised_model(workload);
   if (!model)
     refuse(request, "/parameters",
@@ -86,8 +92,7 @@ Model model_of(const ComputeRequest& request, const Workload& workload, const ch
   return std::move(*model);
 }
 
-GpuModel recorded_gpu(const ComputeRequest& request, const Workload& workload,
-                      const Cluster& cluster) {
+GpuModel recorded_gpu(const Question& request, const Workload& workload, const Cluster& cluster) {
   if (workload.gpu.empty()) return cluster.gpu;
   const std::optional<GpuModel> gpu = recorded_on(workload);
   if (!gpu)
@@ -97,7 +102,7 @@ GpuModel recorded_gpu(const ComputeRequest& request, const Workload& workload,
 }
 
 /// Everything the ratio of layer costs rests on; says aloud what had to be assumed.
-Transfer transfer_for(const ComputeRequest& request, const Workload& workload, const Model& model,
+Transfer transfer_for(const Question& request, const Workload& workload, const Model& model,
                       const GpuModel& to, const Cluster& cluster,
                       std::vector<std::string>& warnings) {
   Transfer transfer;
@@ -110,14 +115,14 @@ Transfer transfer_for(const ComputeRequest& request, const Workload& workload, c
   }
   transfer.to.precision = transfer.from.precision;
   if (!workload.batch_per_gpu) {
-    if (request.batch)
+    if (request.asked.batch)
       refuse(request, "/batch_per_gpu", "the recording does not say its batch",
              "Write it into the workload file: \"batch_per_gpu\": 32");
     warnings.push_back(
         fmt::format("the recording does not say its batch: {} is assumed", model.default_batch));
   }
   transfer.from.batch = workload.batch_per_gpu.value_or(model.default_batch);
-  transfer.to.batch = request.batch.value_or(transfer.from.batch);
+  transfer.to.batch = request.asked.batch.value_or(transfer.from.batch);
   return transfer;
 }
 
@@ -172,42 +177,14 @@ void require_gpu_name(const char* option, const std::string& name) {
     throw UsageError(fmt::format("{} {}: {}. {}", option, name, problem, gpus_instead_of(name)));
 }
 
-ComputeScale parse_compute_scale(const std::string& text) {
-  const auto fail = [&] {
-    return UsageError(
-        fmt::format("--compute-scale: \"{}\" is not a ratio such as 2.3 or 2.3±0.2 (2 means twice "
-                    "as fast as the recording's GPU)",
-                    text));
-  };
-  std::string_view rest = text;
-  const auto number = [&]() {
-    const auto value = take_number<double>(rest);
-    if (!value || !std::isfinite(*value)) throw fail();
-    return *value;
-  };
-  ComputeScale scale;
-  double error = 0;
-  scale.factor = number();
-  for (const std::string_view sign : {"±", "+-", "+/-"}) {
-    if (!rest.starts_with(sign)) continue;
-    rest.remove_prefix(sign.size());
-    error = number();
-    break;
-  }
-  constexpr double kLeast = 1e-3;
-  constexpr double kMost = 1e3;
-  if (!rest.empty() || error < 0 || scale.factor - error < kLeast || scale.factor + error > kMost)
-    throw fail();
-  if (error > 0) scale.range = {scale.factor - error, scale.factor + error};
-  return scale;
-}
-
-ComputeTransfer transfer_compute(Workload& workload, const ComputeRequest& request,
-                                 const Cluster& cluster) {
-  ComputeTransfer result;
+ComputeTransfer transfer_compute(Workload recorded_workload, const std::string& source,
+                                 const ComputeRequest& asked, const Cluster& cluster) {
+  const Question request{asked, source};
+  ComputeTransfer result{.workload = std::move(recorded_workload), .scale = {}, .warnings = {}};
+  Workload& workload = result.workload;
   require_gpu_of_cluster(request, cluster);
-  if (request.compute_scale) {
-    result.scale = parse_compute_scale(*request.compute_scale);
+  if (request.asked.scale) {
+    result.scale = *request.asked.scale;
     if (result.scale.range)
       result.warnings.push_back(fmt::format(
           "compute is scaled by {:.3g} ({:.3g} to {:.3g}), which no measurement of this workload "
@@ -216,12 +193,12 @@ ComputeTransfer transfer_compute(Workload& workload, const ComputeRequest& reque
   }
   const std::string recorded = gpu_model_name(workload.gpu);
   const bool other_gpu =
-      !request.compute_scale && !workload.gpu.empty() && recorded != cluster.gpu.name;
+      !request.asked.scale && !workload.gpu.empty() && recorded != cluster.gpu.name;
   if (other_gpu) check_gpu_is_meant(request, workload, recorded, cluster);
-  if (!request.compute_scale && !workload.carried_over)
+  if (!request.asked.scale && !workload.carried_over)
     if (std::string sentence = variant_sentence(workload, cluster); !sentence.empty())
       result.warnings.push_back(std::move(sentence));
-  const bool other_batch = request.batch && request.batch != workload.batch_per_gpu;
+  const bool other_batch = request.asked.batch && request.asked.batch != workload.batch_per_gpu;
   const double factor = result.scale.factor;
   Range range = result.scale.range
                     ? Range{result.scale.range->first / factor, result.scale.range->second / factor}
@@ -230,7 +207,7 @@ ComputeTransfer transfer_compute(Workload& workload, const ComputeRequest& reque
   const bool stated = result.scale.range.has_value();
   if (is_estimate(workload) && !stated)
     range = kEstimateSpeedRange;
-  else if (!request.compute_scale && !other_gpu)
+  else if (!request.asked.scale && !other_gpu)
     range = kSameModelSpeedRange;
   if (other_gpu || other_batch) {
     const Model model = model_of(request, workload, other_gpu ? "--gpu" : "--batch");

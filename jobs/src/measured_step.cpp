@@ -8,7 +8,6 @@
 #include "ddpsim/calibrate/validate/step_argument.hpp"
 #include "ddpsim/calibrate/validate/step_times.hpp"
 #include "ddpsim/formats/input_error.hpp"
-#include "ddpsim/formats/usage_error.hpp"
 #include "ddpsim/models/model_flops.hpp"
 #include "ddpsim/sim/certainty/step_spread.hpp"
 #include "ddpsim/sim/values/quantile.hpp"
@@ -31,25 +30,16 @@ StepSamples samples_of_step(const Job& job) {
   return {step_work(job).samples, job.cluster().ranks()};
 }
 
-MeasuredStep parse_measured_step(const std::string& text, const StepSamples& samples,
-                                 std::vector<std::string>& warnings) {
-  const StepArgument argument = parse_step_argument(text);
-  if (argument.file) {
-    StepTimesAsked asked = argument.file->asked;
-    if (samples.all) asked.samples_per_gpu = *samples.all / samples.gpus;
-    asked.gpus = samples.gpus;
-    const MeasuredSteps measured = read_step_times(argument.file->name, asked);
-    warnings.insert(warnings.end(), measured.warnings.begin(), measured.warnings.end());
-    return median_of(measured);
-  }
-  if (!argument.time)
-    throw UsageError(
-        fmt::format("--measured-step: {}; or a file of step times, FILE, FILE:KEY or FILE:KEY=UNIT",
-                    argument.problem));
-  if (*argument.time <= Duration()) throw UsageError("--measured-step: must be longer than zero");
-  if (*argument.time > kLongestStep)
-    throw UsageError("--measured-step: a step of more than a day; check the unit");
-  return {.median = *argument.time};
+MeasuredStep read_measured_step(const MeasuredStepRequest& request, const StepSamples& samples,
+                                Warnings& warnings) {
+  if (const Duration* time = std::get_if<Duration>(&request)) return {.median = *time};
+  const StepFile& file = std::get<StepFile>(request);
+  StepTimesAsked asked = file.asked;
+  if (samples.all) asked.samples_per_gpu = *samples.all / samples.gpus;
+  asked.gpus = samples.gpus;
+  const MeasuredSteps measured = read_step_times(file.name, asked);
+  warnings.add(measured.warnings);
+  return median_of(measured);
 }
 
 void require_possible(const MeasuredStep& measured, const Job& job, const std::string& workload) {

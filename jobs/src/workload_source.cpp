@@ -94,12 +94,12 @@ bool is_workload(const std::string& text) {
          std::isalpha(static_cast<unsigned char>(behind[1])) != 0;
 }
 
-LoadedWorkload load_workload(const std::string& text, const std::optional<std::string>& model,
-                             Timing timing) {
+LoadedWorkload load_workload(const WorkloadRequest& request) {
+  const std::string& text = request.source;
   LoadedWorkload loaded;
   std::error_code error;
   const bool file = std::filesystem::exists(text, error);
-  if (timing == Timing::compacted && (!file || bundled_workload(text)))
+  if (request.timing == Timing::compacted && (!file || bundled_workload(text)))
     throw InputError({.file = text,
                       .where = "",
                       .message = "only a profiler trace can be compacted",
@@ -108,8 +108,8 @@ LoadedWorkload load_workload(const std::string& text, const std::optional<std::s
     loaded.workload = std::move(*bundled);
   } else if (file) {
     ImportOptions options;
-    options.model = model.value_or("");
-    options.timing = timing;
+    options.model = request.model.value_or("");
+    options.timing = request.timing;
     Imported imported = import_file(text, options);
     loaded = {std::move(imported.workload), std::move(imported.warnings),
               std::move(imported.ddp_log), imported.unprofiled_step};

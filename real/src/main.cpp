@@ -247,7 +247,7 @@ void make_folder(const std::string& folder) {
 
 Sweep sweep_of(const Arguments& arguments, std::string command) {
   Sweep sweep;
-  sweep.workload = load_workload(arguments.workload, std::nullopt).workload;
+  sweep.workload = load_workload({.source = arguments.workload}).workload;
   sweep.backend = arguments.backend;
   sweep.configurations = configurations(arguments, sweep.workload);
   sweep.all_reduce_sizes = sizes(arguments);

@@ -131,4 +131,9 @@ TorchVersion first_torch_for(int compute_capability) {
   return {1, 0};
 }
 
+TorchInForce torch_in_force(std::optional<TorchVersion> stated, const std::string& recorded) {
+  if (!stated && never_released_torch(recorded).empty()) stated = parse_torch_version(recorded);
+  return {.version = stated.value_or(kAssumedTorch), .known = stated.has_value()};
+}
+
 }  // namespace ddpsim

@@ -153,29 +153,3 @@ TEST_CASE("DDP on the command line: MiB are finite and not negative, in lists to
   CHECK(comma_list("") == std::vector<std::string_view>{""});
   CHECK_FALSE(is_typed({"--torch", "two"}));
 }
-
-TEST_CASE("DDP on the command line: a cap that looks like bytes is asked about, from a TiB on") {
-  const auto warned = [](const DdpOptions& options) { return ddp_warnings(options); };
-  CHECK(warned({.torch = {2, 8}, .bucket_cap_mb = 999'999}).empty());
-  CHECK(warned({.torch = {2, 8}, .bucket_cap_mb = 26'214'400}) ==
-        std::vector<std::string>{
-            "--bucket-cap-mb 26214400 are MiB, 25 TiB: were bytes meant, 25 MiB?"});
-  CHECK(mentions(warned({.torch = {2, 8}, .first_bucket_mb = 1e6}), "--first-bucket-mb 1000000"));
-  CHECK(warned({.torch = {2, 8}, .bucket_cap_mb_list = {1, 2e6, 3e6}}).size() == 2);
-  CHECK(warned({.torch = kNewestTorch}).empty());
-  TorchVersion newer = kNewestTorch;
-  ++newer.minor;
-  CHECK(mentions(warned({.torch = newer}), "is newer than the rules known here"));
-}
-
-TEST_CASE("DDP on the command line: what --torch says counts more than what was recorded") {
-  const TorchInForce stated = torch_in_force(TorchVersion{2, 1}, "1.9.0");
-  CHECK(stated.version == TorchVersion{2, 1});
-  CHECK(stated.known);
-  const TorchInForce recorded = torch_in_force({}, "1.9.0");
-  CHECK(recorded.version == TorchVersion{1, 9});
-  CHECK(recorded.known);
-  const TorchInForce nobody = torch_in_force({}, "");
-  CHECK(nobody.version == kAssumedTorch);
-  CHECK_FALSE(nobody.known);
-}

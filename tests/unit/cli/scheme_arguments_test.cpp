@@ -9,7 +9,6 @@
 #include <variant>
 #include <vector>
 
-#include "ddp_arguments.hpp"
 #include "ddpsim/formats/usage_error.hpp"
 
 using namespace ddpsim;
@@ -325,65 +324,6 @@ TEST_CASE("--scheme: rates of a host need something that stays there") {
   CHECK(scheme_complaint("fsdp2:fused=true") ==
         "--scheme: fused: the optimizer does not run on the host without cpu_offload=true");
   CHECK(scheme_complaint("fsdp2:fused=true,cpu_offload=true") == "");
-}
-
-TEST_CASE("--scheme: each option of DDP's reducer is refused by its own name") {
-  const auto refused = [](const auto& set) -> std::string {
-    DdpArguments ddp;
-    set(ddp);
-    try {
-      require_of_scheme(Fsdp1(), ddp);
-    } catch (const UsageError& error) {
-      return std::string(error.what()).substr(0, std::string_view(error.what()).find(':'));
-    }
-    return "";
-  };
-  CHECK(refused([](auto& ddp) { ddp.first_bucket_mb = "1"; }) == "--first-bucket-mb");
-  CHECK(refused([](auto& ddp) { ddp.bucket_cap_mb_list = "1"; }) == "--bucket-cap-mb-list");
-  CHECK(refused([](auto& ddp) { ddp.find_unused_parameters = true; }) ==
-        "--find-unused-parameters");
-  CHECK(refused([](auto& ddp) { ddp.static_graph = true; }) == "--static-graph");
-  CHECK(refused([](auto& ddp) { ddp.gradient_as_bucket_view = true; }) ==
-        "--gradient-as-bucket-view");
-  CHECK(refused([](auto& ddp) { ddp.no_broadcast_buffers = true; }) == "--no-broadcast-buffers");
-  CHECK(refused([](auto& ddp) { ddp.process_groups = 2; }) == "--process-groups");
-  CHECK(refused([](auto& ddp) { ddp.comm_hook = CommHook::fp16_compress; }) == "--comm-hook");
-  CHECK(refused([](auto& ddp) { ddp.optimizer_in_backward = true; }) ==
-        "--apply-optimizer-in-backward");
-  CHECK(refused([](auto& ddp) { ddp.sync_batchnorm = true; }) == "--sync-batchnorm");
-  CHECK(refused([](auto& ddp) { ddp.sync_batchnorm_group = 2; }) == "--sync-batchnorm-group");
-}
-
-TEST_CASE("--scheme: options of DDP's reducer stand beside DDP alone") {
-  const auto refused = [](const Scheme& scheme, const DdpArguments& ddp) -> std::string {
-    try {
-      require_of_scheme(scheme, ddp);
-    } catch (const UsageError& error) {
-      return error.what();
-    }
-    return "";
-  };
-  DdpArguments cap;
-  cap.bucket_cap_mb = "25";
-  CHECK(refused(Ddp(), cap) == "");
-  CHECK(refused(ZeroRedundancy(), cap) == "");
-  CHECK(refused(Compiled(), cap) == "");
-  const Compiled python{.optimize_ddp = OptimizeDdp::python_reducer};
-  CHECK(refused(python, cap) == "");  // of what Inductor fuses
-  DdpArguments views;
-  views.gradient_as_bucket_view = true;
-  CHECK(refused(Compiled(), views) == "");
-  CHECK(refused(python, views) ==
-        "--gradient-as-bucket-view: it is an option of DistributedDataParallel's own reducer, and "
-        "--scheme compiled:optimize_ddp=python_reducer is not simulated with it; leave one out");
-  CHECK(refused(PeriodicAveraging(), cap) != "");
-  CHECK(refused(Fsdp1(), DdpArguments()) == "");
-  CHECK(refused(Fsdp1(), cap) ==
-        "--bucket-cap-mb: it is an option of DistributedDataParallel, and --scheme fsdp1 is not "
-        "simulated with it; leave one out");
-  DdpArguments accumulated;
-  accumulated.accumulate = 4;
-  CHECK(refused(Fsdp2(), accumulated) == "");
 }
 
 TEST_CASE("--scheme: groups of ranks that a scheme needs") {

@@ -93,3 +93,15 @@ TEST_CASE("versions: a release that never was is named with those beside it") {
     CHECK(never_released_nccl(text).empty());
   }
 }
+
+TEST_CASE("versions: what is stated counts more than what was recorded") {
+  const TorchInForce stated = torch_in_force(TorchVersion{2, 1}, "1.9.0");
+  CHECK(stated.version == TorchVersion{2, 1});
+  CHECK(stated.known);
+  const TorchInForce recorded = torch_in_force({}, "1.9.0");
+  CHECK(recorded.version == TorchVersion{1, 9});
+  CHECK(recorded.known);
+  const TorchInForce nobody = torch_in_force({}, "");
+  CHECK(nobody.version == kAssumedTorch);
+  CHECK_FALSE(nobody.known);
+}

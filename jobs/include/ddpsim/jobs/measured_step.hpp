@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "ddpsim/sim/certainty/measured_correction.hpp"
+#include "ddpsim/jobs/job_request.hpp"
+#include "ddpsim/sim/certainty/trust.hpp"
 #include "ddpsim/sim/collectives/job.hpp"
 
 namespace ddpsim {
@@ -18,10 +19,9 @@ struct StepSamples {
 
 StepSamples samples_of_step(const Job& job);
 
-/// "104ms", "9.6it/s"; FILE, FILE:KEY or FILE:KEY=UNIT, of whose steps the median is taken. What was taken for granted
-/// goes into `warnings`. Throws UsageError or InputError.
-MeasuredStep parse_measured_step(const std::string& text, const StepSamples& samples,
-                                 std::vector<std::string>& warnings);
+/// Of a file of step times the median is taken. What was taken for granted goes into `warnings`. Throws InputError.
+MeasuredStep read_measured_step(const MeasuredStepRequest& request, const StepSamples& samples,
+                                Warnings& warnings);
 
 /// Throws InputError where no step of what was recorded can take so little; `workload` as given, for
 /// messages.

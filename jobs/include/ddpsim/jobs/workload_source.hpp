@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "ddpsim/jobs/job_request.hpp"
 #include "ddpsim/sim/values/cluster.hpp"
 #include "ddpsim/sim/values/workload.hpp"
 #include "ddpsim/traces/import.hpp"
@@ -21,9 +22,8 @@ struct LoadedWorkload {
       {};  ///< of an archive, where it was timed beside the trace
 };
 
-/// `model`: parameter list for traces without shapes. `timing`: of a trace. Throws InputError.
-LoadedWorkload load_workload(const std::string& text, const std::optional<std::string>& model,
-                             Timing timing = Timing::recorded);
+/// Throws InputError.
+LoadedWorkload load_workload(const WorkloadRequest& request);
 
 /// The GPU a workload was recorded on or estimated for, as far as it says; absent when unknown.
 std::optional<GpuModel> recorded_on(const Workload& workload);

@@ -28,6 +28,8 @@ struct TorchInForce {
   TorchVersion version = kAssumedTorch;
   bool known = false;
 };
+/// What is stated, else what a workload says it was recorded with, else kAssumedTorch.
+TorchInForce torch_in_force(std::optional<TorchVersion> stated, const std::string& recorded);
 /// The newest whose rules are known here.
 inline constexpr TorchVersion kNewestTorch{2, 13};
 inline constexpr NcclVersion kNewestNccl{2, 30, 0};

@@ -5,14 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "ddpsim/jobs/compute_transfer.hpp"
+#include "ddpsim/jobs/job_request.hpp"
 #include "ddpsim/sim/collectives/job.hpp"
-#include "ddpsim/sim/nccl/nccl.hpp"
 
 namespace ddpsim {
 
-std::vector<std::string> job_warnings(const Job& job, const CollectiveTuning& tuning,
-                                      Backend backend, const ComputeScale& scale);
+std::vector<std::string> job_warnings(const Job& job, const ComputeScale& scale);
+
+/// Sentences about a version whose rules are not known here, and about caps that look like bytes.
+std::vector<std::string> ddp_warnings(const DdpOptions& options);
 
 /// Why no cap can be recommended for this job; empty where one can.
 std::string why_no_cap(const Job& job);

@@ -1,12 +1,11 @@
-#include "job_warnings.hpp"
+#include "ddpsim/jobs/job_warnings.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <variant>
 
-#include "cluster_arguments.hpp"
-#include "ddp_arguments.hpp"
+#include "ddpsim/jobs/collectives.hpp"
 #include "ddpsim/models/estimate.hpp"
 #include "ddpsim/sim/ddp/all_reduce_sizes.hpp"
 #include "ddpsim/sim/ddp/changed_numerics.hpp"
@@ -17,6 +16,9 @@
 
 namespace ddpsim {
 namespace {
+
+/// From here on a number of MiB is more likely one of bytes: a terabyte, or a megabyte.
+constexpr double kLikeBytes = 1e6;
 
 /// Gradients the host reached only after the GPU had written them: there the GPU waits for the
 /// host.
@@ -148,6 +150,23 @@ std::vector<std::string> option_warnings(const Job& job, Backend backend) {
 
 }  // namespace
 
+std::vector<std::string> ddp_warnings(const DdpOptions& options) {
+  std::vector<std::string> warnings;
+  if (options.torch > kNewestTorch)
+    warnings.push_back(
+        fmt::format("PyTorch {} is newer than the rules known here ({}); those are used",
+                    to_string(options.torch), to_string(kNewestTorch)));
+  const auto check = [&](const char* option, double mib) {
+    if (mib < kLikeBytes) return;
+    warnings.push_back(fmt::format("{} {} are MiB, {:.3g} TiB: were bytes meant, {:.4g} MiB?",
+                                   option, mib, mib / 1048576, mib / 1048576));
+  };
+  if (options.bucket_cap_mb) check("--bucket-cap-mb", *options.bucket_cap_mb);
+  if (options.first_bucket_mb) check("--first-bucket-mb", *options.first_bucket_mb);
+  for (const double cap : options.bucket_cap_mb_list) check("--bucket-cap-mb-list", cap);
+  return warnings;
+}
+
 std::vector<std::string> compiled_warnings(const Compiled& scheme) {
   std::vector<std::string> warnings = {
       "what torch.compile makes of compute is not predicted: forward, backward and optimizer take "
@@ -198,23 +217,21 @@ std::vector<std::string> scheme_warnings(const Job& job) {
   return warnings;
 }
 
-std::vector<std::string> job_warnings(const Job& job, const CollectiveTuning& tuning,
-                                      Backend backend, const ComputeScale& scale) {
+std::vector<std::string> job_warnings(const Job& job, const ComputeScale& scale) {
   std::vector<std::string> warnings = hindrance_warnings(job.workload(), job.options().ddp);
   const auto add = [&](std::vector<std::string> further) {
     for (std::string& warning : further) warnings.push_back(std::move(warning));
   };
   add(recording_warnings(job.workload(), scale));
   // What is said of a cluster here concerns NCCL.
-  if (backend == Backend::gloo) {
-    const GlooModel* gloo = std::get_if<GlooModel>(&job.model());
-    if (job.workload().gpu == "CPU" && gloo != nullptr && !gloo->links.host_tensors)
+  if (const GlooModel* gloo = std::get_if<GlooModel>(&job.model())) {
+    if (job.workload().gpu == "CPU" && !gloo->links.host_tensors)
       add(
           {"recorded on a CPU, but its gradients are taken to be on a GPU and copied to the host: "
            "--gloo tensors:host leaves them there"});
-  } else {
-    add(cluster_warnings(job.cluster(), tuning, bucket_sizes(job)));
-    add(nccl_warnings(tuning));
+  } else if (const AnalyticModel* nccl = nccl_of(job.model())) {
+    add(cluster_warnings(job.cluster(), nccl->tuning, bucket_sizes(job)));
+    add(nccl_warnings(nccl->tuning));
   }
   add(rank_warnings(job.workload(), job.cluster()));
   if (const std::string numerics = changed_numerics(job); !numerics.empty())
@@ -222,7 +239,7 @@ std::vector<std::string> job_warnings(const Job& job, const CollectiveTuning& tu
         {fmt::format("{}: a step does not teach what a step of DDP does, and how many more of them "
                      "a training needs is not predicted",
                      numerics)});
-  add(option_warnings(job, backend));
+  add(option_warnings(job, backend_of(job.model())));
   add(scheme_warnings(job));
   return warnings;
 }

@@ -1,0 +1,13 @@
+// How the collectives of a job are timed.
+#pragma once
+
+#include "ddpsim/sim/collectives/collective_model.hpp"
+#include "timed_cluster.hpp"
+
+namespace ddpsim {
+
+/// Throws UsageError for rates so slow that the step could not be held, InputError for a background.
+CollectiveModel collective_model(const TimedCluster& timed, const JobRequest& request,
+                                 const Workload& workload, const ClusterReaders& readers);
+
+}  // namespace ddpsim

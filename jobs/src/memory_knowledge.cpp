@@ -1,0 +1,42 @@
+#include "memory_knowledge.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "ddpsim/models/estimate.hpp"
+#include "ddpsim/models/kept_activations.hpp"
+#include "ddpsim/models/transfer.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// By these layers, at the size of image they are mostly given.
+std::optional<Activations> by_layers(const Model& model, const Workload& workload) {
+  if (model.sample != SampleKind::image || !workload.batch_per_gpu || !workload.backward)
+    return std::nullopt;
+  Activations activations = kept_activations(
+      model, {.gpu = {},
+              .precision = precision_from_name(workload.precision).value_or(Precision::fp32),
+              .batch = *workload.batch_per_gpu});
+  const std::vector<ReadyEvent>& ready = workload.backward->ready;
+  const bool same_order = std::equal(
+      ready.begin(), ready.end(), model.ready_order.begin(), model.ready_order.end(),
+      [](const ReadyEvent& event, std::size_t parameter) { return event.parameter == parameter; });
+  if (!same_order) activations.held.clear();
+  return activations;
+}
+
+}  // namespace
+
+OptimizerSetting know_memory(const MemoryRequest& request, Workload& workload) {
+  std::optional<Model> model;
+  if (!request.optimizer || !workload.activations) model = recognised_model(workload);
+  if (model && !workload.activations) workload.activations = by_layers(*model, workload);
+  const Optimizer usual = model ? usual_optimizer(model->sample) : Optimizer::adam;
+  return {.kind = request.optimizer.value_or(usual),
+          .assumed = !request.optimizer,
+          .master_weights = request.master_weights};
+}
+
+}  // namespace ddpsim

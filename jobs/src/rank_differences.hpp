@@ -1,0 +1,14 @@
+// How the ranks of a job differ, and what all of them lose.
+#pragma once
+
+#include "ddpsim/jobs/job_request.hpp"
+#include "ddpsim/sim/values/cluster.hpp"
+
+namespace ddpsim {
+
+/// The slowest of such GPUs and the published rest with their ranges; or what is given, which is certain. Throws UsageError for
+/// ranks that the cluster does not have.
+void set_rank_differences(const VariationRequest& request, const Cluster& cluster,
+                          SimulationOptions& options);
+
+}  // namespace ddpsim

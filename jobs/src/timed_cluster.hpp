@@ -1,0 +1,23 @@
+// The cluster of a job as logs, recordings and --gloo have it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ddpsim/jobs/build_job.hpp"
+
+namespace ddpsim {
+
+struct TimedCluster {
+  Cluster cluster;
+  CollectiveTuning tuning;
+  GlooLinks gloo;
+  bool calibrated_by_recording = false;
+  std::vector<std::string> warnings;
+};
+
+/// Throws UsageError where the cluster has nothing of what NCCL may choose.
+TimedCluster timed_cluster(Cluster cluster, const CollectivesRequest& request, NcclVersion nccl,
+                           const Workload& workload);
+
+}  // namespace ddpsim

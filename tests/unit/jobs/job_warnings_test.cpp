@@ -1,0 +1,24 @@
+#include "ddpsim/jobs/job_warnings.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "mentions.hpp"
+
+using namespace ddpsim;
+
+TEST_CASE("jobs: a cap that looks like bytes is asked about, from a TiB on") {
+  const auto warned = [](const DdpOptions& options) { return ddp_warnings(options); };
+  CHECK(warned({.torch = {2, 8}, .bucket_cap_mb = 999'999}).empty());
+  CHECK(warned({.torch = {2, 8}, .bucket_cap_mb = 26'214'400}) ==
+        std::vector<std::string>{
+            "--bucket-cap-mb 26214400 are MiB, 25 TiB: were bytes meant, 25 MiB?"});
+  CHECK(mentions(warned({.torch = {2, 8}, .first_bucket_mb = 1e6}), "--first-bucket-mb 1000000"));
+  CHECK(warned({.torch = {2, 8}, .bucket_cap_mb_list = {1, 2e6, 3e6}}).size() == 2);
+  CHECK(warned({.torch = kNewestTorch}).empty());
+  TorchVersion newer = kNewestTorch;
+  ++newer.minor;
+  CHECK(mentions(warned({.torch = newer}), "is newer than the rules known here"));
+}
