@@ -68,6 +68,12 @@ SimulationOptions simulation_options(const JobRequest& request, const VersionsIn
   return options;
 }
 
+/// Before anything is simulated. A cap may be looked for: what it allows beside it is asked of each.
+void require_supported_but_for_caps(DdpOptions options) {
+  options.bucket_cap_mb.reset();
+  require_supported(options);
+}
+
 /// What a reader should know before anything is simulated.
 void warn(const JobRequest& request, const VersionsInForce& versions, const LoadedWorkload& loaded,
           const TimedCluster& timed, const ComputeTransfer& compute,
@@ -110,6 +116,7 @@ BuiltJob build_job(const JobRequest& request, std::optional<LoadedWorkload> read
   ComputeTransfer compute = transfer_compute(std::move(loaded.workload), request.workload.source,
                                              request.compute, timed.cluster);
   SimulationOptions options = simulation_options(request, versions, compute, timed.cluster);
+  require_supported_but_for_caps(options.ddp);
   options.optimizer = know_memory(request.memory, compute.workload);
   CollectiveModel model = collective_model(timed, request, compute.workload, readers);
 

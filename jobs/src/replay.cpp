@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "ddpsim/jobs/measured_step.hpp"
+#include "ddpsim/sim/simulate/cannot_simulate.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
 
 namespace ddpsim {
@@ -19,7 +20,7 @@ Job replay_current(BuiltJob& built, const Job& steady) {
 }
 
 std::optional<std::string> without_recorded_waits(BuiltJob& built) {
-  if (!built.measured_step) return std::nullopt;
+  if (!built.measured_step || cannot_simulate(built.job)) return std::nullopt;
   const Duration measured = built.measured_step->median;
   std::optional<Job> real = without_profiler(built.job, measured);
   if (!real) return std::nullopt;

@@ -68,8 +68,8 @@ const std::string& workload_name(const ReportContext& context) {
 }
 
 const std::string& cluster_name(const ReportContext& context) {
-  const std::string& label = context.provenance.label;
-  return label.empty() ? context.job.cluster().name : label;
+  const std::optional<std::string>& label = context.provenance.label;
+  return label ? *label : context.job.cluster().name;
 }
 
 std::string subject(const ReportContext& context) {

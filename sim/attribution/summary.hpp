@@ -9,13 +9,11 @@
 
 namespace ddpsim {
 
-/// Attributes every picosecond of rank 0's step to one part. What lies between steps is carried over from
-/// the recording.
-StepTimes attribute_times(const PlannedStep& planned, const Execution& execution, const Job& job);
+class StreamCauses;
 
-/// The same under a scheme whose compute waits for collectives in any phase.
-StepTimes attribute_scheme_times(const PlannedStep& planned, const Execution& execution,
-                                 const Job& job);
+/// Attributes every picosecond of rank 0's step to one part, and what of it one GPU alone would not take to one cause. What lies
+/// between steps is carried over from the recording.
+StepTimes attribute_step(const PlannedStep& planned, const Execution& execution, const Job& job);
 
 /// What was simulated is the slowest GPU; a usual one computes sooner and waits. Of a recording that holds more of either
 /// than this job has, nothing is taken back. `work`: forward, backward and optimizer with nothing in their way.
@@ -25,8 +23,8 @@ void attribute_slowdown(const StepTimes& work, const Job& job, StepTimes& times)
 std::vector<CollectiveResult> describe_collectives(const PlannedStep& planned,
                                                    const Execution& execution);
 
-/// The same step by what it loses. `times` are its parts.
-Loss attribute_loss(const PlannedStep& planned, const Execution& execution, const Job& job,
+/// The same step by what it loses: what its stream tells, and what was recorded. `times` are its parts.
+Loss attribute_loss(const PlannedStep& planned, const StreamCauses& causes, const Job& job,
                     const StepTimes& times);
 
 /// End of the last operation of backward on a compute stream.
@@ -55,6 +53,12 @@ inline bool waits_for_launch(const Operation& operation) {
   return operation.action == Action::wait &&
          (purpose == OperationKind::forward || purpose == OperationKind::backward ||
           purpose == OperationKind::optimizer);
+}
+
+/// Of a reducer behind backward: it waits for whatever is in flight, not for one collective alone, and copies out.
+inline bool hands_gradients_back(OperationKind purpose) {
+  return purpose == OperationKind::all_reduce || purpose == OperationKind::local_used_map ||
+         purpose == OperationKind::copy_out;
 }
 
 }  // namespace ddpsim

@@ -85,7 +85,7 @@ class CopiesOut {
       streams_.hold_compute(OperationKind::all_reduce, reduced, ended);
       streams_.hold_compute(OperationKind::copy_out, reduced, ended + latency + behind + latency);
     } else {
-      streams_.hold_compute(OperationKind::all_reduce, reduced, ended + latency);
+      streams_.hold_compute_for(OperationKind::all_reduce, reduced, *stage.collective);
     }
   }
 
@@ -124,9 +124,7 @@ class CopiesOut {
   void wait_for_map(Duration round_trip = {}) {
     if (!map_done_) return;
     constexpr auto purpose = OperationKind::local_used_map;
-    streams_.hold_compute(
-        purpose, *std::exchange(map_done_, {}),
-        costs_.event_latency + step_.collectives[*step_.local_used_map].to_device);
+    streams_.hold_compute_for(purpose, *std::exchange(map_done_, {}), *step_.local_used_map);
     if (round_trip > Duration()) streams_.round_trip(purpose, round_trip, costs_.host_copy_kernel);
   }
 

@@ -26,9 +26,7 @@ void step_bucket(const StepPlan& step, const Recording& recording, std::size_t b
                  OperationKind purpose, const WorkInFlight& work, RankStreams& streams) {
   const auto label = static_cast<std::int32_t>(bucket);
   const std::uint32_t all_reduce = *step.hooks[bucket].stages.back().collective;
-  streams.hold_compute(
-      OperationKind::all_reduce, work.buckets[bucket],
-      step.job.options().costs.event_latency + step.collectives[all_reduce].to_device);
+  streams.hold_compute_for(OperationKind::all_reduce, work.buckets[bucket], all_reduce);
   streams.compute(purpose, step.kernels.copy(step.buckets[bucket].bytes),
                   label);  // divided in place
   const Duration recorded = share_of_optimizer(step, recording, bucket, streams);

@@ -515,6 +515,7 @@ PlannedStep schedule_reducer(const Job& job, const std::vector<Bucket>& buckets,
       if (stage.collective) bucket.collectives.push_back(*stage.collective);
     }
   }
+  result.waits_behind_backward = true;
   result.hook_waits = stops_backward(job.options().ddp.comm_hook);
   const auto& inputs = job.options().uneven_inputs;
   const bool reads_inputs =

@@ -54,9 +54,7 @@ SimulatedStep run_once(const Job& job, const std::vector<Bucket>& buckets, const
   step.planned = schedule_step(job, buckets, kind, states);
   step.execution =
       execute(step.planned.schedule, rates_of(job), transfers_beside_background(job, step.planned));
-  step.result.times = uses_reducer(job.options().scheme)
-                          ? attribute_times(step.planned, step.execution, job)
-                          : attribute_scheme_times(step.planned, step.execution, job);
+  step.result.times = attribute_step(step.planned, step.execution, job);
   step.result.events = step.execution.events;
   return step;
 }

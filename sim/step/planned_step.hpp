@@ -93,6 +93,8 @@ struct PlannedStep {
   std::vector<Freed> freed;                 ///< by rank 0, and left to the next step
   std::vector<BucketCollectives> buckets;   ///< of the reducer; none under another scheme
   std::optional<std::uint32_t> local_used_map;
+  /// Behind backward compute waits for whatever is in flight, as DDP hands gradients back; else always for one collective.
+  bool waits_behind_backward = false;
   bool hook_waits = false;                  ///< backward stands still while a bucket is reduced
   bool host_reads = false;                  ///< what the GPU computed, in the midst of the step
   std::optional<ModelAveraging> averaging;  ///< of local SGD, behind the optimizer

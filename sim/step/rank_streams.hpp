@@ -253,8 +253,7 @@ class RankStreams {
   /// Of a bucket, in the midst of backward.
   void collective_and_wait(std::uint32_t index, std::int32_t bucket) {
     constexpr auto purpose = OperationKind::all_reduce;
-    const EventId done = collective(purpose, index, bucket);
-    hold_compute(purpose, done, costs_.event_latency + to_device(index));
+    hold_compute_for(purpose, collective(purpose, index, bucket), index);
   }
 
   /// The compute stream hands something to the host, which waits for it, and has nothing to do until the host has launched

@@ -22,6 +22,7 @@ struct Step {
   Execution execution;
 
   Step() {
+    planned.waits_behind_backward = true;
     planned.schedule.ranks.resize(1);
     planned.gradients.resize(1);
     execution.ranks.resize(1);
@@ -47,7 +48,7 @@ struct Step {
                                      .end = TimePoint(wire.end)});
   }
   StepTimes times(const SimulationOptions& options = small::bare()) const {
-    return attribute_times(planned, execution, Job({}, small::node(2), options, FreeModel{}));
+    return attribute_step(planned, execution, Job({}, small::node(2), options, FreeModel{}));
   }
 };
 

@@ -116,7 +116,7 @@ inline Step run(const Job& job, const TimeOf& time = by_the_table) {
     scheduled.volume = scheduled.transfer;
   }
   const Execution execution = execute(step.planned.schedule, rates_of(job));
-  step.times = attribute_scheme_times(step.planned, execution, job);
+  step.times = attribute_step(step.planned, execution, job);
   step.collectives = describe_collectives(step.planned, execution);
   return step;
 }

@@ -142,7 +142,7 @@ TEST_CASE(
   step.planned.recorded_broadcast = 12_us;
   Workload workload = small::chain({{4, 40}}, 50, 40, 6);
   const auto broadcast = [&] {
-    return attribute_times(step.planned, step.execution,
+    return attribute_step(step.planned, step.execution,
                            Job(workload, small::node(2), small::bare(), FreeModel{}))
         .buffer_broadcast;
   };

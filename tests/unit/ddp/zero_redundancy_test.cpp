@@ -31,7 +31,7 @@ Step run_reducer(const SimulationOptions& all, int ranks = 2) {
     scheduled.volume = scheduled.transfer;
   }
   const Execution execution = execute(step.planned.schedule, rates_of(job));
-  step.times = attribute_times(step.planned, execution, job);
+  step.times = attribute_step(step.planned, execution, job);
   step.collectives = describe_collectives(step.planned, execution);
   return step;
 }

@@ -278,6 +278,18 @@ TEST_CASE("jobs: a measured step that cannot be this job's is refused, or overtu
   CHECK(mentions(longer.trust.warnings.texts().front(), "another job, or another unit?"));
 }
 
+TEST_CASE("jobs: options that exclude each other are refused before anything is simulated") {
+  CHECK(refused_with([](JobRequest& request) {
+          request.ddp.comm_hook = CommHook::power_sgd;
+          request.ddp.optimizer_in_backward = true;
+          request.measured_step = Duration(120_ms);
+        }).starts_with("_apply_optimizer_in_backward is DDP's communication hook itself"));
+  CHECK(refused_with([](JobRequest& request) {
+          request.ddp.bucket_cap_mb = 25;
+          request.ddp.first_bucket_mb = 2;
+        }) == "");  // of several caps that are tried, some may be reached
+}
+
 TEST_CASE("jobs: a search over caps has a limit of parameters") {
   BuiltJob built = build_job(asked_of_resnet());
   CHECK(complaint_of([&] { require_searchable(built, "so"); }).empty());
@@ -288,4 +300,34 @@ TEST_CASE("jobs: a search over caps has a limit of parameters") {
   BuiltJob large = build_job(asked_of_resnet(), many);
   CHECK(mentions(complaint_of([&] { require_searchable(large, "Ask for one cap"); }),
                  "has 50001 parameters"));
+}
+
+TEST_CASE("jobs: parts of a step are the same however finely its compute is written") {
+  for (const char* scheme : {"ddp", "fsdp2", "parameter server"})
+    for (const bool on_host : {false, true}) {
+      CAPTURE(scheme);
+      CAPTURE(on_host);
+      const BuiltJob built = built_with([&](JobRequest& request) {
+        request.cluster.text = "p3dn@1";
+        request.workload.source = "resnet18@V100:b4";
+        if (scheme == std::string("fsdp2")) request.scheme = Fsdp2();
+        if (scheme == std::string("parameter server"))
+          request.scheme = ParameterServer{.mode = ParameterServer::Mode::async};
+        if (!on_host) return;
+        request.collectives.backend = Backend::gloo;
+        request.collectives.gloo = {
+            {"tensors", "host", [](GlooLinks& links) { links.host_tensors = true; }}};
+      });
+      const StepTimes fine = simulate(built.job).step.times;
+      const StepTimes coarse = simulate_times(built.job);
+      CHECK(coarse.iteration == fine.iteration);
+      CHECK(coarse.forward == fine.forward);
+      CHECK(coarse.backward == fine.backward);
+      CHECK(coarse.backward_compute == fine.backward_compute);
+      CHECK(coarse.copies_in == fine.copies_in);
+      CHECK(coarse.exposed_communication == fine.exposed_communication);
+      CHECK(coarse.slowest_gpu == fine.slowest_gpu);
+      CHECK(coarse.unexplained == fine.unexplained);
+      CHECK(coarse.loss == fine.loss);
+    }
 }

@@ -11,9 +11,10 @@ namespace ddpsim {
 struct Provenance {
   std::string workload_source;  ///< as asked for: a name, a file, MODEL@GPU
   std::string cluster_source;   ///< as asked for: a name, a file, a description
-  std::string label;            ///< what it is called among others; empty: by its cluster's name
-  bool torch_known = true;      ///< false: nothing says which version, and one is assumed
-  bool scheme_asked = false;    ///< false: DDP, because nobody asked for another
+  std::optional<std::string> label =
+      {};                     ///< what it is called among others; absent: by its cluster
+  bool torch_known = true;    ///< false: nothing says which version, and one is assumed
+  bool scheme_asked = false;  ///< false: DDP, because nobody asked for another
   std::optional<RecordedJob> recorded = {};  ///< what the recorded job did
   bool calibrated_by_recording = false;      ///< its all-reduces moved the cost model
 };

@@ -1,0 +1,45 @@
+// What each operation of rank 0's compute stream would not take on one GPU alone, and why, in the order of time.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "collective_intervals.hpp"
+#include "ddpsim/sim/step/loss.hpp"
+#include "planned_step.hpp"
+
+namespace ddpsim {
+
+class StreamCauses {
+ public:
+  /// `stretches`: what happens beside the stream (collective_intervals).
+  explicit StreamCauses(const std::vector<CollectiveInterval>& stretches) : stretches_(stretches) {}
+
+  void add(const Operation& operation, const OperationTime& time);
+
+  /// Work of the model's, with nothing in its way …
+  Duration work() const { return work_; }
+  /// … and all else, by cause.
+  const Loss& loss() const { return loss_; }
+
+ private:
+  /// Calls `visit` with what of the stretches lies within, in order.
+  template <typename Visit>
+  void for_each_within(const OperationTime& time, Visit visit) {
+    // Operations come in the order of time: what ended before one is past for all that follow.
+    while (next_ < stretches_.size() && stretches_[next_].end <= time.start) ++next_;
+    for (std::size_t i = next_; i < stretches_.size() && stretches_[i].start < time.end; ++i)
+      visit(std::max(stretches_[i].start, time.start), std::min(stretches_[i].end, time.end),
+            stretches_[i]);
+  }
+
+  void standing_still(OperationKind purpose, const OperationTime& time);
+  void after_backward(OperationKind purpose, const OperationTime& time);
+
+  const std::vector<CollectiveInterval>& stretches_;
+  std::size_t next_ = 0;
+  Duration work_;
+  Loss loss_;
+};
+
+}  // namespace ddpsim
