@@ -32,7 +32,7 @@ void add_findings(std::string_view text, RawLog& log) {
   const Evidence evidence = read_evidence(text, "line");
   std::vector<std::string> said = evidence.warnings;
   for (const Finding& finding : find_problems(evidence))
-    if (finding.what != FindingClass::algorithm_forced)
+    if (finding.what != CauseClass::algorithm_forced)
       said.push_back(fmt::format("{}: {}", finding.place, finding.says));
   for (std::string& warning : said) {
     if (warning.starts_with("line:")) warning[4] = ' ';

@@ -28,12 +28,12 @@ struct LoaderKeys {
 OptionKey storage_key(DataLoader& loader) {
   const OptionKey rate =
       bandwidth_key("storage", [&loader](Bandwidth bandwidth) { loader.storage = bandwidth; });
-  return {rate.name, [rate, &loader](const std::string& value) {
-            constexpr std::string_view kShared = ":shared";
-            loader.storage_shared = value.ends_with(kShared);
-            return rate.take(loader.storage_shared ? value.substr(0, value.size() - kShared.size())
-                                                   : value);
-          }};
+  return {
+      rate.name, [rate, &loader](const std::string& value) {
+        constexpr std::string_view kShared = ":shared";
+        loader.storage_shared = value.ends_with(kShared);
+        rate.take(loader.storage_shared ? value.substr(0, value.size() - kShared.size()) : value);
+      }};
 }
 
 LoaderKeys take_loader(const std::string& text) {

@@ -26,37 +26,35 @@ std::optional<std::int64_t> inputs_of(std::string_view text) {
   return count && *count >= 0 && *count <= kMostInputs ? count : std::nullopt;
 }
 
-std::string take_inputs(const std::string& value, RankInputs& inputs) {
+RankInputs inputs_by_rank(const std::string& value) {
   const auto wrong = [&] {
-    return fmt::format(
+    return WrongValue(fmt::format(
         "{} is neither a number of batches for each rank, 10+9+10+8, nor from which to which, "
         "90..100 (up to {})",
-        in_quotes(value), kMostInputs);
+        in_quotes(value), kMostInputs));
   };
   if (const std::size_t dots = value.find(".."); dots != std::string::npos) {
     const auto least = inputs_of(std::string_view(value).substr(0, dots));
     const auto most = inputs_of(std::string_view(value).substr(dots + 2));
-    if (!least || !most || *least > *most) return wrong();
-    inputs = std::pair(*least, *most);
-    return "";
+    if (!least || !most || *least > *most) throw wrong();
+    return std::pair(*least, *most);
   }
   std::vector<std::int64_t> listed;
   for (std::size_t begin = 0; begin <= value.size();) {
     const std::size_t end = std::min(value.find('+', begin), value.size());
     const auto count = inputs_of(std::string_view(value).substr(begin, end - begin));
-    if (!count) return wrong();
+    if (!count) throw wrong();
     listed.push_back(*count);
     begin = end + 1;
   }
-  inputs = std::move(listed);
-  return "";
+  return listed;
 }
 
 /// "inputs=10+9+8+10,divide_by_initial_world_size=false", "inputs=90..100". Throws UsageError.
 UnevenRequest parse_uneven(const std::string& text) {
   UnevenRequest parsed;
-  const OptionKey inputs{
-      "inputs", [&](const std::string& value) { return take_inputs(value, parsed.inputs); }};
+  const OptionKey inputs{"inputs",
+                         [&](const std::string& value) { parsed.inputs = inputs_by_rank(value); }};
   const std::vector<std::string> given = take_keys(
       kUneven, text,
       {inputs, flag_key("divide_by_initial_world_size", parsed.divide_by_initial_world_size),

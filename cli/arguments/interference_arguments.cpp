@@ -3,21 +3,25 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <functional>
+#include <utility>
 
 #include "ddpsim/formats/number.hpp"
-#include "ddpsim/formats/usage_error.hpp"
 #include "help_group.hpp"
-#include "key_values.hpp"
+#include "option_keys.hpp"
 
 namespace ddpsim {
 namespace {
 
-double read_number(const std::string& key, const std::string& text, double low, double high) {
-  const auto value = parse_number<double>(text);
-  if (!value || !(*value >= low && *value <= high))
-    throw UsageError(fmt::format("--interference: {}: \"{}\" is not a number from {} to {}", key,
-                                 text, low, high));
-  return *value;
+OptionKey number_key(const std::string& name, std::function<void(double)> into, double low,
+                     double high) {
+  return {
+      name, [into = std::move(into), low, high](const std::string& text) {
+        const auto value = parse_number<double>(text);
+        if (!value || !(*value >= low && *value <= high))
+          throw WrongValue(fmt::format("\"{}\" is not a number from {} to {}", text, low, high));
+        into(*value);
+      }};
 }
 
 }  // namespace
@@ -34,11 +38,12 @@ void add_interference_option(CLI::App& command, std::optional<std::string>& text
 Interference read_interference(const std::string& text) {
   Interference interference;
   constexpr double kMost = 10;
-  for (const auto& [key, value] : key_values("--interference", text, {"sm", "memory", "nccl"})) {
-    if (key == "sm") interference.sm_share = read_number(key, value, 0, kMost);
-    if (key == "memory") interference.memory_share = read_number(key, value, 0, kMost);
-    if (key == "nccl") interference.communication_rate = read_number(key, value, 0.02, 1);
-  }
+  const auto put = [](auto& into) { return [&into](double value) { into = value; }; };
+  take_keys("--interference", text,
+            {number_key("sm", put(interference.sm_share), 0, kMost),
+             number_key("memory", put(interference.memory_share), 0, kMost),
+             number_key("nccl", put(interference.communication_rate), 0.02, 1)},
+            KeyStyle::words);
   return interference;
 }
 

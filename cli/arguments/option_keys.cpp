@@ -1,25 +1,40 @@
 #include "option_keys.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <utility>
 
+#include "ddp_arguments.hpp"
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/formats/quote.hpp"
-#include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/formats/usage_error.hpp"
+#include "ddpsim/formats/words.hpp"
 
 namespace ddpsim {
+namespace {
+
+/// The value, else WrongValue.
+template <typename Value>
+Value sound(const Parsed<Value>& parsed) {
+  if (!parsed.value) throw WrongValue(parsed.problem);
+  return *parsed.value;
+}
+
+}  // namespace
 
 OptionKey flag_key(const std::string& name, bool& into) {
   return {name, [&into](const std::string& value) {
-            static const std::vector<std::string> kWords = {"true", "false"};
-            if (std::ranges::find(kWords, value) == kWords.end()) return not_one_of(value, kWords);
-            into = value == "true";
-            return std::string();
+            into = one_of<bool>(value, {{"true", true}, {"false", false}});
+          }};
+}
+
+OptionKey flag_key(const std::string& name, std::optional<bool>& into) {
+  return {name, [&into](const std::string& value) {
+            into = one_of<bool>(value, {{"true", true}, {"false", false}});
           }};
 }
 
@@ -28,69 +43,69 @@ OptionKey count_key(const std::string& name, std::function<void(std::int64_t)> i
   return {name, [into = std::move(into), least, most](const std::string& value) {
             const auto exact = parse_number<std::int64_t>(value);
             if (!exact || *exact < least || *exact > most)
-              return fmt::format("expected a whole number from {} to {}, not {}", least, most,
-                                 in_quotes(value));
+              throw WrongValue(fmt::format("expected a whole number from {} to {}, not {}", least,
+                                           most, in_quotes(value)));
             into(*exact);
-            return std::string();
           }};
 }
 
 OptionKey duration_key(const std::string& name, std::function<void(Duration)> into) {
   return {name, [into = std::move(into)](const std::string& value) {
-            const Parsed<Duration> parsed = parse_duration(value);
-            if (!parsed.value) return parsed.problem;
-            if (*parsed.value < Duration() || *parsed.value > Duration::seconds(600))
-              return fmt::format("{} is not a time from 0us to 600s", in_quotes(value));
-            into(*parsed.value);
-            return std::string();
+            const Duration time = sound(parse_duration(value));
+            if (time < Duration() || time > Duration::seconds(600))
+              throw WrongValue(fmt::format("{} is not a time from 0us to 600s", in_quotes(value)));
+            into(time);
           }};
 }
 
 OptionKey bytes_key(const std::string& name, std::function<void(Bytes)> into) {
   return {name, [into = std::move(into)](const std::string& value) {
-            const Parsed<Bytes> parsed = parse_bytes(value);
-            if (!parsed.value) return parsed.problem;
+            const Bytes bytes = sound(parse_bytes(value));
             constexpr std::int64_t kMost = 1'000'000'000'000 / 10;
-            if (parsed.value->count() < 0 || parsed.value->count() > kMost)
-              return fmt::format("{} is not a size up to 100GB", in_quotes(value));
-            into(*parsed.value);
-            return std::string();
+            if (bytes.count() < 0 || bytes.count() > kMost)
+              throw WrongValue(fmt::format("{} is not a size up to 100GB", in_quotes(value)));
+            into(bytes);
           }};
 }
 
 OptionKey bandwidth_key(const std::string& name, std::function<void(Bandwidth)> into) {
-  return {name, [into = std::move(into)](const std::string& value) {
-            const Parsed<Bandwidth> parsed = parse_bandwidth(value);
-            if (!parsed.value) return parsed.problem;
-            const double rate = parsed.value->bytes_per_second();
-            if (!(rate >= 1e3 && rate <= 1e14))
-              return fmt::format("{} is not a rate from 1KBps to 100TBps", in_quotes(value));
-            into(*parsed.value);
-            return std::string();
-          }};
+  return {
+      name, [into = std::move(into)](const std::string& value) {
+        const Bandwidth bandwidth = sound(parse_bandwidth(value));
+        const double rate = bandwidth.bytes_per_second();
+        if (!(rate >= 1e3 && rate <= 1e14))
+          throw WrongValue(fmt::format("{} is not a rate from 1KBps to 100TBps", in_quotes(value)));
+        into(bandwidth);
+      }};
 }
 
 std::vector<std::string> take_keys(const std::string& option, std::string_view text,
-                                   const std::vector<OptionKey>& keys) {
+                                   const std::vector<OptionKey>& keys, KeyStyle style,
+                                   const std::string& of) {
   const auto fail = [&](std::string_view message) {
     throw UsageError(fmt::format("{}: {}", option, message));
   };
   std::vector<std::string> names;
   for (const OptionKey& key : keys) names.push_back(key.name);
+  const bool commas = style == KeyStyle::commas;
+  const char sign = commas ? '=' : ':';
+  const std::vector<std::string_view> words = commas ? comma_list(text) : words_of(text);
+  if (words.empty())
+    fail(fmt::format("nothing is given; expected KEY:VALUE of {}", fmt::join(names, ", ")));
   std::vector<std::string> given;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string word(text.substr(begin, end - begin));
-    begin = end + 1;
-    const std::size_t equals = word.find('=');
-    const std::string name = word.substr(0, equals);
+  for (const std::string_view word : words) {
+    const std::size_t end = word.find(sign);
+    const std::string name(word.substr(0, end));
     const auto known = std::ranges::find(keys, name, &OptionKey::name);
-    if (known == keys.end()) fail(not_one_of(name, names));
-    if (equals == std::string::npos || equals + 1 == word.size())
-      fail(fmt::format("{}: a value is missing, as in {}=…", name, name));
+    if (known == keys.end()) fail((of.empty() ? "" : of + ": ") + not_one_of(name, names));
+    if (end == std::string_view::npos || end + 1 == word.size())
+      fail(fmt::format("{}: a value is missing, as in {}{}…", name, name, sign));
     if (std::ranges::find(given, name) != given.end()) fail(fmt::format("{} is given twice", name));
-    if (const std::string problem = known->take(word.substr(equals + 1)); !problem.empty())
-      fail(fmt::format("{}: {}", name, problem));
+    try {
+      known->take(std::string(word.substr(end + 1)));
+    } catch (const WrongValue& problem) {
+      fail(fmt::format("{}: {}", name, problem.what()));
+    }
     given.push_back(name);
   }
   return given;

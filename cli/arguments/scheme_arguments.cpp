@@ -16,9 +16,9 @@
 #include "ddp_arguments.hpp"
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
-#include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/formats/usage_error.hpp"
 #include "help_group.hpp"
+#include "option_keys.hpp"
 
 namespace ddpsim {
 namespace {
@@ -36,70 +36,41 @@ constexpr const char* kType = "NAME[:KEY=VALUE,…]";
   throw UsageError(fmt::format("--scheme: {}", message));
 }
 
-/// What one key of a scheme takes, and where it goes.
-struct Key {
-  std::string name;
-  std::function<void(const std::string& value)> take;
-};
-
-template <typename Value>
-Value one_of(const std::string& key, const std::string& value,
-             const std::vector<std::pair<std::string, Value>>& known) {
-  std::vector<std::string> words;
-  for (const auto& [word, meaning] : known) {
-    if (word == value) return meaning;
-    words.push_back(word);
-  }
-  fail(fmt::format("{}: {}", key, not_one_of(value, words)));
-}
-
-Key flag(const std::string& name, bool& into) {
-  return {name, [name, &into](const std::string& value) {
-            into = one_of<bool>(name, value, {{"true", true}, {"false", false}});
-          }};
-}
-Key flag(const std::string& name, std::optional<bool>& into) {
-  return {name, [name, &into](const std::string& value) {
-            into = one_of<bool>(name, value, {{"true", true}, {"false", false}});
-          }};
-}
-
 template <typename Number>
-Number count_of(const std::string& key, const std::string& value, Number least) {
+Number count_of(const std::string& value, Number least) {
   const auto exact = parse_number<double>(value);
   constexpr double kMost = std::is_same_v<Number, int> ? 1e6 : 1e15;
   const bool whole = exact && *exact >= static_cast<double>(least) && *exact <= kMost &&
                      *exact == static_cast<double>(static_cast<Number>(*exact));
   if (!whole)
-    fail(fmt::format("{}: expected a whole number from {} to {:g}, not {}", key, least, kMost,
-                     in_quotes(value)));
+    throw WrongValue(fmt::format("expected a whole number from {} to {:g}, not {}", least, kMost,
+                                 in_quotes(value)));
   return static_cast<Number>(*exact);
 }
 
-Key elements(const std::string& name, std::int64_t& into, std::int64_t least = 1) {
-  return {name, [name, &into, least](const std::string& value) {
-            into = count_of<std::int64_t>(name, value, least);
+OptionKey elements(const std::string& name, std::int64_t& into, std::int64_t least = 1) {
+  return {name, [&into, least](const std::string& value) {
+            into = count_of<std::int64_t>(value, least);
           }};
 }
-Key ranks(const std::string& name, std::optional<int>& into) {
-  return {name, [name, &into](const std::string& value) { into = count_of<int>(name, value, 1); }};
+OptionKey ranks(const std::string& name, std::optional<int>& into) {
+  return {name, [&into](const std::string& value) { into = count_of<int>(value, 1); }};
 }
 
-Key dtype(const std::string& name, std::optional<Dtype>& into) {
-  return {name, [name, &into](const std::string& value) {
-            into = one_of<std::optional<Dtype>>(name, value,
-                                                {{"bf16", Dtype::bfloat16},
-                                                 {"bfloat16", Dtype::bfloat16},
-                                                 {"fp16", Dtype::float16},
-                                                 {"float16", Dtype::float16},
-                                                 {"fp32", Dtype::float32},
-                                                 {"float32", Dtype::float32},
-                                                 {"parameters", std::nullopt}});
+OptionKey dtype(const std::string& name, std::optional<Dtype>& into) {
+  return {name, [&into](const std::string& value) {
+            into = one_of<std::optional<Dtype>>(value, {{"bf16", Dtype::bfloat16},
+                                                        {"bfloat16", Dtype::bfloat16},
+                                                        {"fp16", Dtype::float16},
+                                                        {"float16", Dtype::float16},
+                                                        {"fp32", Dtype::float32},
+                                                        {"float32", Dtype::float32},
+                                                        {"parameters", std::nullopt}});
           }};
 }
 
 /// "blocks", "none", "leaves", "size", or paths joined by '+'.
-Key wrap(WrapPolicy& into) {
+OptionKey wrap(WrapPolicy& into) {
   return {"wrap", [&into](const std::string& value) {
             using By = WrapPolicy::By;
             for (const By by : {By::blocks, By::none, By::leaves, By::size})
@@ -111,8 +82,8 @@ Key wrap(WrapPolicy& into) {
             for (std::size_t begin = 0; begin <= value.size();) {
               const std::size_t end = std::min(value.find('+', begin), value.size());
               if (end == begin)
-                fail(
-                    "wrap: expected blocks, none, leaves, size, or paths of modules as in "
+                throw WrongValue(
+                    "expected blocks, none, leaves, size, or paths of modules as in "
                     "layers.*+head");
               into.modules.push_back(value.substr(begin, end - begin));
               begin = end + 1;
@@ -120,17 +91,17 @@ Key wrap(WrapPolicy& into) {
           }};
 }
 
-Key rate(const std::string& name, const std::function<void(Bandwidth)>& take) {
-  return {name, [name, take](const std::string& value) {
+OptionKey rate(const std::string& name, const std::function<void(Bandwidth)>& take) {
+  return {name, [take](const std::string& value) {
             const auto exact = parse_number<double>(value);
             if (!exact || !(*exact >= 0.001 && *exact <= 1e6))
-              fail(fmt::format("{}: expected GB/s from 0.001 to 1e+06, not {}", name,
-                               in_quotes(value)));
+              throw WrongValue(
+                  fmt::format("expected GB/s from 0.001 to 1e+06, not {}", in_quotes(value)));
             take(Bandwidth::gigabytes_per_second(*exact));
           }};
 }
 
-std::vector<Key> rates(CpuOffload& offload) {
+std::vector<OptionKey> rates(CpuOffload& offload) {
   return {rate("cpu_rate",
                [&offload](Bandwidth given) {
                  offload.cpu_rate = given;
@@ -140,97 +111,96 @@ std::vector<Key> rates(CpuOffload& offload) {
 }
 
 /// FSDP's: all of it, or nothing.
-std::vector<Key> cpu_offload(CpuOffload& offload) {
-  std::vector<Key> keys = rates(offload);
+std::vector<OptionKey> cpu_offload(CpuOffload& offload) {
+  std::vector<OptionKey> keys = rates(offload);
   keys.push_back({"cpu_offload", [&offload](const std::string& value) {
                     offload.optimizer = offload.parameters =
-                        one_of<bool>("cpu_offload", value, {{"true", true}, {"false", false}});
+                        one_of<bool>(value, {{"true", true}, {"false", false}});
                   }});
-  keys.push_back(flag("fused", offload.fused));
+  keys.push_back(flag_key("fused", offload.fused));
   return keys;
 }
 
 /// DeepSpeed's device of `name`.
-Key device(const std::string& name, bool& on_cpu) {
-  return {name, [name, &on_cpu](const std::string& value) {
-            on_cpu = one_of<bool>(name, value, {{"cpu", true}, {"none", false}});
+OptionKey device(const std::string& name, bool& on_cpu) {
+  return {name, [&on_cpu](const std::string& value) {
+            on_cpu = one_of<bool>(value, {{"cpu", true}, {"none", false}});
           }};
 }
 
-std::vector<Key> joined(std::vector<Key> keys, std::vector<Key> more) {
+std::vector<OptionKey> joined(std::vector<OptionKey> keys, std::vector<OptionKey> more) {
   keys.insert(keys.end(), std::make_move_iterator(more.begin()),
               std::make_move_iterator(more.end()));
   return keys;
 }
 
-std::vector<Key> keys_of(Ddp& /*scheme*/) {
+std::vector<OptionKey> keys_of(Ddp& /*scheme*/) {
   return {};
 }
 
-std::vector<Key> keys_of(NaiveAllReduce& scheme) {
+std::vector<OptionKey> keys_of(NaiveAllReduce& scheme) {
   using When = NaiveAllReduce::When;
   return {{"when",
            [&scheme](const std::string& value) {
-             scheme.when = one_of<When>(
-                 "when", value, {{"gradient", When::gradient}, {"backward", When::backward}});
+             scheme.when =
+                 one_of<When>(value, {{"gradient", When::gradient}, {"backward", When::backward}});
            }},
-          flag("flat", scheme.flat)};
+          flag_key("flat", scheme.flat)};
 }
 
-std::vector<Key> keys_of(Fsdp1& scheme) {
+std::vector<OptionKey> keys_of(Fsdp1& scheme) {
   const auto strategy = [&scheme](const std::string& value) {
     std::vector<std::pair<std::string, ShardingStrategy>> known;
     for (const ShardingStrategy one :
          {ShardingStrategy::full_shard, ShardingStrategy::shard_grad_op, ShardingStrategy::no_shard,
           ShardingStrategy::hybrid_shard, ShardingStrategy::hybrid_shard_zero2})
       known.emplace_back(name_of(one), one);
-    scheme.strategy = one_of<ShardingStrategy>("strategy", value, known);
+    scheme.strategy = one_of<ShardingStrategy>(value, known);
   };
   const auto prefetch = [&scheme](const std::string& value) {
-    scheme.backward_prefetch = one_of<BackwardPrefetch>("backward_prefetch", value,
-                                                        {{"pre", BackwardPrefetch::pre},
-                                                         {"post", BackwardPrefetch::post},
-                                                         {"none", BackwardPrefetch::none}});
+    scheme.backward_prefetch = one_of<BackwardPrefetch>(value, {{"pre", BackwardPrefetch::pre},
+                                                                {"post", BackwardPrefetch::post},
+                                                                {"none", BackwardPrefetch::none}});
   };
   return joined({{"strategy", strategy},
                  wrap(scheme.wrap),
                  elements("min_num_params", scheme.wrap.min_num_params),
                  ranks("group", scheme.group),
                  {"backward_prefetch", prefetch},
-                 flag("forward_prefetch", scheme.forward_prefetch),
-                 flag("limit_all_gathers", scheme.limit_all_gathers),
-                 flag("use_orig_params", scheme.use_orig_params),
+                 flag_key("forward_prefetch", scheme.forward_prefetch),
+                 flag_key("limit_all_gathers", scheme.limit_all_gathers),
+                 flag_key("use_orig_params", scheme.use_orig_params),
                  dtype("param_dtype", scheme.param_dtype),
                  dtype("reduce_dtype", scheme.reduce_dtype),
-                 flag("no_sync", scheme.no_sync)},
+                 flag_key("no_sync", scheme.no_sync)},
                 cpu_offload(scheme.offload));
 }
 
-std::vector<Key> keys_of(Fsdp2& scheme) {
+std::vector<OptionKey> keys_of(Fsdp2& scheme) {
   const auto reshard = [&scheme](const std::string& value) {
     if (value == "true" || value == "false")
       scheme.reshard_after_forward = value == "true";
     else
-      scheme.reshard_to = count_of<int>("reshard_after_forward", value, 2);
+      scheme.reshard_to = count_of<int>(value, 2);
   };
   return joined({{"reshard_after_forward", reshard},
-                 flag("reshard_root", scheme.reshard_root),
+                 flag_key("reshard_root", scheme.reshard_root),
                  wrap(scheme.wrap),
                  elements("min_num_params", scheme.wrap.min_num_params),
                  ranks("group", scheme.group),
                  dtype("param_dtype", scheme.param_dtype),
                  dtype("reduce_dtype", scheme.reduce_dtype),
-                 flag("separate_groups", scheme.separate_groups),
-                 flag("no_sync", scheme.no_sync)},
+                 flag_key("separate_groups", scheme.separate_groups),
+                 flag_key("no_sync", scheme.no_sync)},
                 cpu_offload(scheme.offload));
 }
 
-std::vector<Key> keys_of(Zero& scheme) {
-  std::vector<Key> keys = {elements("reduce_bucket_size", scheme.reduce_bucket_size),
-                           flag("overlap_comm", scheme.overlap_comm),
-                           dtype("param_dtype", scheme.param_dtype),
-                           dtype("communication_data_type", scheme.communication_data_type),
-                           device("offload_optimizer", scheme.offload.optimizer)};
+std::vector<OptionKey> keys_of(Zero& scheme) {
+  std::vector<OptionKey> keys = {elements("reduce_bucket_size", scheme.reduce_bucket_size),
+                                 flag_key("overlap_comm", scheme.overlap_comm),
+                                 dtype("param_dtype", scheme.param_dtype),
+                                 dtype("communication_data_type", scheme.communication_data_type),
+                                 device("offload_optimizer", scheme.offload.optimizer)};
   keys = joined(std::move(keys), rates(scheme.offload));
   if (scheme.stage < 3) {
     keys.push_back(elements("allgather_bucket_size", scheme.allgather_bucket_size));
@@ -245,68 +215,67 @@ std::vector<Key> keys_of(Zero& scheme) {
   keys.push_back(elements("stage3_max_live_parameters", scheme.stage3_max_live_parameters, 0));
   keys.push_back(elements("stage3_max_reuse_distance", scheme.stage3_max_reuse_distance, 0));
   keys.push_back(ranks("zero_hpz_partition_size", scheme.zero_hpz_partition_size));
-  keys.push_back(flag("zero_quantized_weights", scheme.zero_quantized_weights));
-  keys.push_back(flag("zero_quantized_gradients", scheme.zero_quantized_gradients));
+  keys.push_back(flag_key("zero_quantized_weights", scheme.zero_quantized_weights));
+  keys.push_back(flag_key("zero_quantized_gradients", scheme.zero_quantized_gradients));
   return keys;
 }
 
-std::vector<Key> keys_of(MegatronOptimizer& scheme) {
+std::vector<OptionKey> keys_of(MegatronOptimizer& scheme) {
   const auto bucket = [&scheme](const std::string& value) {
-    scheme.bucket_size = count_of<std::int64_t>("bucket_size", value, 1);
+    scheme.bucket_size = count_of<std::int64_t>(value, 1);
   };
-  return {flag("overlap_grad_reduce", scheme.overlap_grad_reduce),
-          flag("overlap_param_gather", scheme.overlap_param_gather),
+  return {flag_key("overlap_grad_reduce", scheme.overlap_grad_reduce),
+          flag_key("overlap_param_gather", scheme.overlap_param_gather),
           {"bucket_size", bucket},
           dtype("param_dtype", scheme.param_dtype),
-          flag("grad_reduce_in_fp32", scheme.grad_reduce_in_fp32)};
+          flag_key("grad_reduce_in_fp32", scheme.grad_reduce_in_fp32)};
 }
 
-std::vector<Key> keys_of(ZeroRedundancy& scheme) {
-  return {flag("parameters_as_bucket_view", scheme.parameters_as_bucket_view),
-          flag("overlap_with_ddp", scheme.overlap_with_ddp)};
+std::vector<OptionKey> keys_of(ZeroRedundancy& scheme) {
+  return {flag_key("parameters_as_bucket_view", scheme.parameters_as_bucket_view),
+          flag_key("overlap_with_ddp", scheme.overlap_with_ddp)};
 }
 
 /// Megabytes, of 10^6 bytes.
-Key megabytes(const std::string& name, Bytes& into, double least) {
-  return {name, [name, &into, least](const std::string& value) {
+OptionKey megabytes(const std::string& name, Bytes& into, double least) {
+  return {name, [&into, least](const std::string& value) {
             constexpr double kMost = 1e6;
             const auto exact = parse_number<double>(value);
             if (!exact || !(*exact >= least) || *exact > kMost)
-              fail(fmt::format("{}: expected megabytes from {:g} to {:g}, not {}", name, least,
-                               kMost, in_quotes(value)));
+              throw WrongValue(fmt::format("expected megabytes from {:g} to {:g}, not {}", least,
+                                           kMost, in_quotes(value)));
             into = Bytes(static_cast<std::int64_t>(std::llround(*exact * 1e6)));
           }};
 }
 
-std::vector<Key> keys_of(DataParallel& scheme) {
+std::vector<OptionKey> keys_of(DataParallel& scheme) {
   return {megabytes("input_mb", scheme.inputs, 0), megabytes("output_mb", scheme.outputs, 0)};
 }
 
-std::vector<Key> keys_of(ParameterServer& scheme) {
+std::vector<OptionKey> keys_of(ParameterServer& scheme) {
   using Mode = ParameterServer::Mode;
   using Placement = ParameterServer::Placement;
   using Update = ParameterServer::Update;
   using Pull = ParameterServer::Pull;
   const auto mode = [&scheme](const std::string& value) {
-    scheme.mode = one_of<Mode>("mode", value, {{"sync", Mode::sync}, {"async", Mode::async}});
+    scheme.mode = one_of<Mode>(value, {{"sync", Mode::sync}, {"async", Mode::async}});
   };
   const auto servers = [&scheme](const std::string& value) {
     scheme.host = value == "host";
-    if (!scheme.host) scheme.servers = count_of<int>("servers", value, 1);
+    if (!scheme.host) scheme.servers = count_of<int>(value, 1);
   };
   const auto placement = [&scheme](const std::string& value) {
     scheme.placement = one_of<Placement>(
-        "placement", value, {{"whole", Placement::whole}, {"partitioned", Placement::partitioned}});
+        value, {{"whole", Placement::whole}, {"partitioned", Placement::partitioned}});
   };
   const auto update = [&scheme](const std::string& value) {
-    scheme.update =
-        one_of<Update>("update", value, {{"server", Update::server}, {"worker", Update::worker}});
+    scheme.update = one_of<Update>(value, {{"server", Update::server}, {"worker", Update::worker}});
   };
   const auto pull = [&scheme](const std::string& value) {
     std::vector<std::pair<std::string, Pull>> known;
     for (const Pull one : {Pull::forward, Pull::backward, Pull::priority})
       known.emplace_back(name_of(one), one);
-    scheme.pull = one_of<Pull>("pull", value, known);
+    scheme.pull = one_of<Pull>(value, known);
   };
   return {
       {"mode", mode},
@@ -315,94 +284,83 @@ std::vector<Key> keys_of(ParameterServer& scheme) {
       megabytes("partition_mb", scheme.partition, 0.001),
       {"update", update},
       {"pull", pull},
-      flag("colocated", scheme.colocated),
+      flag_key("colocated", scheme.colocated),
       rate("server_bandwidth", [&scheme](Bandwidth given) { scheme.server_bandwidth = given; })};
 }
 
-std::vector<Key> keys_of(Compiled& scheme) {
+std::vector<OptionKey> keys_of(Compiled& scheme) {
   return {{"optimize_ddp", [&scheme](const std::string& value) {
              if (value == "python_reducer_without_compiled_forward")
-               fail(
-                   "optimize_ddp: a forward that is not compiled beside a backward that is, is not "
+               throw WrongValue(
+                   "a forward that is not compiled beside a backward that is, is not "
                    "simulated; take python_reducer");
              std::vector<std::pair<std::string, OptimizeDdp>> known;
              for (const OptimizeDdp mode :
                   {OptimizeDdp::ddp_optimizer, OptimizeDdp::no_optimization,
                    OptimizeDdp::python_reducer})
                known.emplace_back(name_of(mode), mode);
-             scheme.optimize_ddp = one_of<OptimizeDdp>("optimize_ddp", value, known);
+             scheme.optimize_ddp = one_of<OptimizeDdp>(value, known);
            }}};
 }
 
-Key count(const std::string& name, int& into) {
-  return {name, [name, &into](const std::string& value) { into = count_of<int>(name, value, 1); }};
+OptionKey count(const std::string& name, int& into) {
+  return {name, [&into](const std::string& value) { into = count_of<int>(value, 1); }};
 }
 
 /// "2:4+4:8+8:16": every 2 steps 4 ranks, every 4 steps 8, every 8 steps 16.
-std::vector<AveragingLevel> levels_of(const std::string& key, const std::string& value) {
+std::vector<AveragingLevel> levels_of(const std::string& value) {
   std::vector<AveragingLevel> levels;
   for (std::size_t begin = 0; begin <= value.size();) {
     const std::size_t end = std::min(value.find('+', begin), value.size());
     const std::string level = value.substr(begin, end - begin);
     const std::size_t colon = level.find(':');
     if (colon == level.npos)
-      fail(fmt::format(
-          "{}: expected PERIOD:RANKS, more of them behind a '+', as in 4:8+16:16, not {}", key,
-          in_quotes(value)));
-    levels.push_back({.period = count_of<int>(key, level.substr(0, colon), 1),
-                      .ranks = count_of<int>(key, level.substr(colon + 1), 1)});
+      throw WrongValue(
+          fmt::format("expected PERIOD:RANKS, more of them behind a '+', as in 4:8+16:16, not {}",
+                      in_quotes(value)));
+    levels.push_back({.period = count_of<int>(level.substr(0, colon), 1),
+                      .ranks = count_of<int>(level.substr(colon + 1), 1)});
     begin = end + 1;
   }
   return levels;
 }
 
-std::vector<Key> keys_of(PeriodicAveraging& scheme) {
+std::vector<OptionKey> keys_of(PeriodicAveraging& scheme) {
   const auto hierarchy = [&scheme](const std::string& value) {
-    scheme.hierarchy = levels_of("hierarchy", value);
+    scheme.hierarchy = levels_of(value);
   };
   return {count("period", scheme.period), {"hierarchy", hierarchy}};
 }
 
-std::vector<Key> keys_of(SlowMo& scheme) {
+std::vector<OptionKey> keys_of(SlowMo& scheme) {
   return {count("localsgd_frequency", scheme.localsgd_frequency),
           count("slowmo_frequency", scheme.slowmo_frequency),
-          flag("slowmo_memory_efficient", scheme.slowmo_memory_efficient),
+          flag_key("slowmo_memory_efficient", scheme.slowmo_memory_efficient),
           count("slowmo_num_shards", scheme.slowmo_num_shards)};
 }
 
 /// With its library's defaults.
 Scheme named(const std::string& name) {
-  return one_of<Scheme>("name", name,
-                        {{"ddp", Ddp()},
-                         {"naive", NaiveAllReduce()},
-                         {"fsdp1", Fsdp1()},
-                         {"fsdp2", Fsdp2()},
-                         {"zero1", Zero{.stage = 1}},
-                         {"zero2", Zero{.stage = 2}},
-                         {"zero3", Zero{.stage = 3}},
-                         {"megatron", MegatronOptimizer()},
-                         {"zero_redundancy", ZeroRedundancy()},
-                         {"data_parallel", DataParallel()},
-                         {"parameter_server", ParameterServer()},
-                         {"compiled", Compiled()},
-                         {"local_sgd", PeriodicAveraging()},
-                         {"slowmo", SlowMo()}});
-}
-
-void take(const std::string& word, const std::string& scheme, const std::vector<Key>& keys,
-          std::vector<std::string>& given) {
-  const std::size_t equals = word.find('=');
-  const std::string key = word.substr(0, equals);
-  std::vector<std::string> names;
-  for (const Key& one : keys) names.push_back(one.name);
-  const auto known = std::ranges::find(keys, key, &Key::name);
-  if (keys.empty()) fail(fmt::format("{} takes no options here: DDP's have their own", scheme));
-  if (known == keys.end()) fail(fmt::format("{}: {}", scheme, not_one_of(key, names)));
-  if (equals == word.npos || equals + 1 == word.size())
-    fail(fmt::format("{}: a value is missing, as in {}=…", key, key));
-  if (std::ranges::find(given, key) != given.end()) fail(fmt::format("{} is given twice", key));
-  given.push_back(key);
-  known->take(word.substr(equals + 1));
+  const std::vector<std::pair<std::string, Scheme>> known = {
+      {"ddp", Ddp()},
+      {"naive", NaiveAllReduce()},
+      {"fsdp1", Fsdp1()},
+      {"fsdp2", Fsdp2()},
+      {"zero1", Zero{.stage = 1}},
+      {"zero2", Zero{.stage = 2}},
+      {"zero3", Zero{.stage = 3}},
+      {"megatron", MegatronOptimizer()},
+      {"zero_redundancy", ZeroRedundancy()},
+      {"data_parallel", DataParallel()},
+      {"parameter_server", ParameterServer()},
+      {"compiled", Compiled()},
+      {"local_sgd", PeriodicAveraging()},
+      {"slowmo", SlowMo()}};
+  try {
+    return one_of(name, known);
+  } catch (const WrongValue& problem) {
+    fail(fmt::format("name: {}", problem.what()));
+  }
 }
 
 }  // namespace
@@ -425,10 +383,10 @@ Scheme parse_scheme(const std::string& text) {
   const std::string name = text.substr(0, colon);
   Scheme scheme = named(name);
   if (colon == text.npos) return scheme;
-  const std::vector<Key> keys = std::visit([](auto& of) { return keys_of(of); }, scheme);
-  std::vector<std::string> given;
-  for (const std::string_view word : comma_list(std::string_view(text).substr(colon + 1)))
-    take(std::string(word), name, keys, given);
+  const std::vector<OptionKey> keys = std::visit([](auto& of) { return keys_of(of); }, scheme);
+  if (keys.empty()) fail(fmt::format("{} takes no options here: DDP's have their own", name));
+  const std::vector<std::string> given =
+      take_keys("--scheme", std::string_view(text).substr(colon + 1), keys, KeyStyle::commas, name);
   const auto is_given = [&](const char* key) {
     return std::ranges::find(given, key) != given.end();
   };

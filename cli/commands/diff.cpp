@@ -282,12 +282,12 @@ DifferenceReport compare_sides(const DiffSide& before, const DiffSide& after,
   constexpr double kSlower = 1.1;
   if (logs && !evidence.all_reduce_only && logs->one().growth > kSlower)
     evidence.settings.push_back(
-        {.what = "network_slower",
+        {.what = CauseClass::network_slower,
          .says = fmt::format("an all-reduce of {} bytes alone takes {:.3g} ms, {:.3g} before, by "
                              "the logs beside the steps",
                              logs->one().size.count(), logs->one().after.milliseconds(),
                              logs->one().before.milliseconds()),
-         .lengthens = lengthened_by(FindingClass::transport_changed)});
+         .lengthens = lengthened_by(CauseClass::transport_changed)});
   report.findings = evidence.now;
   for (const std::vector<Finding>* more : {&evidence.changes, &evidence.repairs})
     for (const Finding& finding : *more)

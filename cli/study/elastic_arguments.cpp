@@ -49,13 +49,12 @@ OptionKey time_key(const std::string& name, std::function<void(RunTime)> into, b
               if (!number || rest != unit.name) continue;
               const double seconds = *number * unit.seconds;
               if (!(seconds <= most && seconds >= (positive ? kLeastSeconds : 0))) continue;
-              into(RunTime(std::llround(seconds * 1e9)));
-              return std::string();
+              return into(RunTime(std::llround(seconds * 1e9)));
             }
-            return fmt::format(
+            throw WrongValue(fmt::format(
                 "expected a time from {} to {:.0f} years and a unit (ms, s, min, h, d), such as "
                 "30s, not {}",
-                positive ? "1ms" : "0s", most / kYear, in_quotes(value));
+                positive ? "1ms" : "0s", most / kYear, in_quotes(value)));
           }};
 }
 OptionKey time_key(const std::string& name, RunTime& into, bool positive = false) {
@@ -76,10 +75,10 @@ OptionKey seed_key(std::uint64_t& into) {
   return {"seed", [&into](const std::string& value) {
             const auto seed = parse_number<std::uint64_t>(value);
             if (!seed)
-              return fmt::format("expected a whole number from 0 to {}, not {}",
-                                 std::numeric_limits<std::uint64_t>::max(), in_quotes(value));
+              throw WrongValue(fmt::format("expected a whole number from 0 to {}, not {}",
+                                           std::numeric_limits<std::uint64_t>::max(),
+                                           in_quotes(value)));
             into = *seed;
-            return std::string();
           }};
 }
 
@@ -90,19 +89,15 @@ OptionKey share_key(const std::string& name, double& into) {
                 std::string_view(value).substr(0, value.size() - (percent ? 1 : 0)));
             const double share = number.value_or(-1) / (percent ? 100 : 1);
             if (!(share >= 0 && share <= 1))
-              return fmt::format("expected a share from 0 to 1, such as 0.2 or 20%, not {}",
-                                 in_quotes(value));
+              throw WrongValue(fmt::format(
+                  "expected a share from 0 to 1, such as 0.2 or 20%, not {}", in_quotes(value)));
             into = share;
-            return std::string();
           }};
 }
 
 OptionKey store_key(bool& on_node) {
   return {"store", [&on_node](const std::string& value) {
-            static const std::vector<std::string> kWords = {"node", "external"};
-            if (std::ranges::find(kWords, value) == kWords.end()) return not_one_of(value, kWords);
-            on_node = value == "node";
-            return std::string();
+            on_node = one_of<bool>(value, {{"node", true}, {"external", false}});
           }};
 }
 

@@ -9,8 +9,8 @@
 namespace ddpsim {
 namespace {
 
-void exclude(std::string_view what, std::string says, std::vector<ExcludedCause>& excluded) {
-  excluded.push_back({std::string(what), std::move(says)});
+void exclude(CauseClass what, std::string says, std::vector<ExcludedCause>& excluded) {
+  excluded.push_back({what, std::move(says)});
 }
 
 /// Sizes for which both logs print NCCL's choice; absent where one of them differs, or there is none.
@@ -31,15 +31,15 @@ void add_network(const Evidence& before, const Evidence& after,
   const LoggedCommunicator* was = before.nccl.largest();
   const LoggedCommunicator* is = after.nccl.largest();
   if (was != nullptr && is != nullptr && was->ranks == 1 && is->ranks == 1) {
-    for (const std::string_view what :
-         {"network_slower", "slow_rank", "uneven_data", "data_parallel_changed"})
+    for (const CauseClass what : {CauseClass::network_slower, CauseClass::slow_rank,
+                                  CauseClass::uneven_data, CauseClass::data_parallel_changed})
       exclude(what, "both jobs have one rank", excluded);
     return;
   }
   if (before.nccl.one_node() && after.nccl.one_node())
-    exclude("network_slower", "both jobs stay inside one node", excluded);
+    exclude(CauseClass::network_slower, "both jobs stay inside one node", excluded);
   if (const auto sizes = same_choices(before.nccl, after.nccl))
-    exclude("other_algorithm",
+    exclude(CauseClass::other_algorithm,
             fmt::format("NCCL chose the same algorithm and protocol for {} size{} on both", *sizes,
                         *sizes == 1 ? "" : "s"),
             excluded);
@@ -55,7 +55,8 @@ void add_versions(const Evidence& before, const Evidence& after,
   };
   const std::set<std::string> nccl = words(before.nccl.versions);
   if (!nccl.empty() && nccl == words(after.nccl.versions))
-    exclude("version_changed", fmt::format("both run NCCL {}", fmt::join(nccl, ", ")), excluded);
+    exclude(CauseClass::version_changed, fmt::format("both run NCCL {}", fmt::join(nccl, ", ")),
+            excluded);
 }
 
 /// Of both sides' GPUs, each read while it worked.
@@ -81,7 +82,7 @@ bool links_at_their_best(const Evidence& evidence) {
   return any;
 }
 
-bool changed(const std::vector<Finding>& changes, FindingClass what) {
+bool changed(const std::vector<Finding>& changes, CauseClass what) {
   return std::ranges::find(changes, what, &Finding::what) != changes.end();
 }
 
@@ -89,39 +90,40 @@ void add_machine(const Evidence& before, const Evidence& after,
                  std::vector<ExcludedCause>& excluded) {
   const std::vector<Finding> changes = machine_changes(before.machines, after.machines);
   if (none_held_down(before) && none_held_down(after) &&
-      !changed(changes, FindingClass::clocks_held_down) &&
-      !changed(changes, FindingClass::power_limit_lowered))
-    exclude("clocks_held_down", "no GPU is held below its clocks, before or now", excluded);
-  if (links_at_their_best(before) && links_at_their_best(after) &&
-      !changed(changes, FindingClass::pcie_link_below_its_best))
-    exclude("pcie_link_below_its_best", "all PCIe links of GPUs are at their best, before and now",
+      !changed(changes, CauseClass::clocks_held_down) &&
+      !changed(changes, CauseClass::power_limit_lowered))
+    exclude(CauseClass::clocks_held_down, "no GPU is held below its clocks, before or now",
             excluded);
+  if (links_at_their_best(before) && links_at_their_best(after) &&
+      !changed(changes, CauseClass::pcie_link_below_its_best))
+    exclude(CauseClass::pcie_link_below_its_best,
+            "all PCIe links of GPUs are at their best, before and now", excluded);
 }
 
 void add_ddp(const Evidence& before, const Evidence& after, std::vector<ExcludedCause>& excluded) {
   if (before.ddp.values.empty() || after.ddp.values.empty()) return;
   const std::vector<Finding> changes = ddp_changes(before.ddp, after.ddp);
   if (changes.empty())
-    exclude("data_parallel_changed", "DDP's logging data say the same of its options on both",
-            excluded);
+    exclude(CauseClass::data_parallel_changed,
+            "DDP's logging data say the same of its options on both", excluded);
   const std::vector<std::int64_t> sizes = before.ddp.bucket_sizes();
   if (!sizes.empty() && sizes == after.ddp.bucket_sizes())
     exclude(
-        "bucket_sizes",
+        CauseClass::bucket_sizes,
         fmt::format("both have the same {} bucket{}", sizes.size(), sizes.size() == 1 ? "" : "s"),
         excluded);
-  const auto same = [&](std::string_view key, std::string_view what, std::string_view option) {
+  const auto same = [&](std::string_view key, CauseClass what, std::string_view option) {
     const DdpFacts::Value* was = before.ddp.find(key);
     const DdpFacts::Value* is = after.ddp.find(key);
     if (was != nullptr && is != nullptr && was->text == is->text)
       exclude(what, fmt::format("{} is {} on both", option, was->text == "1" ? "on" : "off"),
               excluded);
   };
-  same("gradient_as_bucket_view", "bucket_views_off", "gradient_as_bucket_view");
-  if (!changed(changes, FindingClass::find_unused_parameters) &&
+  same("gradient_as_bucket_view", CauseClass::bucket_views_off, "gradient_as_bucket_view");
+  if (!changed(changes, CauseClass::find_unused_parameters) &&
       before.ddp.integer("static_graph") == after.ddp.integer("static_graph"))
-    same("find_unused_parameters", "find_unused_parameters", "find_unused_parameters");
-  same("broadcast_buffers", "buffers_broadcast", "broadcast_buffers");
+    same("find_unused_parameters", CauseClass::find_unused_parameters, "find_unused_parameters");
+  same("broadcast_buffers", CauseClass::buffers_broadcast, "broadcast_buffers");
 }
 
 void add_environment(const Evidence& before, const Evidence& after,
@@ -130,7 +132,7 @@ void add_environment(const Evidence& before, const Evidence& after,
     return facts.listed > 0 && facts.find("CUDA_LAUNCH_BLOCKING") == nullptr;
   };
   if (unset(before.environment) && unset(after.environment))
-    exclude("blocking_launches", "CUDA_LAUNCH_BLOCKING is set on neither", excluded);
+    exclude(CauseClass::blocking_launches, "CUDA_LAUNCH_BLOCKING is set on neither", excluded);
 }
 
 }  // namespace

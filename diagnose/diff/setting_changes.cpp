@@ -112,9 +112,9 @@ class Changes {
   }
 
  private:
-  void add(std::string what, std::string says, std::vector<StepPart> lengthens,
+  void add(CauseClass what, std::string says, std::vector<StepPart> lengthens,
            bool version = false) {
-    changes_.push_back({.what = std::move(what),
+    changes_.push_back({.what = what,
                         .says = std::move(says),
                         .lengthens = std::move(lengthens),
                         .version = version});
@@ -124,10 +124,10 @@ class Changes {
     changes_.back().effect = now ? FindingEffect::costs : FindingEffect::relieves;
   }
   void text(std::string_view name, const std::string& before, const std::string& now,
-            std::string_view what, std::vector<StepPart> lengthens, bool version = false) {
+            CauseClass what, std::vector<StepPart> lengthens, bool version = false) {
     if (before.empty() || now.empty() || before == now) return;
-    add(std::string(what), fmt::format("{} {} before, {} now", name, before, now),
-        std::move(lengthens), version);
+    add(what, fmt::format("{} {} before, {} now", name, before, now), std::move(lengthens),
+        version);
   }
   void versions();
   void machine();
@@ -142,44 +142,45 @@ class Changes {
 };
 
 void Changes::versions() {
-  text("PyTorch", before_.torch, now_.torch, name_of(FindingClass::version_changed), {}, true);
+  text("PyTorch", before_.torch, now_.torch, CauseClass::version_changed, {}, true);
   const auto nccl = [](const Workload& of) {
     return of.recorded_with.nccl ? to_string(*of.recorded_with.nccl) : std::string();
   };
-  text("NCCL", nccl(before_), nccl(now_), name_of(FindingClass::version_changed),
+  text("NCCL", nccl(before_), nccl(now_), CauseClass::version_changed,
        {StepPart::all_reduce_transfer, part_of(slowest_gpu), part_of(buffer_broadcast)}, true);
 }
 
 void Changes::machine() {
-  text("GPU", before_.gpu, now_.gpu, "gpu_changed", {});
-  text("precision", before_.precision, now_.precision, "precision_changed", {});
+  text("GPU", before_.gpu, now_.gpu, CauseClass::gpu_changed, {});
+  text("precision", before_.precision, now_.precision, CauseClass::precision_changed, {});
   const auto number = [](const auto& value) {
     return value ? fmt::format("{}", *value) : std::string();
   };
-  text("batch per GPU", number(before_.batch_per_gpu), number(now_.batch_per_gpu), "batch_changed",
-       {StepPart::kernels, part_of(launch_bound), part_of(input)});
+  text("batch per GPU", number(before_.batch_per_gpu), number(now_.batch_per_gpu),
+       CauseClass::batch_changed, {StepPart::kernels, part_of(launch_bound), part_of(input)});
   const RecordedWith& old = before_.recorded_with;
   const RecordedWith& with = now_.recorded_with;
   if (old.world_size != with.world_size && old.world_size > 0 && with.world_size > 0)
-    add("ranks_changed", fmt::format("{} ranks before, {} now", old.world_size, with.world_size),
+    add(CauseClass::ranks_changed,
+        fmt::format("{} ranks before, {} now", old.world_size, with.world_size),
         {StepPart::all_reduce_transfer, part_of(slowest_gpu), part_of(copies), part_of(hooks),
          part_of(buffer_broadcast), part_of(sync_batchnorm)});
   if (old.ddp_hooks && with.ddp_hooks && old.reduced_by != with.reduced_by)
-    add(std::string(name_of(FindingClass::data_parallel_changed)),
+    add(CauseClass::data_parallel_changed,
         fmt::format("gradients were all-reduced by the {} before, by the {} now",
                     word_of(old.reduced_by), word_of(with.reduced_by)),
         {StepPart::all_reduce_transfer, part_of(copies), part_of(hooks)});
   if (old.wire != with.wire)
-    add(std::string(name_of(FindingClass::comm_hook)),
+    add(CauseClass::comm_hook,
         fmt::format("all-reduces carried {} before, {} now",
                     old.wire ? name_of(*old.wire) : "the gradients' type",
                     with.wire ? name_of(*with.wire) : "the gradients' type"),
         {StepPart::all_reduce_transfer, part_of(copies), part_of(hooks)});
   if (old.sync_batchnorm != with.sync_batchnorm && old.ddp_hooks && with.ddp_hooks) {
-    add(std::string(name_of(FindingClass::sync_batchnorm)),
+    add(CauseClass::sync_batchnorm,
         with.sync_batchnorm ? "SyncBatchNorm exchanges statistics now, and did not before"
                             : "SyncBatchNorm exchanged statistics before, and does not now",
-        lengthened_by(FindingClass::sync_batchnorm));
+        lengthened_by(CauseClass::sync_batchnorm));
     costs(with.sync_batchnorm);
   }
 }
@@ -203,10 +204,10 @@ void Changes::buckets() {
   const std::size_t had = before_.parameters.size(), has = now_.parameters.size();
   // A step may leave parameters unused, but its buckets hold them all.
   const bool by_model = had > 0 && has > 0 && had != has && sum_of(old) != sum_of(now);
-  add(std::string(name_of(by_model     ? FindingClass::data_parallel_changed
-                          : by_version ? FindingClass::version_changed
-                          : by_search  ? FindingClass::find_unused_parameters
-                                       : FindingClass::bucket_sizes)),
+  add(by_model     ? CauseClass::data_parallel_changed
+      : by_version ? CauseClass::version_changed
+      : by_search  ? CauseClass::find_unused_parameters
+                   : CauseClass::bucket_sizes,
       fmt::format(
           "{} bucket{} before, {} now{}", count_before, count_before == 1 ? "" : "s", count_now,
           by_model     ? fmt::format(": another model, of {} parameters, which had {}", has, had)
@@ -214,7 +215,7 @@ void Changes::buckets() {
           : by_search  ? ": under find_unused_parameters they are not rebuilt in the order "
                          "of gradients"
                        : ""),
-      lengthened_by(FindingClass::bucket_sizes));
+      lengthened_by(CauseClass::bucket_sizes));
 }
 
 /// Traces and DDP's logs hold no buffers: theirs are those of a model that was taken for the recorded one.
@@ -233,9 +234,9 @@ void Changes::options() {
   };
   if (bytes(before_) != bytes(now_) && before_.recorded_with.ddp_hooks &&
       now_.recorded_with.ddp_hooks && buffers_recorded(before_) && buffers_recorded(now_))
-    add(std::string(name_of(FindingClass::buffers_broadcast)),
+    add(CauseClass::buffers_broadcast,
         fmt::format("{} bytes of buffers before, {} now", bytes(before_), bytes(now_)),
-        lengthened_by(FindingClass::buffers_broadcast));
+        lengthened_by(CauseClass::buffers_broadcast));
   const std::string old = of_provenance(before_, "ddp_options");
   const std::string now = of_provenance(now_, "ddp_options");
   if (old.empty() || now.empty()) return;
@@ -243,10 +244,10 @@ void Changes::options() {
   const std::string hook_now = of_provenance(now_, "comm_hook");
   if (hook_before != hook_now) {
     const auto or_none = [](const std::string& hook) { return hook.empty() ? "none" : hook; };
-    add(std::string(name_of(FindingClass::comm_hook)),
+    add(CauseClass::comm_hook,
         fmt::format("communication hook {} before, {} now", or_none(hook_before),
                     or_none(hook_now)),
-        lengthened_by(FindingClass::comm_hook));
+        lengthened_by(CauseClass::comm_hook));
   }
   const std::set<std::string> had = options_in(old);
   const std::set<std::string> has = options_in(now);
@@ -255,15 +256,15 @@ void Changes::options() {
       return;  // with a static graph that alone is new or gone
     const auto is = [&](std::string_view name) { return option.starts_with(name); };
     const std::string says = fmt::format("{} {}", option, added ? "was added" : "was left out");
-    const FindingClass what = is("--find-unused-parameters") ? FindingClass::find_unused_parameters
-                              : is("--no-broadcast-buffers") ? FindingClass::buffers_broadcast
-                              : is("--gradient-as-bucket-view") ? FindingClass::bucket_views_off
-                              : is("--bucket-cap") || is("--first-bucket")
-                                  ? FindingClass::bucket_sizes
-                                  : FindingClass::data_parallel_changed;
-    add(std::string(name_of(what)), says, lengthened_by(what));
-    if (what == FindingClass::find_unused_parameters) costs(added);
-    if (what == FindingClass::buffers_broadcast || what == FindingClass::bucket_views_off)
+    const CauseClass what = is("--find-unused-parameters")    ? CauseClass::find_unused_parameters
+                            : is("--no-broadcast-buffers")    ? CauseClass::buffers_broadcast
+                            : is("--gradient-as-bucket-view") ? CauseClass::bucket_views_off
+                            : is("--bucket-cap") || is("--first-bucket")
+                                ? CauseClass::bucket_sizes
+                                : CauseClass::data_parallel_changed;
+    add(what, says, lengthened_by(what));
+    if (what == CauseClass::find_unused_parameters) costs(added);
+    if (what == CauseClass::buffers_broadcast || what == CauseClass::bucket_views_off)
       costs(!added);
   };
   for (const std::string& option : has)
@@ -276,15 +277,15 @@ void Changes::accumulation() {
   const int count_before = micro_batches(before_);
   const int count_now = micro_batches(now_);
   if (count_before != count_now)
-    add("accumulation_changed",
+    add(CauseClass::accumulation_changed,
         fmt::format("{} micro-batches a step before, {} now", count_before, count_now), {});
   const auto reduced = [](const Workload& of) { return of.earlier ? of.earlier->all_reduced : 0; };
   if (reduced(now_) <= reduced(before_)) return;
-  add(std::string(name_of(FindingClass::no_sync_misplaced)),
+  add(CauseClass::no_sync_misplaced,
       fmt::format("{} of {} micro-batches a step all-reduce, {} of {} before: DDP asks for "
                   "no_sync() in forward, so it has to hold forward and backward",
                   reduced(now_) + 1, count_now, reduced(before_) + 1, count_before),
-      lengthened_by(FindingClass::no_sync_misplaced));
+      lengthened_by(CauseClass::no_sync_misplaced));
 }
 
 /// Training threads alone: that others wait may cost nothing.
@@ -305,13 +306,12 @@ void Changes::threads() {
       says += fmt::format("; its process has {} core{}, of which all its threads take {:.2f}",
                           *now.cores, *now.cores == 1 ? "" : "s",
                           now.all_running / std::max(waits->step, Duration::picoseconds(1)));
-    add(std::string(name_of(FindingClass::host_threads)), std::move(says),
-        lengthened_by(FindingClass::host_threads));
+    add(CauseClass::host_threads, std::move(says), lengthened_by(CauseClass::host_threads));
     changes_.back().at_most = waits->waiting();
   }
   // On a CPU it is the model that runs.
   if (runs && now_.gpu != "CPU")
-    add("host_overhead",
+    add(CauseClass::host_overhead,
         fmt::format("the thread that trains on rank {} ran for {} a step, {} before", runs->rank,
                     ms(runs->now.running), ms(runs->before.running)),
         {part_of(launch_bound)});

@@ -40,108 +40,116 @@ constexpr std::string_view kTraces =
 
 /// A class that a row may mean, and what tells it from the others of that row.
 struct Possible {
-  std::string_view what;
+  CauseClass what;
   std::string_view decide_by;
 };
 
 constexpr std::array<Possible, 4> kOfKernels = {{
-    {"clocks_held_down",
+    {CauseClass::clocks_held_down,
      "clocks, power limit and temperature of that GPU under load (nvidia-smi -q -d "
      "CLOCK,POWER,PERFORMANCE), before and now: if they differ, it is the GPU; if not, other "
      "kernels run"},
-    {"kernels_changed",
+    {CauseClass::kernels_changed,
      "names and counts of the kernels in both traces: others run where a version, a dtype or a "
      "layout changed"},
-    {"interference",
+    {CauseClass::interference,
      "one step under no_sync() of both: if kernels take the same there, NCCL beside them is why"},
-    {"host_threads", "the same step with OMP_NUM_THREADS=1, and nothing else on the cores"},
+    {CauseClass::host_threads,
+     "the same step with OMP_NUM_THREADS=1, and nothing else on the cores"},
 }};
 constexpr std::array<Possible, 4> kOfKernelsOnHost = {{
-    {"host_threads",
+    {CauseClass::host_threads,
      "the load of each core while it trains (top, then 1), and the same step with fewer threads a "
      "rank: if both steps then take the same, shared cores are why"},
-    {"kernels_changed", "the operators' own times of both (torch.profiler, CPU): others, or all"},
-    {"host_overhead",
+    {CauseClass::kernels_changed,
+     "the operators' own times of both (torch.profiler, CPU): others, or all"},
+    {CauseClass::host_overhead,
      "py-spy, or torch.profiler's CPU side, of both: whether operators take longer, or what lies "
      "between them"},
-    {"clocks_held_down", "the cores' clocks under load"},
+    {CauseClass::clocks_held_down, "the cores' clocks under load"},
 }};
 constexpr std::array<Possible, 4> kOfLaunches = {{
-    {"host_threads",
+    {CauseClass::host_threads,
      "the same step with OMP_NUM_THREADS=1 and with fewer loader workers: if both then take the "
      "same, shared cores of the host are why"},
-    {"host_overhead",
+    {CauseClass::host_overhead,
      "py-spy or torch.profiler's CPU side of both: which call between two launches takes longer"},
-    {"blocking_launches",
+    {CauseClass::blocking_launches,
      "the environment (CUDA_LAUNCH_BLOCKING), and .item() or print in the step"},
-    {"version_changed", "the old version on the new machine"},
+    {CauseClass::version_changed, "the old version on the new machine"},
 }};
 constexpr std::array<Possible, 2> kOfWaits = {{
-    {"slow_rank",
+    {CauseClass::slow_rank,
      "the late rank's process on another GPU, or another core: lateness that goes with it is its "
      "data's or its process's, lateness that stays the GPU's, the core's or the node's"},
-    {"uneven_data",
+    {CauseClass::uneven_data,
      "the same step with one batch for all ranks: without waits, the data is uneven"},
 }};
 constexpr std::string_view kOfLateInput =
     "the late rank's batches on another rank, and that one's on it: lateness that goes with the "
     "batches is the data's, lateness that stays its loader's or its host's";
 constexpr std::array<Possible, 5> kOfTransfer = {{
-    {"network_slower",
+    {CauseClass::network_slower,
      "all_reduce_perf on the same nodes at the buckets' sizes, before against now: if its times "
      "differ, it is the network; if not, it is the job"},
-    {"other_algorithm", "NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING of both"},
-    {"version_changed", "the old NCCL on the new machine"},
-    {"pcie_link_below_its_best",
+    {CauseClass::other_algorithm, "NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING of both"},
+    {CauseClass::version_changed, "the old NCCL on the new machine"},
+    {CauseClass::pcie_link_below_its_best,
      "generation and width of each GPU's and NIC's PCIe link under load (nvidia-smi -q, lspci "
      "-vv)"},
-    {"slow_rank", "traces of all ranks: they tell the transfer from waiting for the last"},
+    {CauseClass::slow_rank,
+     "traces of all ranks: they tell the transfer from waiting for the last"},
 }};
 constexpr std::array<Possible, 3> kOfTailAlone = {{
-    {"network_slower",
+    {CauseClass::network_slower,
      "traces of all ranks: they tell the transfer, which a slower network lengthens, from waiting "
      "for the last rank"},
-    {"slow_rank", "traces of all ranks: they tell whom the others wait for"},
-    {"other_algorithm", "NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING of both"},
+    {CauseClass::slow_rank, "traces of all ranks: they tell whom the others wait for"},
+    {CauseClass::other_algorithm, "NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING of both"},
 }};
 constexpr std::array<Possible, 3> kOfCopies = {{
-    {"bucket_views_off", "gradient_as_bucket_view=True: without copies out, they were the views"},
-    {"comm_hook", "the communication hook registered now and before"},
-    {"bucket_sizes", "the buckets of both (_get_ddp_logging_data, or ddpsim buckets)"},
+    {CauseClass::bucket_views_off,
+     "gradient_as_bucket_view=True: without copies out, they were the views"},
+    {CauseClass::comm_hook, "the communication hook registered now and before"},
+    {CauseClass::bucket_sizes, "the buckets of both (_get_ddp_logging_data, or ddpsim buckets)"},
 }};
 constexpr std::array<Possible, 3> kOfHooks = {{
-    {"find_unused_parameters", "find_unused_parameters=False, where every parameter is used"},
-    {"bucket_sizes", "the number of buckets of both (_get_ddp_logging_data)"},
-    {"host_threads", "the same step with OMP_NUM_THREADS=1"},
+    {CauseClass::find_unused_parameters,
+     "find_unused_parameters=False, where every parameter is used"},
+    {CauseClass::bucket_sizes, "the number of buckets of both (_get_ddp_logging_data)"},
+    {CauseClass::host_threads, "the same step with OMP_NUM_THREADS=1"},
 }};
 constexpr std::array<Possible, 2> kOfBroadcast = {{
-    {"buffers_broadcast", "broadcast_buffers=False: whatever is left is not theirs"},
-    {"slow_rank", "traces of all ranks: a broadcast waits for rank 0"},
+    {CauseClass::buffers_broadcast, "broadcast_buffers=False: whatever is left is not theirs"},
+    {CauseClass::slow_rank, "traces of all ranks: a broadcast waits for rank 0"},
 }};
 constexpr std::array<Possible, 3> kOfInput = {{
-    {"data_loading",
+    {CauseClass::data_loading,
      "one batch over and over (next(iter(loader)) once) in both: if they then take the same, it is "
      "the loader"},
-    {"host_threads", "the same loader with fewer workers or OMP_NUM_THREADS=1"},
-    {"host_overhead", "what the script does between steps: logging, .item(), checkpoints"},
+    {CauseClass::host_threads, "the same loader with fewer workers or OMP_NUM_THREADS=1"},
+    {CauseClass::host_overhead,
+     "what the script does between steps: logging, .item(), checkpoints"},
 }};
 constexpr std::array<Possible, 1> kOfUsedMap = {{
-    {"find_unused_parameters", "find_unused_parameters=False, where every parameter is used"},
+    {CauseClass::find_unused_parameters,
+     "find_unused_parameters=False, where every parameter is used"},
 }};
 constexpr std::array<Possible, 2> kOfSyncBatchNorm = {{
-    {"host_overhead", "a trace: whether the GPU waits for the exchange, or for the host behind it"},
-    {"slow_rank", "traces of all ranks"},
+    {CauseClass::host_overhead,
+     "a trace: whether the GPU waits for the exchange, or for the host behind it"},
+    {CauseClass::slow_rank, "traces of all ranks"},
 }};
 /// Where no row is known: everything a step's length may come from.
 constexpr std::array<Possible, 8> kOfAnything = {{
-    {"host_overhead", kTraces},
-    {"data_loading", kTraces},
-    {"host_threads", kTraces},
-    {"network_slower", kTraces},
-    {"data_parallel_changed", kTraces},
-    {"kernels_changed", kTraces},
-    {"clocks_held_down", kTraces},
-    {"slow_rank", kTraces},
+    {CauseClass::host_overhead, kTraces},
+    {CauseClass::data_loading, kTraces},
+    {CauseClass::host_threads, kTraces},
+    {CauseClass::network_slower, kTraces},
+    {CauseClass::data_parallel_changed, kTraces},
+    {CauseClass::kernels_changed, kTraces},
+    {CauseClass::clocks_held_down, kTraces},
+    {CauseClass::slow_rank, kTraces},
 }};
 
 std::span<const Possible> possible(StepPart part, bool on_cpu, bool tail_alone) {
@@ -232,10 +240,10 @@ class Ranking {
                        : row.bound != Bound::none            ? " (of bounds alone)"
                                                              : "");
   }
-  void add(std::string_view what, double weight, std::string evidence, std::string_view decide_by) {
+  void add(CauseClass what, double weight, std::string evidence, std::string_view decide_by) {
     auto cause = std::ranges::find(causes_, what, &SlowdownCause::what);
     if (cause == causes_.end()) {
-      causes_.push_back({.what = std::string(what)});
+      causes_.push_back({.what = what});
       cause = causes_.end() - 1;
     }
     if (std::ranges::count(cause->evidence, evidence) == 0)
@@ -245,9 +253,9 @@ class Ranking {
     if (!decide_by.empty()) cause->decide_by = decide_by;
   }
   /// By what was recorded, which then stands among the settings. The next candidates of the row are no likelier for that.
-  bool refuted(std::string_view what, StepPart part) const {
+  bool refuted(CauseClass what, StepPart part) const {
     if (std::ranges::count(evidence_.excluded, what, &ExcludedCause::what) > 0) return true;
-    return what == name_of(FindingClass::host_threads) && part != kInput && evidence_.threads_known;
+    return what == CauseClass::host_threads && part != kInput && evidence_.threads_known;
   }
   /// What only helps slows nothing, what only costs makes nothing faster.
   bool cannot_be(FindingEffect effect) const {
@@ -277,19 +285,19 @@ void Ranking::add_findings() {
     if (cannot_be(finding.effect)) return;
     // More channels shorten what fewer would lengthen.
     const bool fewer_or_more =
-        finding.what == FindingClass::fewer_channels || finding.what == FindingClass::more_channels;
+        finding.what == CauseClass::fewer_channels || finding.what == CauseClass::more_channels;
     const std::vector<StepPart> parts =
-        fewer_or_more && sign_ < 0 ? lengthened_by(finding.what == FindingClass::more_channels
-                                                       ? FindingClass::fewer_channels
-                                                       : FindingClass::more_channels)
-                                   : lengthened_by(finding.what);
+        fewer_or_more && sign_ < 0
+            ? lengthened_by(finding.what == CauseClass::more_channels ? CauseClass::fewer_channels
+                                                                      : CauseClass::more_channels)
+            : lengthened_by(finding.what);
     // What no row tells a finding may be: its mechanism is seen, its share is not.
     const double of_rows = share(parts) + (parts.empty() ? 0 : unexplained());
-    const double strength = finding.doubtful                                ? kFirstOfRow
-                            : finding.what == FindingClass::version_changed ? kVersion
-                            : finding.what == FindingClass::ranks_changed   ? kSetting
-                                                                            : 1;
-    add(name_of(finding.what), std::max(of_rows * strength, kBeside),
+    const double strength = finding.doubtful                              ? kFirstOfRow
+                            : finding.what == CauseClass::version_changed ? kVersion
+                            : finding.what == CauseClass::ranks_changed   ? kSetting
+                                                                          : 1;
+    add(finding.what, std::max(of_rows * strength, kBeside),
         fmt::format("{} ({})", finding.says, finding.place), "");
   };
   for (const Finding& finding : evidence_.changes) take(finding);
@@ -320,7 +328,7 @@ void Ranking::add_rows() {
     for (const Possible& one : possible(row.part, evidence_.on_cpu,
                                         row.bound == Bound::upper && !evidence_.all_reduce_only)) {
       const bool waits_apart =
-          one.what == "slow_rank" && row.part == kTransfer && row.bound == Bound::none;
+          one.what == CauseClass::slow_rank && row.part == kTransfer && row.bound == Bound::none;
       if (!waits_apart && !refuted(one.what, row.part))
         add(one.what, own * strength, row_words(row), one.decide_by);
       strength *= kNextOfRow;
@@ -345,7 +353,7 @@ void Ranking::add_late_rank() {
                         rank->phase.empty() ? std::string() : std::string(rank->phase) + " ",
                         name_of(*rank->work), in_words(rank->longer).substr(1));
   if (late.pattern == LatePattern::wandering) {
-    add("uneven_data", own, "another rank is last in each step: " + says, "");
+    add(CauseClass::uneven_data, own, "another rank is last in each step: " + says, "");
     return;
   }
   if (!lasting) return;
@@ -354,7 +362,7 @@ void Ranking::add_late_rank() {
   const std::vector<StepPart> own_work(kOwnWork.begin(), kOwnWork.end());
   const bool works = rank->work && std::ranges::count(own_work, *rank->work) > 0;
   const double is_slow = evidence_.late_difference ? late_share(own_work) : works ? 1 : kFirstOfRow;
-  add("slow_rank", own * is_slow, says, rank->work == kInput ? kOfLateInput : "");
+  add(CauseClass::slow_rank, own * is_slow, says, rank->work == kInput ? kOfLateInput : "");
   const auto why = [&](StepPart part, double of_waits) {
     double strength = kFirstOfRow;
     for (const Possible& one : possible(part, evidence_.on_cpu, false)) {
@@ -376,12 +384,13 @@ void Ranking::add_pairs() {
   if (!evidence_.pairs || sign_ < 0) return;
   const double own = share({kTransfer, kWaits}) + unexplained();
   if (evidence_.pairs->groups.found())
-    add("network_slower", std::max(own * kSetting, kBeside), group_words(evidence_.pairs->groups),
+    add(CauseClass::network_slower, std::max(own * kSetting, kBeside),
+        group_words(evidence_.pairs->groups),
         "what joins these groups (leaf and spine switches, their uplinks and errors), and a job "
         "that "
         "stays within one group");
   for (const std::string& node : evidence_.pairs->slow_nodes)
-    add("slow_node", std::max(own * kSetting, kBeside),
+    add(CauseClass::slow_node, std::max(own * kSetting, kBeside),
         fmt::format("node {} is in every one of its slow pairs the one without a fast pair", node),
         "the same pairs with that node's cables, NICs and settings changed one at a time, and its "
         "hardware's own counters beside another node's");
@@ -393,12 +402,13 @@ void Ranking::add_kernels() {
   const bool alike = evidence_.kernels->change == KernelChange::slower_alike;
   const double own = share({kKernels});
   if (own >= kLeastShare)
-    add(alike ? "clocks_held_down" : "kernels_changed", own * kKinds, evidence_.kernels->says, "");
+    add(alike ? CauseClass::clocks_held_down : CauseClass::kernels_changed, own * kKinds,
+        evidence_.kernels->says, "");
 }
 
 void Ranking::add_unknown() {
   if (evidence_.all_reduce_only) {
-    add(kUnknownCause, kUnknown, "times of all-reduces alone: they say by how much, not why",
+    add(CauseClass::unknown, kUnknown, "times of all-reduces alone: they say by how much, not why",
         "NCCL_DEBUG=INFO with NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING,ENV of both runs: version, "
         "network, "
         "channels, algorithm");
@@ -406,7 +416,7 @@ void Ranking::add_unknown() {
   }
   const double own = unexplained();
   if (own < kLeastShare) return;
-  add(kUnknownCause, own * kUnknown,
+  add(CauseClass::unknown, own * kUnknown,
       difference_.before.parts_known && difference_.after.parts_known
           ? fmt::format("{:.0f} % of the change lies in no row above", 100 * own)
           : std::string("what is compared are step times: they say how much, not where"),
@@ -415,9 +425,9 @@ void Ranking::add_unknown() {
 
 /// Of a finding or a setting: undo it, the plainest measurement there is; of a row its own.
 std::string Ranking::decides(const SlowdownCause& cause) const {
-  if (cause.what == "slow_rank") return std::string(kOfWaits.front().decide_by);
-  if (cause.what == "uneven_data") return std::string(kOfWaits.back().decide_by);
-  if (cause.what == "version_changed")
+  if (cause.what == CauseClass::slow_rank) return std::string(kOfWaits.front().decide_by);
+  if (cause.what == CauseClass::uneven_data) return std::string(kOfWaits.back().decide_by);
+  if (cause.what == CauseClass::version_changed)
     return "the old version on the new machine, nothing else changed";
   return fmt::format("undo it alone and measure the step again: as {} as before, that was it",
                      sign_ > 0 ? "fast" : "slow");
@@ -425,8 +435,8 @@ std::string Ranking::decides(const SlowdownCause& cause) const {
 
 }  // namespace
 
-std::vector<StepPart> lengthened_by(FindingClass what) {
-  using enum FindingClass;
+std::vector<StepPart> lengthened_by(CauseClass what) {
+  using enum CauseClass;
   switch (what) {
     case find_unused_parameters:
     case static_graph_possible:
@@ -481,9 +491,9 @@ std::vector<StepPart> lengthened_by(FindingClass what) {
 std::vector<SlowdownCause> causes_of_findings(const SlowdownEvidence& evidence) {
   std::vector<SlowdownCause> causes;
   const auto take = [&](const Finding& finding, double weight) {
-    auto cause = std::ranges::find(causes, name_of(finding.what), &SlowdownCause::what);
+    auto cause = std::ranges::find(causes, finding.what, &SlowdownCause::what);
     if (cause == causes.end()) {
-      causes.push_back({.what = std::string(name_of(finding.what)),
+      causes.push_back({.what = finding.what,
                         .evidence = {},
                         .decide_by = "the step, or all_reduce_perf, with it and with it undone",
                         .weight = weight});
@@ -494,7 +504,7 @@ std::vector<SlowdownCause> causes_of_findings(const SlowdownEvidence& evidence) 
   };
   for (const Finding& finding : evidence.changes)
     if (finding.effect != FindingEffect::relieves)
-      take(finding, finding.what == FindingClass::version_changed ? kVersion : 1);
+      take(finding, finding.what == CauseClass::version_changed ? kVersion : 1);
   for (const Finding& finding : evidence.now)
     if (std::ranges::count(evidence.before, finding.what, &Finding::what) == 0)
       take(finding, kSetting);

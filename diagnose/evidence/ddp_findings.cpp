@@ -30,7 +30,7 @@ void add_unused(const DdpFacts& facts, std::vector<Finding>& findings) {
                       facts.integer("iteration").value_or(0) >= 1;
   if (!looked && !facts.no_unused_parameters) return;
   findings.push_back(
-      {.what = FindingClass::find_unused_parameters,
+      {.what = CauseClass::find_unused_parameters,
        .says = fmt::format("find_unused_parameters=True, and {} every parameter was used: each "
                            "step walks the graph "
                            "for nothing, all-reduces a map of used parameters, and buckets are "
@@ -47,7 +47,7 @@ void add_static_graph(const DdpFacts& facts, std::vector<Finding>& findings) {
   if (!is_set(facts, "can_set_static_graph") || is_set(facts, "static_graph") ||
       !is_set(facts, "find_unused_parameters"))
     return;
-  findings.push_back({.what = FindingClass::static_graph_possible,
+  findings.push_back({.what = CauseClass::static_graph_possible,
                       .says = "DDP says that the graph never changed (can_set_static_graph): with "
                               "static_graph=True it looks for unused parameters once, not in each "
                               "step",
@@ -57,7 +57,7 @@ void add_static_graph(const DdpFacts& facts, std::vector<Finding>& findings) {
 void add_buffers(const DdpFacts& facts, std::vector<Finding>& findings) {
   if (!is_set(facts, "has_sync_bn") || !is_set(facts, "broadcast_buffers")) return;
   findings.push_back(
-      {.what = FindingClass::buffers_broadcast,
+      {.what = CauseClass::buffers_broadcast,
        .says = "rank 0's buffers are broadcast before each forward though SyncBatchNorm keeps its "
                "statistics alike on all ranks: where the model has no other buffers, pass "
                "broadcast_buffers=False",
@@ -76,7 +76,7 @@ void add_buckets(const DdpFacts& facts, std::vector<Finding>& findings) {
   };
   if (*cap > 25 * kMebibyte && sizes.size() <= 2 && total >= 100 * kMebibyte)
     findings.push_back(
-        {.what = FindingClass::bucket_sizes,
+        {.what = CauseClass::bucket_sizes,
          .says = fmt::format(
              "{:.0f} MiB of gradients travel in {} bucket{} (bucket_cap_mb={:.0f}): "
              "the last all-reduce begins when backward ends, and little overlaps; "
@@ -85,7 +85,7 @@ void add_buckets(const DdpFacts& facts, std::vector<Finding>& findings) {
          .place = place_of(facts, "bucket_cap_bytes")});
   else if (*cap < kMebibyte && sizes.size() >= 32)
     findings.push_back(
-        {.what = FindingClass::bucket_sizes,
+        {.what = CauseClass::bucket_sizes,
          .says = fmt::format("{:.1f} MiB of gradients travel in {} buckets (bucket_cap_mb={:.3g}): "
                              "each all-reduce takes its latency, whatever its size; ddpsim tune "
                              "finds a cap",
@@ -97,14 +97,14 @@ void add_buckets(const DdpFacts& facts, std::vector<Finding>& findings) {
 void add_logged_environment(const DdpFacts& facts, std::vector<Finding>& findings) {
   if (const DdpFacts::Value* level = facts.find("torch_distributed_debug");
       level && level->text == "DETAIL")
-    findings.push_back({.what = FindingClass::debug_level,
+    findings.push_back({.what = CauseClass::debug_level,
                         .says =
                             "TORCH_DISTRIBUTED_DEBUG=DETAIL checks each collective's shapes among "
                             "all ranks before it runs, and logs (PyTorch: for debugging only); "
                             "set it to OFF",
                         .place = level->place});
   if (is_set(facts, "nccl_blocking_wait"))
-    findings.push_back({.what = FindingClass::blocking_wait,
+    findings.push_back({.what = CauseClass::blocking_wait,
                         .says = "NCCL's blocking wait is on: the host waits until a collective has "
                                 "ended, so that launches behind it come late (PyTorch: performance "
                                 "overhead); unset TORCH_NCCL_BLOCKING_WAIT",
@@ -113,45 +113,45 @@ void add_logged_environment(const DdpFacts& facts, std::vector<Finding>& finding
 
 struct Option {
   std::string_view key;
-  FindingClass what;
+  CauseClass what;
   std::string_view consequence;
   std::string_view costs =
       {};  ///< the value that makes no step shorter; of the others nothing tells
 };
 constexpr std::array kOptions = {
     Option{
-        "find_unused_parameters", FindingClass::find_unused_parameters,
+        "find_unused_parameters", CauseClass::find_unused_parameters,
         "if 1 each step walks the graph and all-reduces a map of used parameters, and buckets are "
         "never rebuilt",
         "1"},
-    Option{"broadcast_buffers", FindingClass::buffers_broadcast,
+    Option{"broadcast_buffers", CauseClass::buffers_broadcast,
            "if 1 rank 0's buffers are broadcast before each forward", "1"},
-    Option{"bucket_cap_bytes", FindingClass::bucket_sizes,
+    Option{"bucket_cap_bytes", CauseClass::bucket_sizes,
            "other buckets travel; ddpsim tune weighs caps"},
-    Option{"gradient_as_bucket_view", FindingClass::bucket_views_off,
+    Option{"gradient_as_bucket_view", CauseClass::bucket_views_off,
            "if 0 each gradient is copied into its bucket and back", "0"},
-    Option{"comm_hook", FindingClass::comm_hook,
+    Option{"comm_hook", CauseClass::comm_hook,
            "other bytes travel, and other kernels run around each all-reduce"},
-    Option{"static_graph", FindingClass::data_parallel_changed,
+    Option{"static_graph", CauseClass::data_parallel_changed,
            "if 1 the graph is the same in each step: unused parameters are looked for once, and "
            "buckets are rebuilt"},
-    Option{"has_sync_bn", FindingClass::sync_batchnorm,
+    Option{"has_sync_bn", CauseClass::sync_batchnorm,
            "SyncBatchNorm exchanges statistics in each of its layers", "1"},
-    Option{"backend_name", FindingClass::data_parallel_changed, "another library sends"},
-    Option{"world_size", FindingClass::data_parallel_changed,
+    Option{"backend_name", CauseClass::data_parallel_changed, "another library sends"},
+    Option{"world_size", CauseClass::data_parallel_changed,
            "compare samples per second and GPU, not steps"},
-    Option{"module_name", FindingClass::data_parallel_changed,
+    Option{"module_name", CauseClass::data_parallel_changed,
            "another module is wrapped: is it the same model?"},
-    Option{"dtypes", FindingClass::data_parallel_changed,
+    Option{"dtypes", CauseClass::data_parallel_changed,
            "gradients have other types, hence other sizes"},
-    Option{"total_parameter_size_bytes", FindingClass::data_parallel_changed,
+    Option{"total_parameter_size_bytes", CauseClass::data_parallel_changed,
            "other gradients travel: is it the same model?"},
-    Option{"num_parameter_tensors", FindingClass::data_parallel_changed,
+    Option{"num_parameter_tensors", CauseClass::data_parallel_changed,
            "other gradients travel: is it the same model?"},
-    Option{"nccl_version", FindingClass::version_changed,
+    Option{"nccl_version", CauseClass::version_changed,
            "its choices of algorithm, channels and NICs may differ; run today's job with the old "
            "one to see what it costs"},
-    Option{"nccl_socket_ifname", FindingClass::environment_changed,
+    Option{"nccl_socket_ifname", CauseClass::environment_changed,
            "NCCL's TCP sockets take that interface; set it back to see what it costs"},
 };
 
@@ -187,7 +187,7 @@ std::vector<Finding> ddp_problems(const DdpFacts& facts) {
   add_buckets(facts, findings);
   if (facts.strides_differ)
     findings.push_back(
-        {.what = FindingClass::gradient_strides,
+        {.what = CauseClass::gradient_strides,
          .says = "gradients have other strides than their buckets, so each is copied element by "
                  "element (PyTorch: may impair performance): bring the model to its memory format "
                  "before DDP wraps it",
@@ -207,7 +207,7 @@ std::vector<Finding> ddp_changes(const DdpFacts& before, const DdpFacts& after) 
     const std::string old_text = was ? was->text : std::string(unwritten(option.key));
     const std::string new_text = is ? is->text : std::string(unwritten(option.key));
     if (old_text == new_text) continue;
-    if (option.what == FindingClass::find_unused_parameters &&
+    if (option.what == CauseClass::find_unused_parameters &&
         looks_each_step(before) == looks_each_step(after))
       continue;
     // Where both search for unused parameters, the static graph is what lets them search once.
@@ -215,7 +215,7 @@ std::vector<Finding> ddp_changes(const DdpFacts& before, const DdpFacts& after) 
         option.key == "static_graph" && looks_each_step(before) != looks_each_step(after) &&
         is_set(before, "find_unused_parameters") == is_set(after, "find_unused_parameters");
     findings.push_back(
-        {.what = by_graph ? FindingClass::find_unused_parameters : option.what,
+        {.what = by_graph ? CauseClass::find_unused_parameters : option.what,
          .says = fmt::format("DDP's {} was {} and is {}: {}", option.key, legible(old_text),
                              legible(new_text), option.consequence),
          .place = is ? is->place : std::string(option.key),
@@ -228,12 +228,12 @@ std::vector<Finding> ddp_changes(const DdpFacts& before, const DdpFacts& after) 
   const std::vector<std::int64_t> old_sizes = before.bucket_sizes();
   const std::vector<std::int64_t> new_sizes = after.bucket_sizes();
   const bool said = std::ranges::any_of(
-      findings, [](const Finding& f) { return f.what == FindingClass::bucket_sizes; });
+      findings, [](const Finding& f) { return f.what == CauseClass::bucket_sizes; });
   // Those of another model are others by right.
   if (!said && !is_another_model(before, after) && !old_sizes.empty() && !new_sizes.empty() &&
       old_sizes != new_sizes && before.find("rebuilt_bucket_sizes") &&
       after.find("rebuilt_bucket_sizes"))
-    findings.push_back({.what = FindingClass::bucket_sizes,
+    findings.push_back({.what = CauseClass::bucket_sizes,
                         .says = fmt::format(
                             "DDP's gradients travelled in {} buckets and travel in {} others under "
                             "the same cap: PyTorch's rules differ by version, or gradients come in "

@@ -115,7 +115,7 @@ std::vector<Finding> environment_changes(const EnvironmentFacts& before,
              problem.says.starts_with(name + "=");
     });
     findings.push_back(
-        {.what = fault != problems.end() ? fault->what : FindingClass::environment_changed,
+        {.what = fault != problems.end() ? fault->what : CauseClass::environment_changed,
          .says = fmt::format("{} was {} and is {}{}", name, shown_values(old_values),
                              shown_values(new_values),
                              fault != problems.end() ? "" : ": set it back to see what it costs"),
@@ -128,7 +128,7 @@ std::vector<Finding> environment_changes(const EnvironmentFacts& before,
     const bool of_job = !before.versions_of_another_python && !after.versions_of_another_python;
     if (!of_job && name != "kernel" && name != "driver") continue;
     findings.push_back(
-        {.what = FindingClass::version_changed,
+        {.what = CauseClass::version_changed,
          .says = fmt::format("{} was {} and is {}: run today's job with the old one to see what it "
                              "costs",
                              name, was->second.value, now.value),

@@ -75,99 +75,98 @@ enum class Needs { nothing, several_gpus_a_node, several_nodes };
 struct Rule {
   std::string_view name;
   bool (*costs)(std::string_view value);
-  FindingClass what;
+  CauseClass what;
   Needs needs;
   std::string_view says;  ///< behind "NAME=VALUE "
 };
 
 constexpr std::array kRules = {
-    Rule{"NCCL_P2P_DISABLE", nccl_one, FindingClass::peer_to_peer_off, Needs::several_gpus_a_node,
+    Rule{"NCCL_P2P_DISABLE", nccl_one, CauseClass::peer_to_peer_off, Needs::several_gpus_a_node,
          "switches peer-to-peer off: GPUs of a node pass every byte through the host's memory "
          "instead of NVLink or PCIe (NCCL); unset it, and where it works around a hang look for "
          "ACS or IOMMU settings"},
-    Rule{"NCCL_P2P_LEVEL", is_local_only, FindingClass::peer_to_peer_off,
-         Needs::several_gpus_a_node,
+    Rule{"NCCL_P2P_LEVEL", is_local_only, CauseClass::peer_to_peer_off, Needs::several_gpus_a_node,
          "never allows peer-to-peer: GPUs of a node pass every byte through the host's memory "
          "instead of NVLink or PCIe (NCCL); unset it"},
-    Rule{"NCCL_SHM_DISABLE", nccl_on, FindingClass::shared_memory_off, Needs::several_gpus_a_node,
+    Rule{"NCCL_SHM_DISABLE", nccl_on, CauseClass::shared_memory_off, Needs::several_gpus_a_node,
          "switches shared host memory off: GPUs of a node without peer-to-peer send over the "
          "network to each other (NCCL); unset it"},
-    Rule{"NCCL_IB_DISABLE", nccl_on, FindingClass::socket_instead_of_ib, Needs::several_nodes,
+    Rule{"NCCL_IB_DISABLE", nccl_on, CauseClass::socket_instead_of_ib, Needs::several_nodes,
          "keeps NCCL off InfiniBand and RoCE: nodes send over TCP sockets unless a plugin is found "
          "(NCCL); unset it where the nodes have RDMA NICs"},
-    Rule{"NCCL_NET", is_socket, FindingClass::socket_instead_of_ib, Needs::several_nodes,
+    Rule{"NCCL_NET", is_socket, CauseClass::socket_instead_of_ib, Needs::several_nodes,
          "keeps NCCL on TCP sockets (NCCL); unset it where the nodes have RDMA NICs"},
-    Rule{"NCCL_NET_GDR_LEVEL", is_local_only, FindingClass::gpudirect_off, Needs::several_nodes,
+    Rule{"NCCL_NET_GDR_LEVEL", is_local_only, CauseClass::gpudirect_off, Needs::several_nodes,
          "switches GPUDirect RDMA off: what is sent passes through the host's memory (NCCL); unset "
          "it"},
-    Rule{"NCCL_NET_GDR_READ", nccl_off, FindingClass::gpudirect_off, Needs::several_nodes,
+    Rule{"NCCL_NET_GDR_READ", nccl_off, CauseClass::gpudirect_off, Needs::several_nodes,
          "makes senders copy through the host's memory, though NICs could read from the GPU's "
          "(NCCL); unset it, and measure both"},
-    Rule{"NCCL_DMABUF_ENABLE", nccl_off, FindingClass::gpudirect_off, Needs::several_nodes,
+    Rule{"NCCL_DMABUF_ENABLE", nccl_off, CauseClass::gpudirect_off, Needs::several_nodes,
          "leaves GPUDirect RDMA to the module nvidia_peermem alone (NCCL); unset it, or load the "
          "module on every node"},
-    Rule{"NCCL_PXN_DISABLE", nccl_on, FindingClass::pxn_changed, Needs::several_nodes,
+    Rule{"NCCL_PXN_DISABLE", nccl_on, CauseClass::pxn_changed, Needs::several_nodes,
          "keeps GPUs off NICs of other GPUs (PXN), so that some traffic crosses PCIe switches or "
          "rails (NCCL); unset it, and measure both: there are clusters that are faster so"},
-    Rule{"NCCL_MAX_NCHANNELS", holds_at_most, FindingClass::channels_limited, Needs::nothing,
+    Rule{"NCCL_MAX_NCHANNELS", holds_at_most, CauseClass::channels_limited, Needs::nothing,
          "bounds the number of channels: fewer than the links need cost bandwidth, each takes a "
          "multiprocessor from compute (NCCL); unset it, and measure both"},
-    Rule{"NCCL_MAX_NRINGS", holds_at_most, FindingClass::channels_limited, Needs::nothing,
+    Rule{"NCCL_MAX_NRINGS", holds_at_most, CauseClass::channels_limited, Needs::nothing,
          "bounds the number of rings: fewer than the links need cost bandwidth (NCCL, its name "
          "before 2.5); unset it, and measure both"},
-    Rule{"NCCL_MAX_CTAS", holds_at_most, FindingClass::channels_limited, Needs::nothing,
+    Rule{"NCCL_MAX_CTAS", holds_at_most, CauseClass::channels_limited, Needs::nothing,
          "bounds the thread blocks of a collective, hence its channels: fewer than the links need "
          "cost bandwidth (NCCL); unset it, and measure both"},
-    Rule{"NCCL_MIN_NCHANNELS", holds_at_most, FindingClass::channels_limited, Needs::nothing,
+    Rule{"NCCL_MIN_NCHANNELS", holds_at_most, CauseClass::channels_limited, Needs::nothing,
          "asks for at least so many channels: each takes a multiprocessor from compute while an "
          "all-reduce runs (NCCL); unset it, and measure both"},
-    Rule{"NCCL_MIN_CTAS", holds_at_most, FindingClass::channels_limited, Needs::nothing,
+    Rule{"NCCL_MIN_CTAS", holds_at_most, CauseClass::channels_limited, Needs::nothing,
          "asks for at least so many thread blocks: each takes a multiprocessor from compute while "
          "an all-reduce runs (NCCL); unset it, and measure both"},
-    Rule{"NCCL_ALGO", is_anything, FindingClass::algorithm_forced, Needs::nothing,
+    Rule{"NCCL_ALGO", is_anything, CauseClass::algorithm_forced, Needs::nothing,
          "takes the choice of algorithm from NCCL at every size (NCCL); unset it outside of "
          "measurements"},
-    Rule{"NCCL_PROTO", is_anything, FindingClass::algorithm_forced, Needs::nothing,
+    Rule{"NCCL_PROTO", is_anything, CauseClass::algorithm_forced, Needs::nothing,
          "takes the choice of protocol from NCCL at every size: small messages are slower without "
          "LL, large ones without Simple (NCCL); unset it outside of measurements"},
-    Rule{"NCCL_TREE_THRESHOLD", is_zero, FindingClass::algorithm_forced, Needs::nothing,
+    Rule{"NCCL_TREE_THRESHOLD", is_zero, CauseClass::algorithm_forced, Needs::nothing,
          "switches trees off where NCCL still knows it (2.4): latency of rings grows with ranks "
          "(NCCL); unset it"},
     Rule{
-        "NCCL_NVLS_ENABLE", nccl_off, FindingClass::in_switch_off, Needs::several_gpus_a_node,
+        "NCCL_NVLS_ENABLE", nccl_off, CauseClass::in_switch_off, Needs::several_gpus_a_node,
         "keeps NCCL from reducing in the NVLink switches (NVLS) (NCCL); unset it where GPUs are of "
         "Hopper's kind or newer"},
-    Rule{"NCCL_CHECK_POINTERS", nccl_on, FindingClass::nccl_setting, Needs::nothing,
+    Rule{"NCCL_CHECK_POINTERS", nccl_on, CauseClass::nccl_setting, Needs::nothing,
          "checks pointers at each call, which takes host time (NCCL); unset it"},
-    Rule{"NCCL_DEBUG", is_trace, FindingClass::debug_level, Needs::nothing,
+    Rule{"NCCL_DEBUG", is_trace, CauseClass::debug_level, Needs::nothing,
          "prints trace information at each call, where NCCL was built for it (NCCL); INFO prints "
          "at start alone"},
-    Rule{"CUDA_LAUNCH_BLOCKING", switched_on, FindingClass::blocking_launches, Needs::nothing,
+    Rule{"CUDA_LAUNCH_BLOCKING", switched_on, CauseClass::blocking_launches, Needs::nothing,
          "makes the host wait for each kernel: nothing overlaps, all-reduces neither (CUDA, for "
          "debugging); unset it"},
     Rule{
-        "CUDA_DEVICE_MAX_CONNECTIONS", is_one, FindingClass::device_connections, Needs::nothing,
+        "CUDA_DEVICE_MAX_CONNECTIONS", is_one, CauseClass::device_connections, Needs::nothing,
         "leaves one hardware queue for all streams: kernels start in the order of their launches, "
         "so an all-reduce may wait behind compute (CUDA); leave it out for data parallelism alone"},
-    Rule{"TORCH_NCCL_BLOCKING_WAIT", switched_on, FindingClass::blocking_wait, Needs::nothing,
+    Rule{"TORCH_NCCL_BLOCKING_WAIT", switched_on, CauseClass::blocking_wait, Needs::nothing,
          "makes the host wait in wait() until a collective has ended, so that launches behind it "
          "come late (PyTorch: performance overhead); unset it"},
-    Rule{"NCCL_BLOCKING_WAIT", switched_on, FindingClass::blocking_wait, Needs::nothing,
+    Rule{"NCCL_BLOCKING_WAIT", switched_on, CauseClass::blocking_wait, Needs::nothing,
          "makes the host wait in wait() until a collective has ended, so that launches behind it "
          "come late (PyTorch: performance overhead; its name before 2.2); unset it"},
-    Rule{"TORCH_DISTRIBUTED_DEBUG", is_detail, FindingClass::debug_level, Needs::nothing,
+    Rule{"TORCH_DISTRIBUTED_DEBUG", is_detail, CauseClass::debug_level, Needs::nothing,
          "checks each collective's shapes among all ranks before it runs, and logs (PyTorch: for "
          "debugging only); set it to OFF"},
-    Rule{"TORCH_NCCL_DESYNC_DEBUG", switched_on, FindingClass::debug_level, Needs::nothing,
+    Rule{"TORCH_NCCL_DESYNC_DEBUG", switched_on, CauseClass::debug_level, Needs::nothing,
          "notes start and end of each collective in the store (PyTorch: for debugging); unset it"},
-    Rule{"NCCL_DESYNC_DEBUG", switched_on, FindingClass::debug_level, Needs::nothing,
+    Rule{"NCCL_DESYNC_DEBUG", switched_on, CauseClass::debug_level, Needs::nothing,
          "notes start and end of each collective in the store (PyTorch: for debugging; its name "
          "before 2.2); unset it"},
-    Rule{"PYTORCH_NO_CUDA_MEMORY_CACHING", switched_on, FindingClass::allocator_uncached,
+    Rule{"PYTORCH_NO_CUDA_MEMORY_CACHING", switched_on, CauseClass::allocator_uncached,
          Needs::nothing,
          "asks the driver for each tensor's memory, which waits for the GPU (PyTorch, for "
          "debugging); unset it"},
-    Rule{"NVIDIA_TF32_OVERRIDE", switched_off, FindingClass::tensor_cores_off, Needs::nothing,
+    Rule{"NVIDIA_TF32_OVERRIDE", switched_off, CauseClass::tensor_cores_off, Needs::nothing,
          "switches TF32 off in all of NVIDIA's libraries: float32 multiplications and convolutions "
          "run without tensor cores (cuBLAS); unset it, unless full float32 is wanted"},
 };
@@ -175,7 +174,7 @@ constexpr std::array kRules = {
 bool is_idle(const Rule& rule, const NcclFacts& nccl) {
   const Needs needs = rule.needs;
   // Told to stay off InfiniBand, and a plugin sends: nothing is lost.
-  if (rule.what == FindingClass::socket_instead_of_ib && nccl.sends_beside_sockets()) return true;
+  if (rule.what == CauseClass::socket_instead_of_ib && nccl.sends_beside_sockets()) return true;
   const LoggedCommunicator* job = nccl.largest();
   if (needs == Needs::nothing || job == nullptr) return false;
   if (needs == Needs::several_nodes) return job->nodes == 1;
@@ -189,7 +188,7 @@ void add_subsystems(const EnvironmentFacts& facts, std::vector<Finding>& finding
   if (level == nullptr || of == nullptr || lower_case(level->value) != "info") return;
   if (!logs_each_call(of->value)) return;
   findings.push_back(
-      {.what = FindingClass::debug_level,
+      {.what = CauseClass::debug_level,
        .says = fmt::format("NCCL_DEBUG_SUBSYS={} prints at each call (NCCL); leave ALL and COLL "
                            "out of trainings",
                            of->value),
@@ -207,7 +206,7 @@ void add_host_threads(const EnvironmentFacts& facts, const NcclFacts& nccl,
   if (facts.allowed_cores && *facts.allowed_cores <= 2 &&
       std::int64_t{*facts.allowed_cores} * per_node.value_or(1) * 4 <= cores)
     findings.push_back(
-        {.what = FindingClass::host_threads,
+        {.what = CauseClass::host_threads,
          .says =
              fmt::format("a rank may run on {} of {} cores alone: its launches, its data loader's "
                          "workers and NCCL's threads share them; give it more (--bind-to, "
@@ -221,7 +220,7 @@ void add_host_threads(const EnvironmentFacts& facts, const NcclFacts& nccl,
   if (!omp) {
     if (facts.torchrun || !facts.other_launcher || facts.listed == 0) return;
     findings.push_back(
-        {.what = FindingClass::host_threads,
+        {.what = CauseClass::host_threads,
          .says = fmt::format(
              "OMP_NUM_THREADS is not set: each of {} ranks starts a thread for each of {} cores, "
              "and they take the cores from each other and from data loaders; set it to {} or less",
@@ -232,7 +231,7 @@ void add_host_threads(const EnvironmentFacts& facts, const NcclFacts& nccl,
   if (!threads || *threads < 1) return;
   if (static_cast<std::int64_t>(*threads) * ranks > cores)
     findings.push_back(
-        {.what = FindingClass::host_threads,
+        {.what = CauseClass::host_threads,
          .says = fmt::format("OMP_NUM_THREADS={} of {} ranks is {} threads for {} cores, and they "
                              "take the cores from each other and from data loaders; set it to {} "
                              "or less",
@@ -241,7 +240,7 @@ void add_host_threads(const EnvironmentFacts& facts, const NcclFacts& nccl,
          .place = omp->place});
   else if (*threads == 1 && facts.other_launcher && !facts.torchrun && cores / ranks >= 4)
     findings.push_back(
-        {.what = FindingClass::host_threads,
+        {.what = CauseClass::host_threads,
          .says = fmt::format("OMP_NUM_THREADS=1 leaves operations on the host one of {} cores a "
                              "rank has: transforms of input and optimizers on the host are slower "
                              "so, nothing else; try {}",

@@ -187,7 +187,7 @@ namespace {
 
 /// Whether the evidence would show such a problem, which `says` begins with where it is a variable's.
 bool would_show(const Finding& problem, const Evidence& evidence) {
-  using enum FindingClass;
+  using enum CauseClass;
   const auto any_machine = [&](auto has) { return std::ranges::any_of(evidence.machines, has); };
   const auto reads_gpus = [](const MachineFacts& machine) { return !machine.gpus.empty(); };
   const auto reads_clocks = [](const MachineFacts& machine) {

@@ -6,7 +6,7 @@ namespace ddpsim {
 namespace {
 
 /// By enumerator.
-constexpr std::array<std::string_view, 51> kClassNames = {
+constexpr std::array<std::string_view, 64> kClassNames = {
     "socket_instead_of_ib",
     "plugin_missing",
     "gpudirect_one_side",
@@ -58,17 +58,30 @@ constexpr std::array<std::string_view, 51> kClassNames = {
     "ranks_changed",
     "version_changed",
     "unequal_versions",
+    "network_slower",
+    "data_loading",
+    "host_overhead",
+    "kernels_changed",
+    "interference",
+    "slow_rank",
+    "slow_node",
+    "uneven_data",
+    "accumulation_changed",
+    "batch_changed",
+    "gpu_changed",
+    "precision_changed",
+    "unknown",
 };
 
 }  // namespace
 
-std::string_view name_of(FindingClass what) {
+std::string_view name_of(CauseClass what) {
   return kClassNames.at(static_cast<std::size_t>(what));
 }
 
-std::vector<FindingClass> finding_classes() {
-  std::vector<FindingClass> all;
-  for (std::size_t i = 0; i < kClassNames.size(); ++i) all.push_back(static_cast<FindingClass>(i));
+std::vector<CauseClass> cause_classes() {
+  std::vector<CauseClass> all;
+  for (std::size_t i = 0; i < kClassNames.size(); ++i) all.push_back(static_cast<CauseClass>(i));
   return all;
 }
 

@@ -98,7 +98,7 @@ void add_nvlink_changes(const std::vector<MachineFacts>& before,
     const std::size_t all = pairs->size();
     if (all > kMostPairs) pairs->resize(kMostPairs);
     findings.push_back(
-        {.what = FindingClass::nvlink_lost,
+        {.what = CauseClass::nvlink_lost,
          .says = fmt::format("{} pair{} of GPUs {} NVLinks: {}{}", all, all == 1 ? "" : "s",
                              pairs == &lost ? "lost" : "gained", fmt::join(*pairs, ", "),
                              all > kMostPairs ? fmt::format(" and {} more", all - kMostPairs) : ""),
@@ -116,22 +116,22 @@ std::vector<Finding> machine_changes(const std::vector<MachineFacts>& before,
   const MachinesSummary was = summary_of(before);
   const MachinesSummary is = summary_of(after);
   const std::string place = after.front().place.empty() ? "machines" : after.front().place;
-  const auto say = [&](FindingClass what, std::string says) {
+  const auto say = [&](CauseClass what, std::string says) {
     const bool is_other =
-        what == FindingClass::hardware_changed || what == FindingClass::version_changed;
+        what == CauseClass::hardware_changed || what == CauseClass::version_changed;
     findings.push_back({.what = what,
                         .says = std::move(says),
                         .place = place,
                         .effect = is_other ? FindingEffect::either : FindingEffect::costs});
   };
   if (!was.models.empty() && !is.models.empty() && was.models != is.models)
-    say(FindingClass::hardware_changed,
+    say(CauseClass::hardware_changed,
         fmt::format(
             "GPUs were {} and are {}: compare samples per second and GPU, and kernels of one "
             "GPU alone",
             models_of(was), models_of(is)));
   if (!was.drivers.empty() && !is.drivers.empty() && was.drivers != is.drivers)
-    say(FindingClass::version_changed,
+    say(CauseClass::version_changed,
         fmt::format(
             "the driver was {} and is {}: compare kernels of one GPU alone, and all_reduce_perf",
             fmt::join(was.drivers, ", "), fmt::join(is.drivers, ", ")));
@@ -144,20 +144,20 @@ std::vector<Finding> machine_changes(const std::vector<MachineFacts>& before,
     if (was_value < 0.995 * is_value) return false;
     return std::nullopt;
   };
-  const auto say_change = [&](FindingClass what, bool worse, std::string says,
+  const auto say_change = [&](CauseClass what, bool worse, std::string says,
                               std::string_view remedy) {
     say(what, worse ? fmt::format("{}: {}", says, remedy) : std::move(says));
     findings.back().effect = worse ? FindingEffect::costs : FindingEffect::relieves;
   };
   const auto other_limit = changed(was.least_power_w, is.least_power_w);
   if (const auto worse = other_limit; worse && was.models == is.models)
-    say_change(FindingClass::power_limit_lowered, *worse,
+    say_change(CauseClass::power_limit_lowered, *worse,
                fmt::format("the lowest power limit of a GPU was {:.0f} W and is {:.0f} W",
                            *was.least_power_w, *is.least_power_w),
                "clocks fall under load; nvidia-smi -pl sets it");
   if (const auto worse = changed(was.least_clock_mhz, is.least_clock_mhz);
       worse && was.models == is.models)
-    say_change(FindingClass::clocks_held_down, *worse,
+    say_change(CauseClass::clocks_held_down, *worse,
                fmt::format("the lowest clock limit of a GPU was {:.0f} MHz and is {:.0f} MHz",
                            *was.least_clock_mhz, *is.least_clock_mhz),
                "kernels bound by compute are slower by as much");
@@ -167,7 +167,7 @@ std::vector<Finding> machine_changes(const std::vector<MachineFacts>& before,
            is.least_clock_at_work &&
            std::min(*was.least_clock_at_work, *is.least_clock_at_work) <
                kFar * std::max(*was.least_clock_at_work, *is.least_clock_at_work))
-    say_change(FindingClass::clocks_held_down, *is.least_clock_at_work < *was.least_clock_at_work,
+    say_change(CauseClass::clocks_held_down, *is.least_clock_at_work < *was.least_clock_at_work,
                fmt::format("the lowest SM clock of a GPU at work was {:.0f} MHz and is {:.0f} MHz",
                            *was.least_clock_at_work, *is.least_clock_at_work),
                "look at locked clocks (nvidia-smi -lgc), power and temperature");
@@ -175,7 +175,7 @@ std::vector<Finding> machine_changes(const std::vector<MachineFacts>& before,
   const auto width = changed(was.least_best_width, is.least_best_width);
   if (rate || width)
     say_change(
-        FindingClass::pcie_link_below_its_best, rate.value_or(false) || width.value_or(false),
+        CauseClass::pcie_link_below_its_best, rate.value_or(false) || width.value_or(false),
         fmt::format(
             "card and slot of a GPU allow {} GT/s and {} lanes, and allowed {} and {} before",
             is.least_best_rate.value_or(0), is.least_best_width.value_or(0),
@@ -183,18 +183,18 @@ std::vector<Finding> machine_changes(const std::vector<MachineFacts>& before,
         "copies and traffic without NVLink are slower");
   else if (const auto worse = changed(was.least_rate_at_work, is.least_rate_at_work))
     say_change(
-        FindingClass::pcie_link_below_its_best, *worse,
+        CauseClass::pcie_link_below_its_best, *worse,
         fmt::format("the slowest PCIe link of a GPU at work ran at {} GT/s a lane and runs at "
                     "{} now",
                     *was.least_rate_at_work, *is.least_rate_at_work),
         "reseat card or riser");
   else if (const auto narrower = changed(was.least_width, is.least_width))
-    say_change(FindingClass::pcie_link_below_its_best, *narrower,
+    say_change(CauseClass::pcie_link_below_its_best, *narrower,
                fmt::format("the narrowest PCIe link of a GPU had {} lanes and has {}",
                            *was.least_width, *is.least_width),
                "reseat card or riser");
   if (const auto worse = changed(was.least_port_gbps, is.least_port_gbps))
-    say_change(FindingClass::nic_below_its_best, *worse,
+    say_change(CauseClass::nic_below_its_best, *worse,
                fmt::format("the slowest NIC port ran at {} Gbit/s and runs at {} now",
                            *was.least_port_gbps, *is.least_port_gbps),
                "look at cable, switch port and firmware");
@@ -206,7 +206,7 @@ std::vector<Finding> machine_changes(const std::vector<MachineFacts>& before,
   if (was.active_ports > 0 && is.active_ports > 0 &&
       std::max(old_ports - new_ports, new_ports - old_ports) > 1e-9)
     say_change(
-        FindingClass::fewer_nics, new_ports < old_ports,
+        CauseClass::fewer_nics, new_ports < old_ports,
         fmt::format("active NIC ports: {} on {} node{} before, {} on {} now", was.active_ports,
                     before.size(), before.size() == 1 ? "" : "s", is.active_ports, after.size()),
         "bandwidth goes with their number");
@@ -216,7 +216,7 @@ std::vector<Finding> machine_changes(const std::vector<MachineFacts>& before,
     if (at == was.interfaces.end() || at->second.first == state.first) continue;
     const bool down = state.first == "DOWN" && at->second.first == "UP";
     if (!down && !(state.first == "UP" && at->second.first == "DOWN")) continue;
-    say_change(FindingClass::nic_port_down, down,
+    say_change(CauseClass::nic_port_down, down,
                fmt::format("the interface {} was {} and is {}", interface,
                            down ? "up" : "down on a node", down ? "down on a node" : "up"),
                "look at cable, switch port and driver");
@@ -225,7 +225,7 @@ std::vector<Finding> machine_changes(const std::vector<MachineFacts>& before,
   for (const auto& [interface, mtu] : is.least_mtu) {
     const auto at = was.least_mtu.find(interface);
     if (at == was.least_mtu.end() || at->second == mtu) continue;
-    say(FindingClass::mtu_unequal,
+    say(CauseClass::mtu_unequal,
         fmt::format(
             "the MTU of {} was {} bytes and is {}: smaller packets cost the host time over TCP, "
             "and over RoCE bandwidth",

@@ -63,7 +63,7 @@ void add_gpu_links(const MachineFacts& machine, std::vector<Finding>& findings) 
     const bool slow_at_work = is_slow(gpu.link) && gpu.idle == false;
     if (slow_at_work || is_narrow(gpu.link)) {
       findings.push_back(
-          {.what = FindingClass::pcie_link_below_its_best,
+          {.what = CauseClass::pcie_link_below_its_best,
            .says = fmt::format(
                "{}{} has a PCIe link of {}{}: copies, input and traffic between GPUs "
                "without NVLink are slower by as much; reseat card or riser, look at "
@@ -78,7 +78,7 @@ void add_gpu_links(const MachineFacts& machine, std::vector<Finding>& findings) 
   }
   if (first == nullptr) return;
   findings.push_back(
-      {.what = FindingClass::pcie_link_below_its_best,
+      {.what = CauseClass::pcie_link_below_its_best,
        .says =
            fmt::format("{}{}{} shows a PCIe link of {}, which an idle GPU does by itself: read it "
                        "again while the job runs, and where it stays reseat card or riser and look "
@@ -107,7 +107,7 @@ void add_nic_links(const MachineFacts& machine, std::vector<Finding>& findings) 
     if (device.kind != PcieDevice::Kind::nic || !is_fast_card(device.link)) continue;
     if (!is_slow(device.link) && !is_narrow(device.link)) continue;
     findings.push_back(
-        {.what = FindingClass::nic_below_its_best,
+        {.what = CauseClass::nic_below_its_best,
          .says =
              fmt::format("the NIC {}{}{} has a PCIe link of {}: it sends no faster than that; "
                          "reseat it, and look at the slot's settings, unless the slot has no more",
@@ -139,7 +139,7 @@ void add_ports(const std::vector<MachineFacts>& machines, std::vector<Finding>& 
     for (const auto& [name, port] : machine.ports) {
       if (port.state == "DOWN" && active_somewhere.contains(name)) {
         findings.push_back(
-            {.what = FindingClass::nic_port_down,
+            {.what = CauseClass::nic_port_down,
              .says = fmt::format("the port {}{} is down, and up on other nodes: its "
                                  "node sends over fewer NICs; look at cable and switch",
                                  name, on_node(machine)),
@@ -153,7 +153,7 @@ void add_ports(const std::vector<MachineFacts>& machines, std::vector<Finding>& 
       const double best = std::max(elsewhere, beside);
       if (*port.rate_gbps > 0.99 * best) continue;
       findings.push_back(
-          {.what = FindingClass::nic_below_its_best,
+          {.what = CauseClass::nic_below_its_best,
            .says = fmt::format(
                "the port {}{} runs at {} Gbit/s, {} at {}: every ring that passes there "
                "is as slow; look at cable, transceiver, switch port and errors",
@@ -169,7 +169,7 @@ void add_clocks(const MachineFacts& machine, std::vector<Finding>& findings) {
   for (const GpuState& gpu : machine.gpus) {
     if (!gpu.slowed_by.empty())
       findings.push_back(
-          {.what = FindingClass::clocks_held_down,
+          {.what = CauseClass::clocks_held_down,
            .says = fmt::format(
                "{}{} is held below its clocks by {}: all ranks wait for it; look at its "
                "cooling and power supply",
@@ -178,7 +178,7 @@ void add_clocks(const MachineFacts& machine, std::vector<Finding>& findings) {
     if (gpu.application_sm_mhz && gpu.default_application_sm_mhz &&
         *gpu.application_sm_mhz < *gpu.default_application_sm_mhz - 0.5)
       findings.push_back(
-          {.what = FindingClass::clocks_held_down,
+          {.what = CauseClass::clocks_held_down,
            .says =
                fmt::format("{}{} has application clocks of {:.0f} MHz, by default {:.0f}: kernels "
                            "bound by compute are slower by as much; nvidia-smi -rac resets them",
@@ -188,7 +188,7 @@ void add_clocks(const MachineFacts& machine, std::vector<Finding>& findings) {
     if (gpu.power_limit_w && gpu.default_power_limit_w &&
         *gpu.power_limit_w < *gpu.default_power_limit_w - 0.5)
       findings.push_back(
-          {.what = FindingClass::power_limit_lowered,
+          {.what = CauseClass::power_limit_lowered,
            .says = fmt::format(
                "{}{} may draw {:.0f} W, by default {:.0f} W: its clocks fall under load; "
                "nvidia-smi -pl sets the limit",
@@ -200,7 +200,7 @@ void add_clocks(const MachineFacts& machine, std::vector<Finding>& findings) {
 void add_acs(const MachineFacts& machine, std::vector<Finding>& findings) {
   if (machine.acs.empty()) return;
   findings.push_back(
-      {.what = FindingClass::acs_on,
+      {.what = CauseClass::acs_on,
        .says = fmt::format(
            "PCIe access control (ACS) redirects requests at {} port{} of switches{}: "
            "traffic between GPUs and NICs below one switch goes up to the root complex, "
@@ -220,7 +220,7 @@ void add_gpus_off_nvlink(const MachineFacts& machine, std::vector<Finding>& find
   for (const auto& [gpu, links] : with_nvlink)
     if (links == 0) off.push_back(gpu);
   if (off.empty() || 2 * off.size() >= with_nvlink.size()) return;
-  findings.push_back({.what = FindingClass::nvlink_lost,
+  findings.push_back({.what = CauseClass::nvlink_lost,
                       .says = fmt::format(
                           "GPU {}{} has NVLink to no other GPU, and the others have it among them: "
                           "rings leave NVLink, for all ranks; look at nvidia-smi nvlink -s, at the "
@@ -271,7 +271,7 @@ void add_unequal_nodes(const std::vector<MachineFacts>& machines, std::vector<Fi
         fewest = nodes.front();
       }
     }
-    findings.push_back({.what = FindingClass::unequal_nodes,
+    findings.push_back({.what = CauseClass::unequal_nodes,
                         .says = fmt::format("nodes differ in {}: {}; in a step that all ranks end "
                                             "together the slowest node sets the pace",
                                             trait, fmt::join(said, "; ")),
@@ -283,7 +283,7 @@ void add_unequal_nodes(const std::vector<MachineFacts>& machines, std::vector<Fi
       if (!gpu.model.empty()) models.insert(gpu.model);
     if (models.size() < 2 || machines.size() > 1) continue;
     findings.push_back(
-        {.what = FindingClass::unequal_nodes,
+        {.what = CauseClass::unequal_nodes,
          .says = fmt::format("GPUs of one node differ: {}; in a step that all ranks end "
                              "together the slowest sets the pace",
                              fmt::join(models, ", ")),
@@ -302,7 +302,7 @@ void add_mtu(const std::vector<MachineFacts>& machines, std::vector<Finding>& fi
     for (const auto& [mtu, machine] : values) bytes.push_back(mtu);
     const MachineFacts* least = values.begin()->second;
     findings.push_back(
-        {.what = FindingClass::mtu_unequal,
+        {.what = CauseClass::mtu_unequal,
          .says = fmt::format(
              "{} has an MTU of {} bytes{}, and {} on other nodes: packets are cut or "
              "lost, and NCCL 2.20 and later ends with an error over RoCE; give all nodes "

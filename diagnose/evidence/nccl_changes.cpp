@@ -42,7 +42,7 @@ void add_ranks(const NcclFacts& before, const NcclFacts& after, std::vector<Find
   if (was == nullptr || is == nullptr) return;
   const bool other_nodes = was->nodes && is->nodes && *was->nodes != *is->nodes;
   if (was->ranks == is->ranks && !other_nodes) return;
-  findings.push_back({.what = FindingClass::ranks_changed,
+  findings.push_back({.what = CauseClass::ranks_changed,
                       .says = fmt::format(
                           "the job had {} and has {}: other all-reduces and perhaps another batch; "
                           "compare samples per second and GPU, and bus bandwidth",
@@ -66,7 +66,7 @@ void add_leaving_node(const NcclFacts& before, const NcclFacts& after,
   };
   if (inside(before) && !after.networks.empty() && !after.one_node())
     findings.push_back(
-        {.what = FindingClass::transport_changed,
+        {.what = CauseClass::transport_changed,
          .says = fmt::format("all channels stayed inside one node, and now some go between nodes "
                              "over {}: measure all_reduce_perf on one node and on all of them",
                              over(after)),
@@ -74,7 +74,7 @@ void add_leaving_node(const NcclFacts& before, const NcclFacts& after,
          .effect = FindingEffect::costs});
   if (inside(after) && !before.networks.empty() && !before.one_node())
     findings.push_back(
-        {.what = FindingClass::transport_changed,
+        {.what = CauseClass::transport_changed,
          .says = fmt::format("channels went between nodes over {}, and now all stay inside one "
                              "node",
                              over(before)),
@@ -98,7 +98,7 @@ void add_nvlink_between_nodes(const NcclFacts& before, const NcclFacts& after,
   }
   if (lost == gained) return;
   findings.push_back(
-      {.what = FindingClass::transport_changed,
+      {.what = CauseClass::transport_changed,
        .says = lost
                    ? fmt::format("channels between nodes went over NVLink (MNNVL) and go over {} "
                                  "now: look at NCCL_MNNVL_ENABLE, IMEX and the fabric manager, and "
@@ -122,7 +122,7 @@ void add_versions(const NcclFacts& before, const NcclFacts& after, std::vector<F
   const std::string new_versions = all_words(after.versions);
   if (!before.versions.empty() && !after.versions.empty() && old_versions != new_versions)
     findings.push_back(
-        {.what = FindingClass::version_changed,
+        {.what = CauseClass::version_changed,
          .says = fmt::format("NCCL was {} and is {}: its choices of algorithm, "
                              "channels and NICs may differ; run today's job with the "
                              "old one to see what it costs",
@@ -131,7 +131,7 @@ void add_versions(const NcclFacts& before, const NcclFacts& after, std::vector<F
   if (before.cuda_driver && after.cuda_driver &&
       before.cuda_driver->word != after.cuda_driver->word)
     findings.push_back(
-        {.what = FindingClass::version_changed,
+        {.what = CauseClass::version_changed,
          .says = fmt::format("the driver's CUDA was {} and is {}: compare kernels of one GPU alone",
                              before.cuda_driver->word, after.cuda_driver->word),
          .place = after.cuda_driver->place});
@@ -147,7 +147,7 @@ void add_versions(const NcclFacts& before, const NcclFacts& after, std::vector<F
   };
   if (const auto now = std::ranges::find_if(after.plugin_versions, changed);
       now != after.plugin_versions.end())
-    findings.push_back({.what = FindingClass::version_changed,
+    findings.push_back({.what = CauseClass::version_changed,
                         .says = fmt::format(
                             "the network plugin was {} and is {}: run today's job with the old one "
                             "to see what it costs",
@@ -174,7 +174,7 @@ std::string plugin_words(const NcclFacts& facts) {
 void add_networks(const NcclFacts& before, const NcclFacts& after, std::vector<Finding>& findings) {
   if (uses_plugin(before) && !uses_plugin(after) && after.several_nodes())
     findings.push_back(
-        {.what = FindingClass::plugin_missing,
+        {.what = CauseClass::plugin_missing,
          .says = fmt::format("the network plugin {} was loaded before and is not now: put its "
                              "folder on LD_LIBRARY_PATH on every node",
                              plugin_words(before)),
@@ -192,7 +192,7 @@ void add_networks(const NcclFacts& before, const NcclFacts& after, std::vector<F
   if (sockets_now) {
     const auto channels = after.network_places.find("Socket");
     findings.push_back(
-        {.what = FindingClass::socket_instead_of_ib,
+        {.what = CauseClass::socket_instead_of_ib,
          .says = fmt::format("channels between nodes went over {} and go over TCP sockets now, "
                              "several times slower: look for what hides the NICs from the job "
                              "(container, driver, NCCL_IB_DISABLE, NCCL_IB_HCA, a missing plugin)",
@@ -201,14 +201,14 @@ void add_networks(const NcclFacts& before, const NcclFacts& after, std::vector<F
          .effect = FindingEffect::costs});
   } else if (sockets_before) {
     findings.push_back(
-        {.what = FindingClass::socket_instead_of_ib,
+        {.what = CauseClass::socket_instead_of_ib,
          .says = fmt::format("channels between nodes went over TCP sockets and go over {} now",
                              network_names(after)),
          .place = after.network_place(),
          .effect = FindingEffect::relieves});
   } else {
     findings.push_back(
-        {.what = FindingClass::transport_changed,
+        {.what = CauseClass::transport_changed,
          .says = fmt::format("channels between nodes went over {} and go over {} now: "
                              "measure all_reduce_perf with both",
                              network_names(before), network_names(after)),
@@ -228,7 +228,7 @@ void add_interfaces(const NcclFacts& before, const NcclFacts& after,
   const std::string is = all_words(after.interfaces);
   if (was != is)
     findings.push_back(
-        {.what = FindingClass::other_nic,
+        {.what = CauseClass::other_nic,
          .says = fmt::format("TCP sockets went over {} and go over {} now: look at "
                              "NCCL_SOCKET_IFNAME and at the speed of both interfaces",
                              was, is),
@@ -430,7 +430,7 @@ bool add_gpudirect_of_nics(const NcclFacts& before, const NcclFacts& after,
   const bool on = old_count == 0 && new_count > 0;
   if (off || on)
     findings.push_back(
-        {.what = FindingClass::gpudirect_off,
+        {.what = CauseClass::gpudirect_off,
          .says = off ? "NCCL enabled GPUDirect RDMA for its NICs and enables it for none now: load "
                        "nvidia_peermem on every node, and look at NCCL_NET_GDR_LEVEL"
                      : "NCCL enabled GPUDirect RDMA for no NIC and enables it now",
@@ -448,7 +448,7 @@ void add_gpudirect(const NcclFacts& before, const NcclFacts& after,
   const bool fewer = share->after < share->before - 0.01;
   if (!fewer && share->after < share->before + 0.01) return;
   findings.push_back(
-      {.what = FindingClass::gpudirect_off,
+      {.what = CauseClass::gpudirect_off,
        .says = fmt::format("{:.0f} % of the ends of channels between nodes used GPUDirect RDMA and "
                            "{:.0f} % use it now{}",
                            100 * share->before, 100 * share->after,
@@ -523,7 +523,7 @@ void say_nics(std::size_t was, const std::set<std::string>& old_names, std::size
   const bool fewer = is < was;
   const bool more = is > was;
   findings.push_back(
-      {.what = fewer || more ? FindingClass::fewer_nics : FindingClass::other_nic,
+      {.what = fewer || more ? CauseClass::fewer_nics : CauseClass::other_nic,
        .says = fmt::format(
            "channels of the same ranks used {} NIC{} ({}), now {} ({}){}: look at NCCL_IB_HCA, "
            "NCCL_CROSS_NIC, the NICs' ports and the topology file",
@@ -589,8 +589,8 @@ void add_listed_nics(const NcclFacts& before, const NcclFacts& after,
                     most_listed(facts));
   };
   const bool said = std::ranges::any_of(findings, [](const Finding& finding) {
-    return finding.what == FindingClass::fewer_nics ||
-           finding.what == FindingClass::socket_instead_of_ib;
+    return finding.what == CauseClass::fewer_nics ||
+           finding.what == CauseClass::socket_instead_of_ib;
   });
   if (said || before.merged_nics || after.merged_nics || most(after) == 0 || most(before) == 0 ||
       most(after) == most(before))
@@ -598,7 +598,7 @@ void add_listed_nics(const NcclFacts& before, const NcclFacts& after,
   const bool fewer = most(after) < most(before);
   if (fewer ? is_unused(before, after) : is_unused(after, before)) return;
   findings.push_back(
-      {.what = FindingClass::fewer_nics,
+      {.what = CauseClass::fewer_nics,
        .says = fmt::format(
            "{} NICs were found on a node, and {} now{}", most(before), most(after),
            fewer ? ": look at NCCL_IB_HCA, the NICs' ports and what the container shows of them"
@@ -623,7 +623,7 @@ void add_nic_links(const NcclFacts& before, const NcclFacts& after,
     const auto old = was.find(port);
     if (old == was.end() || old->second == link) continue;
     findings.push_back(
-        {.what = FindingClass::transport_changed,
+        {.what = CauseClass::transport_changed,
          .says = fmt::format("the NIC {} was on {} and is on {}: measure all_reduce_perf, and over "
                              "RoCE look at NCCL_IB_GID_INDEX, NCCL_IB_TC and the switches' flow "
                              "control",
@@ -642,7 +642,7 @@ void add_nic_links(const NcclFacts& before, const NcclFacts& after,
     if (port == nullptr) continue;
     const auto& [speed, place] = after.nic_gbps.at(*port);
     findings.push_back(
-        {.what = FindingClass::nic_below_its_best,
+        {.what = CauseClass::nic_below_its_best,
          .says = fmt::format("the port of NIC {} ran at {} Gbit/s and runs at {} now{}", *port,
                              before.nic_gbps.at(*port).first, speed,
                              port == slower ? ": look at cable, switch port and firmware" : ""),
@@ -657,8 +657,8 @@ void add_provider(const NcclFacts& before, const NcclFacts& after, std::vector<F
   const bool sockets = goes_over_tcp(*after.provider);
   const bool no_sockets = goes_over_tcp(*before.provider) && !sockets;
   findings.push_back(
-      {.what = sockets || no_sockets ? FindingClass::socket_instead_of_ib
-                                     : FindingClass::transport_changed,
+      {.what =
+           sockets || no_sockets ? CauseClass::socket_instead_of_ib : CauseClass::transport_changed,
        .says = fmt::format("libfabric's provider was {} and is {}: look at FI_PROVIDER, the "
                            "devices in the container and their driver",
                            before.provider->word, after.provider->word),
@@ -671,7 +671,7 @@ void add_provider(const NcclFacts& before, const NcclFacts& after, std::vector<F
 void add_pxn(const NcclFacts& before, const NcclFacts& after, std::vector<Finding>& findings) {
   if (!before.pxn || !after.pxn || *before.pxn == *after.pxn) return;
   findings.push_back(
-      {.what = FindingClass::pxn_changed,
+      {.what = CauseClass::pxn_changed,
        .says = fmt::format("GPUs {} NICs of other GPUs over NVLink (PXN): measure with "
                            "NCCL_PXN_DISABLE={}",
                            *after.pxn ? "now reach" : "no longer reach", *after.pxn ? 1 : 0),
@@ -688,7 +688,7 @@ void add_channels(const NcclFacts& before, const NcclFacts& after, std::vector<F
   if (was->channels && is->channels && *was->channels != *is->channels) {
     const bool fewer = *is->channels < *was->channels;
     findings.push_back(
-        {.what = fewer ? FindingClass::fewer_channels : FindingClass::more_channels,
+        {.what = fewer ? CauseClass::fewer_channels : CauseClass::more_channels,
          .says = fmt::format(
              "NCCL had {} channels and has {}: {}; look at NCCL_MIN_NCHANNELS, NCCL_MAX_NCHANNELS, "
              "the version, the topology file and NVLink's state",
@@ -711,7 +711,7 @@ void add_channels(const NcclFacts& before, const NcclFacts& after, std::vector<F
     const bool come = lost(is->*one.channels, was->*one.channels);
     if (!gone && !come) continue;
     findings.push_back(
-        {.what = FindingClass::in_switch_off,
+        {.what = CauseClass::in_switch_off,
          .says = gone ? fmt::format("NCCL had channels that reduce in {} and has none now: "
                                     "look at NCCL_NVLS_ENABLE, NCCL_COLLNET_ENABLE, the "
                                     "fabric manager and the plugin",
@@ -746,10 +746,10 @@ void add_choices(const NcclFacts& before, const NcclFacts& after, std::vector<Fi
   }
   for (const auto& [names, sizes] : changed) {
     const auto& [was, is] = names;
-    const FindingClass what =
-        was.starts_with("TREE") && is.starts_with("RING")      ? FindingClass::ring_where_tree
-        : reduces_in_switches(was) && !reduces_in_switches(is) ? FindingClass::in_switch_off
-                                                               : FindingClass::other_algorithm;
+    const CauseClass what =
+        was.starts_with("TREE") && is.starts_with("RING")      ? CauseClass::ring_where_tree
+        : reduces_in_switches(was) && !reduces_in_switches(is) ? CauseClass::in_switch_off
+                                                               : CauseClass::other_algorithm;
     findings.push_back(
         {.what = what,
          .says =
@@ -762,7 +762,7 @@ void add_choices(const NcclFacts& before, const NcclFacts& after, std::vector<Fi
   if (before.trees_enabled && after.trees_enabled &&
       before.trees_enabled->first != after.trees_enabled->first)
     findings.push_back(
-        {.what = FindingClass::ring_where_tree,
+        {.what = CauseClass::ring_where_tree,
          .says =
              after.trees_enabled->first
                  ? "NCCL had trees switched off and may choose them now"
@@ -775,7 +775,7 @@ void add_choices(const NcclFacts& before, const NcclFacts& after, std::vector<Fi
   if (changed.empty() && told && before.trees_connected && after.rings_connected &&
       after.rings_followed && !after.trees_connected)
     findings.push_back(
-        {.what = FindingClass::ring_where_tree,
+        {.what = CauseClass::ring_where_tree,
          .says = "NCCL connected trees before and connects rings alone now, so it chooses no tree: "
                  "print its choices with NCCL_DEBUG_SUBSYS=TUNING and measure with NCCL_ALGO=Tree",
          .place = after.rings_place});
@@ -787,7 +787,7 @@ void add_local_transports(const NcclFacts& before, const NcclFacts& after,
   if (!share || std::max(share->after - share->before, share->before - share->after) < 0.01) return;
   const bool more = share->after > share->before;
   findings.push_back(
-      {.what = FindingClass::peer_to_peer_off,
+      {.what = CauseClass::peer_to_peer_off,
        .says = fmt::format("{:.0f} % of the channels inside nodes went through the host's memory, "
                            "now {:.0f} %{}",
                            100 * share->before, 100 * share->after,

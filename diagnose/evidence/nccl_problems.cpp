@@ -32,7 +32,7 @@ const NotedWord* rdma_interface(const NcclFacts& facts) {
 void add_sockets(const NcclFacts& facts, std::vector<Finding>& findings) {
   if (facts.provider && goes_over_tcp(*facts.provider) && facts.several_nodes()) {
     findings.push_back(
-        {.what = FindingClass::socket_instead_of_ib,
+        {.what = CauseClass::socket_instead_of_ib,
          .says = fmt::format("libfabric sends between nodes by its provider {}, over TCP: where "
                              "nodes have EFA or Slingshot, bring their devices and provider into "
                              "the container, and look at FI_PROVIDER",
@@ -48,7 +48,7 @@ void add_sockets(const NcclFacts& facts, std::vector<Finding>& findings) {
     return;
   std::string place = by_channel ? channels->second : announced->place;
   const auto say = [&](std::string why) {
-    findings.push_back({.what = FindingClass::socket_instead_of_ib,
+    findings.push_back({.what = CauseClass::socket_instead_of_ib,
                         .says = "nodes send to each other over TCP sockets" + std::move(why),
                         .place = place});
   };
@@ -106,7 +106,7 @@ void add_plugin(const NcclFacts& facts, std::vector<Finding>& findings) {
   if (!facts.plugin_not_found || !facts.plugins.empty() || (job != nullptr && job->nodes == 1))
     return;
   findings.push_back(
-      {.what = FindingClass::plugin_missing,
+      {.what = CauseClass::plugin_missing,
        .says = fmt::format("the network plugin asked for is not found ({}): NCCL takes its own "
                            "InfiniBand or sockets instead; put its folder on LD_LIBRARY_PATH on "
                            "every node",
@@ -149,7 +149,7 @@ void add_one_side(const NcclFacts& facts, std::vector<Finding>& findings) {
   }
   if (place.empty()) return;
   findings.push_back(
-      {.what = FindingClass::gpudirect_one_side,
+      {.what = CauseClass::gpudirect_one_side,
        .says = fmt::format(
            "GPUDirect RDMA is at work at one end alone{}: {} through the host's memory and {} "
            "every ring that passes there; load nvidia_peermem (nv_peer_mem) there as on the other "
@@ -175,7 +175,7 @@ void add_gpudirect_off(const NcclFacts& facts, std::vector<Finding>& findings) {
   const auto enabled = [](const auto& nic) { return nic.second.first; };
   if (with == 0 && !facts.gpudirect_of_nics.empty() &&
       std::ranges::none_of(facts.gpudirect_of_nics, enabled)) {
-    findings.push_back({.what = FindingClass::gpudirect_off,
+    findings.push_back({.what = CauseClass::gpudirect_off,
                         .says = fmt::format(
                             "NCCL says that GPUDirect RDMA is disabled for {}: what is sent passes "
                             "through the host's memory; load nvidia_peermem on every node, or "
@@ -188,7 +188,7 @@ void add_gpudirect_off(const NcclFacts& facts, std::vector<Finding>& findings) {
   }
   if (with > 0 || verbs == facts.network_places.end()) return;
   findings.push_back(
-      {.what = FindingClass::gpudirect_off,
+      {.what = CauseClass::gpudirect_off,
        .says =
            "no channel between nodes uses GPUDirect RDMA: what is sent passes through the "
            "host's memory; load nvidia_peermem on every node, or take a driver with DMA-BUF, "
@@ -199,7 +199,7 @@ void add_gpudirect_off(const NcclFacts& facts, std::vector<Finding>& findings) {
 void add_inside_nodes(const NcclFacts& facts, std::vector<Finding>& findings) {
   if (facts.nvlink_refused)
     findings.push_back(
-        {.what = FindingClass::peer_to_peer_off,
+        {.what = CauseClass::peer_to_peer_off,
          .says =
              fmt::format("peer-to-peer is off between GPUs that NVLink connects ({}): NCCL "
                          "takes it for a fault of the hardware; look at nvidia-smi nvlink -s and "
@@ -208,7 +208,7 @@ void add_inside_nodes(const NcclFacts& facts, std::vector<Finding>& findings) {
          .place = facts.nvlink_refused->place});
   else if (facts.peer_access_refused)
     findings.push_back(
-        {.what = FindingClass::peer_to_peer_off,
+        {.what = CauseClass::peer_to_peer_off,
          .says =
              fmt::format("CUDA refuses peer-to-peer inside a node ({}), so these GPUs pass every "
                          "byte through the host's memory: look for ACS, IOMMU and the virtual "
@@ -218,7 +218,7 @@ void add_inside_nodes(const NcclFacts& facts, std::vector<Finding>& findings) {
   const LoggedCommunicator* job = facts.largest();
   if (job != nullptr && job->nodes == 1 && job->ranks > 1 && !facts.networks.empty())
     findings.push_back(
-        {.what = FindingClass::shared_memory_off,
+        {.what = CauseClass::shared_memory_off,
          .says = fmt::format("GPUs of one node send over the network ({}) to each other, having "
                              "neither peer-to-peer nor shared memory: give their containers one "
                              "/dev/shm and let them see each other's GPUs",
@@ -229,7 +229,7 @@ void add_inside_nodes(const NcclFacts& facts, std::vector<Finding>& findings) {
 void add_errors(const NcclFacts& facts, std::vector<Finding>& findings) {
   if (facts.search_failed)
     findings.push_back(
-        {.what = FindingClass::topology_search_failed,
+        {.what = CauseClass::topology_search_failed,
          .says = "NCCL found no channels by its search of the node and took GPUs in their simple "
                  "order, which uses few links and NICs: look at NCCL_TOPO_FILE, NCCL_ALGO and at "
                  "what the node shows of its PCIe tree; NCCL_DEBUG_SUBSYS=GRAPH prints the search",
@@ -244,7 +244,7 @@ void add_errors(const NcclFacts& facts, std::vector<Finding>& findings) {
         warning.word.find("ibv_open_device") != std::string::npos)
       continue;
     findings.push_back(
-        {.what = FindingClass::nccl_error,
+        {.what = CauseClass::nccl_error,
          .says = fmt::format("NCCL warns: {}; such a run is often slow or ends: clear it "
                              "up first",
                              in_quotes(warning.word, 120)),
@@ -262,7 +262,7 @@ void add_unequal_versions(const NcclFacts& facts, std::vector<Finding>& findings
   }
   const std::set<std::string>& several = nccl.size() > 1 ? nccl : rccl;
   if (several.size() < 2) return;
-  findings.push_back({.what = FindingClass::unequal_versions,
+  findings.push_back({.what = CauseClass::unequal_versions,
                       .says = fmt::format("ranks run with different NCCL: {}; give every node the "
                                           "same, or each run a log of its own",
                                           some_of(several)),

@@ -169,7 +169,7 @@ std::string difference_json(const DifferenceReport& report) {
   json.key("causes").begin_array();
   for (const SlowdownCause& cause : report.causes) {
     json.begin_object();
-    json.key("class").string(cause.what);
+    json.key("class").string(name_of(cause.what));
     json.key("evidence").strings(cause.evidence);
     json.key("decide_by").string(cause.decide_by);
     json.end_object();
@@ -179,7 +179,7 @@ std::string difference_json(const DifferenceReport& report) {
   json.key("excluded").begin_array();
   for (const ExcludedCause& one : report.excluded) {
     json.begin_object();
-    json.key("class").string(one.what);
+    json.key("class").string(name_of(one.what));
     json.key("says").string(one.says);
     json.end_object();
   }

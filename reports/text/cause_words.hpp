@@ -4,13 +4,14 @@
 #include <string>
 #include <string_view>
 
+#include "ddpsim/diagnose/evidence/finding.hpp"
+
 namespace ddpsim {
 
 /// What became of the step whose cause is asked for.
 enum class StepChange { longer, shorter };
 
-/// SlowdownCause::what as the beginning of a sentence: "The network is slower", or "faster" where the step got shorter. Of a
-/// class without a line here its words.
-std::string cause_words(std::string_view what, StepChange change);
+/// The beginning of a sentence: "The network is slower", or "faster" where the step got shorter.
+std::string cause_words(CauseClass what, StepChange change);
 
 }  // namespace ddpsim

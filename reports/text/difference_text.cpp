@@ -362,7 +362,7 @@ void DifferenceText::causes() {
   paragraph("Possible causes, the likeliest first:");
   const std::size_t all = report_.causes.size();
   const std::size_t most = style_.most_lines == 0 ? all : std::min(all, kMostCauses);
-  const auto words = [&](std::string_view what) {
+  const auto words = [&](CauseClass what) {
     const bool shorter = difference_.beyond_noise() && difference_.change < Duration();
     return cause_words(what, shorter ? StepChange::shorter : StepChange::longer);
   };

@@ -21,7 +21,7 @@ inline std::vector<Finding> changes_of(const std::string& before, const std::str
   return find_changes(evidence_of(before), evidence_of(after));
 }
 
-using Kinds = std::vector<FindingClass>;
+using Kinds = std::vector<CauseClass>;
 
 /// Each class is listed as often as it was found.
 inline Kinds kinds_of(const std::vector<Finding>& findings) {

@@ -109,7 +109,7 @@ TEST_CASE("DDP's logging data: the recorded fixture says what is so") {
 TEST_CASE("find_unused_parameters: left on where every parameter was used") {
   const std::vector<Finding> findings = problems_of(logged(" \"find_unused_parameters\": 1,\n"));
   REQUIRE(findings.size() == 1);
-  CHECK(findings[0].what == FindingClass::find_unused_parameters);
+  CHECK(findings[0].what == CauseClass::find_unused_parameters);
   CHECK(mentions(findings[0].says, "up to iteration 10"));
   CHECK(findings[0].place == "evidence.txt:6");
   // Some are unused, also of another rank; the graph is static; nothing ran yet; the reducer says so itself.
@@ -127,7 +127,7 @@ TEST_CASE("find_unused_parameters: left on where every parameter was used") {
                   "specified in DDP constructor, but did not find any unused parameters in the "
                   "forward pass.\n");
   REQUIRE(warned.size() == 1);
-  CHECK(warned[0].what == FindingClass::find_unused_parameters);
+  CHECK(warned[0].what == CauseClass::find_unused_parameters);
   CHECK(warned[0].place == "evidence.txt:17");
 }
 
@@ -138,15 +138,15 @@ TEST_CASE("DDP's logging data: static graph, buffers beside SyncBatchNorm, strid
     return findings[0].what;
   };
   CHECK(kind(logged(" \"can_set_static_graph\": 1,\n \"find_unused_parameters\": 1,\n", 8)) ==
-        FindingClass::static_graph_possible);
-  CHECK(kind(logged(" \"has_sync_bn\": 1,\n")) == FindingClass::buffers_broadcast);
+        CauseClass::static_graph_possible);
+  CHECK(kind(logged(" \"has_sync_bn\": 1,\n")) == CauseClass::buffers_broadcast);
   CHECK(kind("[W reducer.cpp:347] Warning: Grad strides do not match bucket view strides. This may "
              "indicate grad was not created according to the gradient layout contract\n") ==
-        FindingClass::gradient_strides);
-  CHECK(kind(logged(" \"torch_distributed_debug\": \"DETAIL\",\n")) == FindingClass::debug_level);
-  CHECK(kind(logged(" \"nccl_blocking_wait\": \"1\",\n")) == FindingClass::blocking_wait);
+        CauseClass::gradient_strides);
+  CHECK(kind(logged(" \"torch_distributed_debug\": \"DETAIL\",\n")) == CauseClass::debug_level);
+  CHECK(kind(logged(" \"nccl_blocking_wait\": \"1\",\n")) == CauseClass::blocking_wait);
   CHECK(kind("[Rank 0 / 2] [before iteration 10] Training Net unused_parameter_size=0\n" +
-             logged(" \"find_unused_parameters\": 1,\n")) == FindingClass::find_unused_parameters);
+             logged(" \"find_unused_parameters\": 1,\n")) == CauseClass::find_unused_parameters);
 }
 
 TEST_CASE("DDP's buckets: all in two behind a large cap, or very many small ones") {
@@ -157,7 +157,7 @@ TEST_CASE("DDP's buckets: all in two behind a large cap, or very many small ones
   };
   constexpr std::int64_t kMiB = 1 << 20;
   REQUIRE(buckets(1000 * kMiB, 1, 200 * kMiB).size() == 1);
-  CHECK(buckets(1000 * kMiB, 1, 200 * kMiB)[0].what == FindingClass::bucket_sizes);
+  CHECK(buckets(1000 * kMiB, 1, 200 * kMiB)[0].what == CauseClass::bucket_sizes);
   CHECK(buckets(25 * kMiB, 1, 200 * kMiB).empty());  // one large parameter, default cap
   CHECK(buckets(100 * kMiB, 1, 40 * kMiB).empty());  // little to overlap
   REQUIRE(buckets(kMiB / 4, 64, kMiB / 4).size() == 1);
@@ -174,21 +174,21 @@ TEST_CASE("Two sides of DDP: options that are others than before") {
   std::vector<Finding> findings =
       changes(sound, logged(" \"find_unused_parameters\": 0,\n \"gradient_as_bucket_view\": 0,\n"));
   REQUIRE(findings.size() == 1);
-  CHECK(findings[0].what == FindingClass::bucket_views_off);
+  CHECK(findings[0].what == CauseClass::bucket_views_off);
   CHECK(mentions(findings[0].says, "was 1 and is 0"));
   findings =
       changes(sound, logged(" \"find_unused_parameters\": 1,\n \"gradient_as_bucket_view\": 1,\n"));
   REQUIRE(findings.size() == 2);  // the change, and what the new side says by itself
-  CHECK(findings[0].what == FindingClass::find_unused_parameters);
+  CHECK(findings[0].what == CauseClass::find_unused_parameters);
   findings = changes(sound, logged(" \"find_unused_parameters\": 0,\n \"gradient_as_bucket_view\": "
                                    "1,\n \"comm_hook\": \"fp16_compress_hook\",\n"));
   REQUIRE(findings.size() == 1);
-  CHECK(findings[0].what == FindingClass::comm_hook);
+  CHECK(findings[0].what == CauseClass::comm_hook);
   CHECK(mentions(findings[0].says, "was none and is fp16_compress_hook"));
   findings = changes("bucket_cap_bytes: 26214400\nrebuilt_bucket_sizes: 10, 20\n",
                      "bucket_cap_bytes: 26214400\nrebuilt_bucket_sizes: 5, 25\n");
   REQUIRE(findings.size() == 1);
-  CHECK(findings[0].what == FindingClass::bucket_sizes);
+  CHECK(findings[0].what == CauseClass::bucket_sizes);
 }
 
 TEST_CASE("Two sides of DDP: another model, a static graph, what its environment was") {
@@ -197,22 +197,22 @@ TEST_CASE("Two sides of DDP: another model, a static graph, what its environment
       with(" \"num_parameter_tensors\": 6,\n \"rebuilt_bucket_sizes\": \"4096, 912\",\n");
   const std::string other =
       with(" \"num_parameter_tensors\": 9,\n \"rebuilt_bucket_sizes\": \"8192, 912\",\n");
-  CHECK(kinds_of(changes_of(before, other)) == Kinds{FindingClass::data_parallel_changed});
+  CHECK(kinds_of(changes_of(before, other)) == Kinds{CauseClass::data_parallel_changed});
   CHECK(
       kinds_of(changes_of(before, with(" \"num_parameter_tensors\": 6,\n \"rebuilt_bucket_sizes\": "
-                                       "\"912, 4096\",\n"))) == Kinds{FindingClass::bucket_sizes});
+                                       "\"912, 4096\",\n"))) == Kinds{CauseClass::bucket_sizes});
   // With a static graph there is no walk, so only that graph is new; without it the walk is back.
   const std::string plain = with(" \"find_unused_parameters\": 0,\n");
   const std::string fixed = with(" \"find_unused_parameters\": 1,\n \"static_graph\": 1,\n");
-  CHECK(kinds_of(changes_of(plain, fixed)) == Kinds{FindingClass::data_parallel_changed});
+  CHECK(kinds_of(changes_of(plain, fixed)) == Kinds{CauseClass::data_parallel_changed});
   const auto walks = changes_of(fixed, logged(" \"find_unused_parameters\": 1,\n", 4));
-  REQUIRE(kinds_of(walks) == Kinds{FindingClass::find_unused_parameters});
+  REQUIRE(kinds_of(walks) == Kinds{CauseClass::find_unused_parameters});
   CHECK(mentions(walks.front().says, "static_graph was 1 and is 0"));
   CHECK(walks.front().effect == FindingEffect::costs);
   CHECK(kinds_of(changes_of(with(" \"nccl_version\": \"2.20.5\",\n"),
                             with(" \"nccl_version\": \"2.26.2\",\n"))) ==
-        Kinds{FindingClass::version_changed});
+        Kinds{CauseClass::version_changed});
   CHECK(kinds_of(changes_of(with(" \"nccl_socket_ifname\": \"eth0\",\n"),
                             with(" \"nccl_socket_ifname\": \"bond0\",\n"))) ==
-        Kinds{FindingClass::environment_changed});
+        Kinds{CauseClass::environment_changed});
 }

@@ -16,7 +16,7 @@ namespace {
 
 struct EnvironmentCase {
   std::string line;
-  FindingClass what;
+  CauseClass what;
   std::string default_line;
 };
 
@@ -24,34 +24,34 @@ struct EnvironmentCase {
 
 TEST_CASE("environment: a value that costs is a finding with its cost, its default is none") {
   const std::vector<EnvironmentCase> cases = {
-      {"NCCL_P2P_DISABLE=1", FindingClass::peer_to_peer_off, "NCCL_P2P_DISABLE=0"},
-      {"NCCL_P2P_LEVEL=LOC", FindingClass::peer_to_peer_off, "NCCL_P2P_LEVEL=NVL"},
-      {"NCCL_SHM_DISABLE=1", FindingClass::shared_memory_off, "NCCL_SHM_DISABLE=0"},
-      {"NCCL_IB_DISABLE=1", FindingClass::socket_instead_of_ib, "NCCL_IB_DISABLE=0"},
-      {"NCCL_NET=Socket", FindingClass::socket_instead_of_ib, "NCCL_NET=IB"},
-      {"NCCL_NET_GDR_LEVEL=LOC", FindingClass::gpudirect_off, "NCCL_NET_GDR_LEVEL=PHB"},
-      {"NCCL_NET_GDR_READ=0", FindingClass::gpudirect_off, "NCCL_NET_GDR_READ=1"},
-      {"NCCL_DMABUF_ENABLE=0", FindingClass::gpudirect_off, "NCCL_DMABUF_ENABLE=1"},
-      {"NCCL_PXN_DISABLE=1", FindingClass::pxn_changed, "NCCL_PXN_DISABLE=0"},
-      {"NCCL_MAX_NCHANNELS=2", FindingClass::channels_limited, "NCCL_MAX_NCHANNELS=-2"},
-      {"NCCL_MIN_NCHANNELS=32", FindingClass::channels_limited, "NCCL_MIN_NCHANNELS=-2"},
-      {"NCCL_MAX_CTAS=4", FindingClass::channels_limited, "NCCL_MAX_CTAS="},
-      {"NCCL_ALGO=Ring", FindingClass::algorithm_forced, "NCCL_ALGO="},
-      {"NCCL_PROTO=^LL128", FindingClass::algorithm_forced, "NCCL_PROTO="},
-      {"NCCL_TREE_THRESHOLD=0", FindingClass::algorithm_forced, "NCCL_TREE_THRESHOLD=2147483647"},
-      {"NCCL_NVLS_ENABLE=0", FindingClass::in_switch_off, "NCCL_NVLS_ENABLE=2"},
-      {"NCCL_CHECK_POINTERS=1", FindingClass::nccl_setting, "NCCL_CHECK_POINTERS=0"},
-      {"NCCL_DEBUG=TRACE", FindingClass::debug_level, "NCCL_DEBUG=INFO"},
-      {"CUDA_LAUNCH_BLOCKING=1", FindingClass::blocking_launches, "CUDA_LAUNCH_BLOCKING=0"},
-      {"CUDA_DEVICE_MAX_CONNECTIONS=1", FindingClass::device_connections,
+      {"NCCL_P2P_DISABLE=1", CauseClass::peer_to_peer_off, "NCCL_P2P_DISABLE=0"},
+      {"NCCL_P2P_LEVEL=LOC", CauseClass::peer_to_peer_off, "NCCL_P2P_LEVEL=NVL"},
+      {"NCCL_SHM_DISABLE=1", CauseClass::shared_memory_off, "NCCL_SHM_DISABLE=0"},
+      {"NCCL_IB_DISABLE=1", CauseClass::socket_instead_of_ib, "NCCL_IB_DISABLE=0"},
+      {"NCCL_NET=Socket", CauseClass::socket_instead_of_ib, "NCCL_NET=IB"},
+      {"NCCL_NET_GDR_LEVEL=LOC", CauseClass::gpudirect_off, "NCCL_NET_GDR_LEVEL=PHB"},
+      {"NCCL_NET_GDR_READ=0", CauseClass::gpudirect_off, "NCCL_NET_GDR_READ=1"},
+      {"NCCL_DMABUF_ENABLE=0", CauseClass::gpudirect_off, "NCCL_DMABUF_ENABLE=1"},
+      {"NCCL_PXN_DISABLE=1", CauseClass::pxn_changed, "NCCL_PXN_DISABLE=0"},
+      {"NCCL_MAX_NCHANNELS=2", CauseClass::channels_limited, "NCCL_MAX_NCHANNELS=-2"},
+      {"NCCL_MIN_NCHANNELS=32", CauseClass::channels_limited, "NCCL_MIN_NCHANNELS=-2"},
+      {"NCCL_MAX_CTAS=4", CauseClass::channels_limited, "NCCL_MAX_CTAS="},
+      {"NCCL_ALGO=Ring", CauseClass::algorithm_forced, "NCCL_ALGO="},
+      {"NCCL_PROTO=^LL128", CauseClass::algorithm_forced, "NCCL_PROTO="},
+      {"NCCL_TREE_THRESHOLD=0", CauseClass::algorithm_forced, "NCCL_TREE_THRESHOLD=2147483647"},
+      {"NCCL_NVLS_ENABLE=0", CauseClass::in_switch_off, "NCCL_NVLS_ENABLE=2"},
+      {"NCCL_CHECK_POINTERS=1", CauseClass::nccl_setting, "NCCL_CHECK_POINTERS=0"},
+      {"NCCL_DEBUG=TRACE", CauseClass::debug_level, "NCCL_DEBUG=INFO"},
+      {"CUDA_LAUNCH_BLOCKING=1", CauseClass::blocking_launches, "CUDA_LAUNCH_BLOCKING=0"},
+      {"CUDA_DEVICE_MAX_CONNECTIONS=1", CauseClass::device_connections,
        "CUDA_DEVICE_MAX_CONNECTIONS=8"},
-      {"TORCH_NCCL_BLOCKING_WAIT=1", FindingClass::blocking_wait, "TORCH_NCCL_BLOCKING_WAIT=0"},
-      {"NCCL_BLOCKING_WAIT=true", FindingClass::blocking_wait, "NCCL_BLOCKING_WAIT=false"},
-      {"TORCH_DISTRIBUTED_DEBUG=DETAIL", FindingClass::debug_level, "TORCH_DISTRIBUTED_DEBUG=OFF"},
-      {"TORCH_NCCL_DESYNC_DEBUG=1", FindingClass::debug_level, "TORCH_NCCL_DESYNC_DEBUG=0"},
-      {"PYTORCH_NO_CUDA_MEMORY_CACHING=1", FindingClass::allocator_uncached,
+      {"TORCH_NCCL_BLOCKING_WAIT=1", CauseClass::blocking_wait, "TORCH_NCCL_BLOCKING_WAIT=0"},
+      {"NCCL_BLOCKING_WAIT=true", CauseClass::blocking_wait, "NCCL_BLOCKING_WAIT=false"},
+      {"TORCH_DISTRIBUTED_DEBUG=DETAIL", CauseClass::debug_level, "TORCH_DISTRIBUTED_DEBUG=OFF"},
+      {"TORCH_NCCL_DESYNC_DEBUG=1", CauseClass::debug_level, "TORCH_NCCL_DESYNC_DEBUG=0"},
+      {"PYTORCH_NO_CUDA_MEMORY_CACHING=1", CauseClass::allocator_uncached,
        "PYTORCH_NO_CUDA_MEMORY_CACHING=0"},
-      {"NVIDIA_TF32_OVERRIDE=0", FindingClass::tensor_cores_off, "NVIDIA_TF32_OVERRIDE=1"}};
+      {"NVIDIA_TF32_OVERRIDE=0", CauseClass::tensor_cores_off, "NVIDIA_TF32_OVERRIDE=1"}};
   for (const EnvironmentCase& known : cases) {
     CAPTURE(known.line);
     const std::vector<Finding> findings = problems_of("HOME=/root\n" + known.line + "\n");
@@ -99,7 +99,7 @@ TEST_CASE("environment: threads of all ranks of a node beside its cores") {
   const std::string node = "OMPI_COMM_WORLD_LOCAL_SIZE=8\nCPU(s):                             64\n";
   std::vector<Finding> findings = problems_of(node);
   REQUIRE(findings.size() == 1);
-  CHECK(findings[0].what == FindingClass::host_threads);
+  CHECK(findings[0].what == CauseClass::host_threads);
   CHECK(mentions(findings[0].says, "each of 8 ranks starts a thread for each of 64 cores"));
   CHECK(mentions(findings[0].says, "set it to 8 or less"));
   findings = problems_of(node + "OMP_NUM_THREADS=16\n");
@@ -142,7 +142,7 @@ TEST_CASE("environment: versions, and a value that was hidden") {
   std::vector<Finding> findings =
       changes_of("torch=2.12.0\nkernel=6.1\n", "torch=2.13.0\nkernel=6.1\n");
   REQUIRE(findings.size() == 1);
-  CHECK(findings[0].what == FindingClass::version_changed);
+  CHECK(findings[0].what == CauseClass::version_changed);
   CHECK(mentions(findings[0].says, "torch was 2.12.0 and is 2.13.0"));
   // Of the Python that collected them the job may know nothing; the kernel is everybody's.
   CHECK(changes_of("torch=2.12.0\nseen_by=collect.sh\n", "torch=2.13.0\nseen_by=collect.sh\n")
@@ -158,7 +158,7 @@ TEST_CASE("environment: versions, and a value that was hidden") {
 TEST_CASE("environment: another value, set, unset; unknown where nobody listed") {
   std::vector<Finding> findings = changes_of("NCCL_BUFFSIZE=4194304\n", "NCCL_BUFFSIZE=1048576\n");
   REQUIRE(findings.size() == 1);
-  CHECK(findings[0].what == FindingClass::environment_changed);
+  CHECK(findings[0].what == CauseClass::environment_changed);
   CHECK(mentions(findings[0].says, "NCCL_BUFFSIZE was \"4194304\" and is \"1048576\""));
   findings = changes_of("HOME=/root\n", "NCCL_CROSS_NIC=1\n");
   REQUIRE(findings.size() == 1);
@@ -171,7 +171,7 @@ TEST_CASE("environment: another value, set, unset; unknown where nobody listed")
   // What costs by itself is said once.
   findings = changes_of("HOME=/root\n", "CUDA_LAUNCH_BLOCKING=1\n");
   REQUIRE(findings.size() == 1);
-  CHECK(findings[0].what == FindingClass::blocking_launches);
+  CHECK(findings[0].what == CauseClass::blocking_launches);
   // It was there before: no change.
   CHECK(changes_of("CUDA_LAUNCH_BLOCKING=1\n", "CUDA_LAUNCH_BLOCKING=1\n").empty());
   // NCCL's log names what it read, no environment: what it does not name is unknown.
@@ -192,15 +192,15 @@ TEST_CASE("environment: as /proc/PID/environ has it, separated by zero bytes") {
   CHECK(evidence.environment.find("NCCL_P2P_DISABLE")->place == "evidence.txt:1, setting 2");
   CHECK(changes_of(lines, block).empty());
   CHECK(kinds_of(changes_of("PWD=/job\nNCCL_BUFFSIZE=131072\nWORLD_SIZE=8\n", block)) ==
-        Kinds{FindingClass::peer_to_peer_off, FindingClass::environment_changed});
+        Kinds{CauseClass::peer_to_peer_off, CauseClass::environment_changed});
 }
 
 TEST_CASE("environment: a fault that is gone has its own class, where the new side would show it") {
   const auto gone = changes_of("PWD=/\nCUDA_LAUNCH_BLOCKING=1\n", "PWD=/\n");
-  REQUIRE(kinds_of(gone) == Kinds{FindingClass::blocking_launches});
+  REQUIRE(kinds_of(gone) == Kinds{CauseClass::blocking_launches});
   CHECK(gone.front().effect == FindingEffect::relieves);
   CHECK(kinds_of(changes_of("PWD=/\nNCCL_IB_DISABLE=1\n", "PWD=/\n")) ==
-        Kinds{FindingClass::socket_instead_of_ib});
+        Kinds{CauseClass::socket_instead_of_ib});
   // NCCL lists none of CUDA's variables.
   CHECK(find_repairs(evidence_of("PWD=/\nCUDA_LAUNCH_BLOCKING=1\n"),
                      evidence_of("n1:1:2 [0] NCCL INFO NCCL version 2.21.5+cuda12.4\n"

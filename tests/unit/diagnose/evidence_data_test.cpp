@@ -18,7 +18,7 @@ using namespace ddpsim;
 
 namespace {
 
-using Classes = std::set<FindingClass>;
+using Classes = std::set<CauseClass>;
 
 Evidence evidence_of_file(const std::filesystem::path& path) {
   const std::vector<EvidenceText> texts = {
@@ -45,15 +45,15 @@ const std::vector<DecidedCase>& decided_cases() {
   static const std::vector<DecidedCase> kCases = {
       {"one-node-no-peermem",
        'B',
-       {FindingClass::gpudirect_one_side},
+       {CauseClass::gpudirect_one_side},
        "sender with /GDRDMA, receiver without: one end alone"},
       {"p2p-level-loc",
        'B',
-       {FindingClass::peer_to_peer_off},
+       {CauseClass::peer_to_peer_off},
        "NCCL_P2P_LEVEL set by environment to LOC; the other lines are prose"},
       {"leonardo-ring-pxn",
        'A',
-       {FindingClass::topology_search_failed},
+       {CauseClass::topology_search_failed},
        "the warnings under NCCL_ALGO=Tree; ring, tree and ports are prose, no lines of NCCL"},
       {"pcie-gen2-stuck", 'B', {}, "no reading of a link: figures of it alone, in a document"},
       {"acs-vm", 'B', {}, "no ACSCtl: figures alone"},

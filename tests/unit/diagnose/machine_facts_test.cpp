@@ -72,7 +72,7 @@ std::string smi(const std::vector<SmiGpu>& gpus) {
 TEST_CASE("nvidia-smi -q: a link at work below its best, and one asleep") {
   CHECK(machine_kinds(smi({{}, {}})).empty());
   const std::vector<Finding> slow = problems_of(smi({{}, {.generation = 2}}));
-  REQUIRE(kinds_of(slow) == Kinds{FindingClass::pcie_link_below_its_best});
+  REQUIRE(kinds_of(slow) == Kinds{CauseClass::pcie_link_below_its_best});
   CHECK(
       mentions(slow[0].says, "GPU 00000000:08:00.0 has a PCIe link of 5 of 16 GT/s while at work"));
   const SmiGpu asleep = {.generation = 1, .state = "P8", .busy = 0, .idle = "Active"};
@@ -80,19 +80,19 @@ TEST_CASE("nvidia-smi -q: a link at work below its best, and one asleep") {
   // Lanes are not given up by sleeping.
   SmiGpu narrow = asleep;
   narrow.width = 8;
-  CHECK(machine_kinds(smi({asleep, narrow})) == Kinds{FindingClass::pcie_link_below_its_best});
+  CHECK(machine_kinds(smi({asleep, narrow})) == Kinds{CauseClass::pcie_link_below_its_best});
   // Asleep, then at work: the reading under load counts, in either order.
   CHECK(machine_kinds(smi({asleep}) + smi({{}})).empty());
   CHECK(machine_kinds(smi({{}}) + smi({asleep})).empty());
   CHECK(machine_kinds(smi({asleep}) + smi({{.generation = 2}})) ==
-        Kinds{FindingClass::pcie_link_below_its_best});
+        Kinds{CauseClass::pcie_link_below_its_best});
   CHECK(evidence_of(smi({asleep, asleep}) + smi({{}, {}})).machines[0].gpus.size() == 2);
 }
 
 TEST_CASE("nvidia-smi -q: clocks held down, power limits; a power cap under load is usual") {
-  CHECK(machine_kinds(smi({{.thermal = "Active"}})) == Kinds{FindingClass::clocks_held_down});
-  CHECK(machine_kinds(smi({{.clock = 1200}})) == Kinds{FindingClass::clocks_held_down});
-  CHECK(machine_kinds(smi({{.limit = 300}})) == Kinds{FindingClass::power_limit_lowered});
+  CHECK(machine_kinds(smi({{.thermal = "Active"}})) == Kinds{CauseClass::clocks_held_down});
+  CHECK(machine_kinds(smi({{.clock = 1200}})) == Kinds{CauseClass::clocks_held_down});
+  CHECK(machine_kinds(smi({{.limit = 300}})) == Kinds{CauseClass::power_limit_lowered});
   const Evidence evidence = evidence_of(smi({{}}));
   REQUIRE(evidence.machines.size() == 1);
   CHECK(evidence.machines[0].driver == "535.104.05");
@@ -115,9 +115,9 @@ TEST_CASE("nvidia-smi --query-gpu: columns by name, states by bits") {
       "2, NVIDIA H100 80GB HBM3, 550.54, 1, 5, 16, 16, 0 %, 500.00 W, 700.00 W, 0x1\n" +
       "3, NVIDIA H100 80GB HBM3, 550.54, 5, 5, 16, 16, 99 %, [N/A], 700.00 W, "
       "0x0000000000000048\n");
-  REQUIRE(kinds_of(findings) == Kinds{FindingClass::pcie_link_below_its_best,
-                                      FindingClass::clocks_held_down,
-                                      FindingClass::power_limit_lowered});
+  REQUIRE(kinds_of(findings) == Kinds{CauseClass::pcie_link_below_its_best,
+                                      CauseClass::clocks_held_down,
+                                      CauseClass::power_limit_lowered});
   CHECK(mentions(findings[0].says, "GPU 1 has a PCIe link of 5 of 32 GT/s while at work"));
   CHECK(mentions(findings[1].says,
                  "GPU 3 is held below its clocks by HW Slowdown, HW Thermal Slowdown"));
@@ -127,7 +127,7 @@ TEST_CASE("nvidia-smi --query-gpu: columns by name, states by bits") {
 TEST_CASE("a link of which nobody says whether it was at work: to be read again") {
   const std::vector<Finding> findings =
       problems_of("pcie.link.gen.current, pcie.link.gen.max\n1, 4\n1, 4\n");
-  REQUIRE(kinds_of(findings) == Kinds{FindingClass::pcie_link_below_its_best});
+  REQUIRE(kinds_of(findings) == Kinds{CauseClass::pcie_link_below_its_best});
   CHECK(mentions(findings[0].says, "GPU 0 and 1 more shows"));
   CHECK(mentions(findings[0].says, "read it again while the job runs"));
 }
@@ -141,7 +141,7 @@ TEST_CASE("lspci: NICs on half a link, switches that redirect, bridges nobody as
   CHECK(machine_kinds(nic + "\t\tLnkSta:\tSpeed 16GT/s (ok), Width x16 (ok)\n").empty());
   const std::vector<Finding> half = find_problems(
       evidence_of(nic + "\t\tLnkSta:\tSpeed 8GT/s (downgraded), Width x8 (downgraded)\n"));
-  REQUIRE(kinds_of(half) == Kinds{FindingClass::nic_below_its_best});
+  REQUIRE(kinds_of(half) == Kinds{CauseClass::nic_below_its_best});
   CHECK(mentions(half[0].says, "8 of 16 GT/s and 8 of 16 lanes"));
   CHECK(half[0].place == "evidence.txt:1");
   // A controller of the board that is no training's; a bridge with nothing behind it.
@@ -157,7 +157,7 @@ TEST_CASE("lspci: NICs on half a link, switches that redirect, bridges nobody as
   CHECK(machine_kinds("0a:08.0 PCI bridge: Broadcom / LSI PEX88000\n"
                       "\tCapabilities: [68] Express (v2) Downstream Port (Slot+), MSI 00\n"
                       "\t\tACSCtl:\tSrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+\n") ==
-        Kinds{FindingClass::acs_on});
+        Kinds{CauseClass::acs_on});
   CHECK(machine_kinds("0a:08.0 PCI bridge: Broadcom / LSI PEX88000\n"
                       "\tCapabilities: [68] Express (v2) Downstream Port (Slot+), MSI 00\n"
                       "\t\tACSCtl:\tSrcValid- TransBlk- ReqRedir- CmpltRedir- UpstreamFwd-\n")
@@ -167,7 +167,7 @@ TEST_CASE("lspci: NICs on half a link, switches that redirect, bridges nobody as
 TEST_CASE("lspci without the kind of a port, and a NIC that is listed three times") {
   const std::string acs = "\t\tACSCtl:\tSrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+\n";
   CHECK(machine_kinds("0a:08.0 PCI bridge: PLX Technology, Inc. PEX 8747 PCI Express Switch\n" +
-                      acs) == Kinds{FindingClass::acs_on});
+                      acs) == Kinds{CauseClass::acs_on});
   CHECK(machine_kinds("00:03.1 PCI bridge: Advanced Micro Devices, Inc. [AMD] GPP Bridge\n" + acs)
             .empty());
   CHECK(machine_kinds("00:01.0 PCI bridge: Intel Corporation Root Port Switch\n" + acs).empty());
@@ -186,7 +186,7 @@ TEST_CASE("lspci without the kind of a port, and a NIC that is listed three time
   REQUIRE(once.size() == 1);
   CHECK(mentions(once[0].says, "0000:3b:00.0"));
   CHECK(machine_kinds(link("/sys/class/infiniband/mlx5_0/device")) ==
-        Kinds{FindingClass::nic_below_its_best});
+        Kinds{CauseClass::nic_below_its_best});
 }
 
 TEST_CASE("lspci: a GPU's link beside what nvidia-smi says of its work") {
@@ -194,7 +194,7 @@ TEST_CASE("lspci: a GPU's link beside what nvidia-smi says of its work") {
       "07:00.0 3D controller: NVIDIA Corporation GA100 [A100 SXM4 80GB]\n"
       "\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x16, ASPM not supported\n"
       "\t\tLnkSta:\tSpeed 2.5GT/s (downgraded), Width x16\n";
-  CHECK(machine_kinds(gpu) == Kinds{FindingClass::pcie_link_below_its_best});
+  CHECK(machine_kinds(gpu) == Kinds{CauseClass::pcie_link_below_its_best});
   // All asleep, by a query that asked for no link.
   CHECK(machine_kinds("index, pstate, power.limit [W]\n0, P8, 400.00 W\n" + gpu).empty());
 }
@@ -205,7 +205,7 @@ TEST_CASE("/sys: links by class, ports beside the same card's and the same port'
                       "/sys/bus/pci/devices/0000:3b:00.0/max_link_speed: 16.0 GT/s PCIe\n"
                       "/sys/bus/pci/devices/0000:3b:00.0/current_link_width: 16\n"
                       "/sys/bus/pci/devices/0000:3b:00.0/max_link_width: 16\n") ==
-        Kinds{FindingClass::nic_below_its_best});
+        Kinds{CauseClass::nic_below_its_best});
   const auto port = [](const std::string& name, const std::string& rate, const std::string& state) {
     return "/sys/class/infiniband/" + name + "/hca_type: MT4129\n/sys/class/infiniband/" + name +
            "/ports/1/state: " + state + "\n/sys/class/infiniband/" + name +
@@ -216,7 +216,7 @@ TEST_CASE("/sys: links by class, ports beside the same card's and the same port'
       machine_kinds(port("mlx5_0", full, "4: ACTIVE") + port("mlx5_1", full, "4: ACTIVE")).empty());
   const std::vector<Finding> half = problems_of(port("mlx5_0", full, "4: ACTIVE") +
                                                 port("mlx5_1", "200 Gb/sec (2X NDR)", "4: ACTIVE"));
-  REQUIRE(kinds_of(half) == Kinds{FindingClass::nic_below_its_best});
+  REQUIRE(kinds_of(half) == Kinds{CauseClass::nic_below_its_best});
   CHECK(mentions(half[0].says, "mlx5_1/1 runs at 200 Gbit/s, others of the same card at 400"));
   // Another card is another card; a port nobody plugged in is none.
   CHECK(machine_kinds(port("mlx5_0", full, "4: ACTIVE") +
@@ -232,7 +232,7 @@ TEST_CASE("/sys: links by class, ports beside the same card's and the same port'
       {.file = "b.txt", .text = port("mlx5_0", full, "4: ACTIVE"), .node = "node 1"},
       {.file = "c.txt", .text = port("mlx5_0", "10 Gb/sec (4X SDR)", "1: DOWN"), .node = "node 2"}};
   const std::vector<Finding> down = find_problems(read_evidence(nodes));
-  REQUIRE(kinds_of(down) == Kinds{FindingClass::nic_port_down});
+  REQUIRE(kinds_of(down) == Kinds{CauseClass::nic_port_down});
   CHECK(mentions(down[0].says, "mlx5_0/1 on node 2 is down"));
   CHECK(down[0].place.starts_with("c.txt:"));
 }
@@ -247,7 +247,7 @@ TEST_CASE("nodes that differ: GPUs, driver, power limit, MTU") {
   texts[1] = node("n1", smi({{}}) + "2: eth0: <BROADCAST,MULTICAST,UP> mtu 1500 qdisc mq\n" +
                             "3: docker0: <BROADCAST> mtu 1500 qdisc noqueue\n");
   const std::vector<Finding> findings = find_problems(read_evidence(texts));
-  REQUIRE(kinds_of(findings) == Kinds{FindingClass::unequal_nodes, FindingClass::mtu_unequal});
+  REQUIRE(kinds_of(findings) == Kinds{CauseClass::unequal_nodes, CauseClass::mtu_unequal});
   CHECK(mentions(findings[0].says, "1x NVIDIA A100-SXM4-80GB (1 node, n1)"));
   CHECK(mentions(findings[1].says, "eth0 has an MTU of 1500 bytes on n1, and 9000"));
   CHECK(findings[1].place.starts_with("n1.txt:"));
@@ -308,12 +308,12 @@ TEST_CASE("Two sides of machines: driver, GPUs, limits, slots, ports, MTU") {
   CHECK(changes(sound, sound).empty());
   std::string newer = sound;
   newer.replace(newer.find("535.104.05"), 10, "570.124.06");
-  CHECK(changes(sound, newer) == Kinds{FindingClass::version_changed});
-  CHECK(changes(sound, smi({{}})) == Kinds{FindingClass::hardware_changed});
+  CHECK(changes(sound, newer) == Kinds{CauseClass::version_changed});
+  CHECK(changes(sound, smi({{}})) == Kinds{CauseClass::hardware_changed});
   CHECK(changes(smi({{.limit = 400}}), smi({{.limit = 300, .default_limit = 300}})) ==
-        Kinds{FindingClass::power_limit_lowered});
+        Kinds{CauseClass::power_limit_lowered});
   CHECK(changes(sound, smi({{.generation = 3, .best = 3}, {}})) ==
-        Kinds{FindingClass::pcie_link_below_its_best});
+        Kinds{CauseClass::pcie_link_below_its_best});
   const auto ports = [](int count, const std::string& rate) {
     std::string text;
     for (int k = 0; k < count; ++k)
@@ -325,9 +325,9 @@ TEST_CASE("Two sides of machines: driver, GPUs, limits, slots, ports, MTU") {
   };
   CHECK(changes(ports(4, "400 Gb/sec (4X NDR)"), ports(4, "400 Gb/sec (4X NDR)")).empty());
   CHECK(changes(ports(4, "400 Gb/sec (4X NDR)"), ports(3, "400 Gb/sec (4X NDR)")) ==
-        Kinds{FindingClass::fewer_nics});
+        Kinds{CauseClass::fewer_nics});
   CHECK(changes(ports(4, "400 Gb/sec (4X NDR)"), ports(4, "200 Gb/sec (2X NDR)")) ==
-        Kinds{FindingClass::nic_below_its_best});
+        Kinds{CauseClass::nic_below_its_best});
   // As it ran: lanes, and clocks of a GPU at work that are far from what they were.
   const auto queried = [](int clock, int lanes, int busy) {
     return fmt::format(
@@ -336,15 +336,15 @@ TEST_CASE("Two sides of machines: driver, GPUs, limits, slots, ports, MTU") {
         clock, busy, lanes);
   };
   const std::string works = queried(1980, 16, 98);
-  CHECK(changes(works, queried(1200, 16, 97)) == Kinds{FindingClass::clocks_held_down});
+  CHECK(changes(works, queried(1200, 16, 97)) == Kinds{CauseClass::clocks_held_down});
   CHECK(changes(works, queried(1905, 16, 97)).empty());
   CHECK(changes(works, queried(345, 16, 0)).empty());
-  CHECK(changes(works, queried(1980, 8, 98)) == Kinds{FindingClass::pcie_link_below_its_best});
+  CHECK(changes(works, queried(1980, 8, 98)) == Kinds{CauseClass::pcie_link_below_its_best});
   const auto interface = [](const std::string& state) {
     return "2: eth0: <BROADCAST> mtu 9000 qdisc mq state " + state + " mode DEFAULT\n";
   };
-  CHECK(changes(interface("UP"), interface("DOWN")) == Kinds{FindingClass::nic_port_down});
+  CHECK(changes(interface("UP"), interface("DOWN")) == Kinds{CauseClass::nic_port_down});
   CHECK(changes(interface("UNKNOWN"), interface("DOWN")).empty());
   CHECK(changes("2: eth0: <UP> mtu 9000 qdisc mq\n", "2: eth0: <UP> mtu 1500 qdisc mq\n") ==
-        Kinds{FindingClass::mtu_unequal});
+        Kinds{CauseClass::mtu_unequal});
 }

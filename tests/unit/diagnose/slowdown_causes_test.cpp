@@ -40,7 +40,7 @@ StepDifference grown(StepPart part, double by_ms, Bound bound = Bound::none) {
 template <typename Class>
 std::vector<std::string> classes(const std::vector<Class>& all) {
   std::vector<std::string> names;
-  for (const Class& one : all) names.push_back(one.what);
+  for (const Class& one : all) names.emplace_back(name_of(one.what));
   return names;
 }
 
@@ -62,7 +62,7 @@ TEST_CASE(
 
 TEST_CASE("causes: a row names its own first") {
   const auto first = [](StepPart part, Bound bound = Bound::none) {
-    return slowdown_causes(grown(part, 20, bound), {}).front().what;
+    return name_of(slowdown_causes(grown(part, 20, bound), {}).front().what);
   };
   CHECK(first(StepPart::kernels) == "clocks_held_down");
   CHECK(first(StepPart::all_reduce_transfer) == "network_slower");
@@ -70,10 +70,10 @@ TEST_CASE("causes: a row names its own first") {
   CHECK(first(part_of(LossCause::buffer_broadcast)) == "buffers_broadcast");
   CHECK(first(part_of(LossCause::launch_bound)) == "host_threads");
   CHECK(first(part_of(LossCause::slowest_gpu)) == "slow_rank");
-  CHECK(first(part_of(LossCause::unexplained)) == kUnknownCause);
+  CHECK(first(part_of(LossCause::unexplained)) == "unknown");
   SlowdownEvidence on_cpu;
   on_cpu.on_cpu = true;
-  CHECK(slowdown_causes(grown(StepPart::kernels, 20), on_cpu).front().what == "host_threads");
+  CHECK(slowdown_causes(grown(StepPart::kernels, 20), on_cpu).front().what == CauseClass::host_threads);
 }
 
 TEST_CASE("causes: a tail of one rank may be waiting, and all ranks' traces would tell") {
@@ -86,65 +86,65 @@ TEST_CASE("causes: a tail of one rank may be waiting, and all ranks' traces woul
 
 TEST_CASE("causes: a finding that is new comes before what the row may mean") {
   SlowdownEvidence evidence;
-  evidence.now = {{FindingClass::socket_instead_of_ib, "sockets", "log:3"}};
+  evidence.now = {{CauseClass::socket_instead_of_ib, "sockets", "log:3"}};
   const auto transfer = grown(StepPart::all_reduce_transfer, 20);
-  CHECK(slowdown_causes(transfer, evidence).front().what == "socket_instead_of_ib");
+  CHECK(slowdown_causes(transfer, evidence).front().what == CauseClass::socket_instead_of_ib);
   evidence.before = evidence.now;  // it was so before
   CHECK_FALSE(has(classes(slowdown_causes(transfer, evidence)), "socket_instead_of_ib"));
   evidence.before.clear();  // its row did not grow
   const auto causes = slowdown_causes(grown(part_of(LossCause::input), 20), evidence);
-  CHECK(causes.front().what == "data_loading");
+  CHECK(causes.front().what == CauseClass::data_loading);
   CHECK(has(classes(causes), "socket_instead_of_ib"));
 }
 
 TEST_CASE("causes: a finding beside a step time alone, or another version, comes before unknown") {
   const StepDifference bare = difference(step_alone({100_ms}), step_alone({150_ms}));
-  CHECK(slowdown_causes(bare, {}).front().what == kUnknownCause);
+  CHECK(slowdown_causes(bare, {}).front().what == CauseClass::unknown);
   SlowdownEvidence evidence;
-  evidence.changes = {{FindingClass::version_changed, "NCCL 2.18, now 2.20", "log:1"}};
+  evidence.changes = {{CauseClass::version_changed, "NCCL 2.18, now 2.20", "log:1"}};
   CHECK(classes(slowdown_causes(bare, evidence))[0] == "version_changed");
-  CHECK(classes(slowdown_causes(bare, evidence))[1] == kUnknownCause);
-  evidence.now = {{FindingClass::blocking_launches, "CUDA_LAUNCH_BLOCKING=1", "env:1"}};
-  CHECK(slowdown_causes(bare, evidence).front().what == "blocking_launches");
+  CHECK(classes(slowdown_causes(bare, evidence))[1] == "unknown");
+  evidence.now = {{CauseClass::blocking_launches, "CUDA_LAUNCH_BLOCKING=1", "env:1"}};
+  CHECK(slowdown_causes(bare, evidence).front().what == CauseClass::blocking_launches);
 }
 
 TEST_CASE("causes: where nothing was timed, changes come first, then new problems, then versions") {
   SlowdownEvidence evidence;
-  evidence.changes = {{.what = FindingClass::version_changed, .says = "NCCL 2.19 is 2.21"},
-                      {.what = FindingClass::environment_changed, .says = "NCCL_ALGO is Ring"}};
-  evidence.before = {{.what = FindingClass::plugin_missing, .says = "as before"}};
-  evidence.now = {{.what = FindingClass::plugin_missing, .says = "as before"},
-                  {.what = FindingClass::clocks_held_down, .says = "1,200 MHz"}};
+  evidence.changes = {{.what = CauseClass::version_changed, .says = "NCCL 2.19 is 2.21"},
+                      {.what = CauseClass::environment_changed, .says = "NCCL_ALGO is Ring"}};
+  evidence.before = {{.what = CauseClass::plugin_missing, .says = "as before"}};
+  evidence.now = {{.what = CauseClass::plugin_missing, .says = "as before"},
+                  {.what = CauseClass::clocks_held_down, .says = "1,200 MHz"}};
   CHECK(classes(causes_of_findings(evidence)) ==
-        std::vector<std::string>{std::string(name_of(FindingClass::environment_changed)),
-                                 std::string(name_of(FindingClass::clocks_held_down)),
-                                 std::string(name_of(FindingClass::version_changed))});
+        std::vector<std::string>{std::string(name_of(CauseClass::environment_changed)),
+                                 std::string(name_of(CauseClass::clocks_held_down)),
+                                 std::string(name_of(CauseClass::version_changed))});
 }
 
 TEST_CASE("causes: what only helps slows nothing, what only costs makes nothing faster") {
   const StepDifference slower = difference(step_alone({100_ms}), step_alone({150_ms}));
   const StepDifference faster = difference(step_alone({150_ms}), step_alone({100_ms}));
   SlowdownEvidence evidence;
-  evidence.changes = {{.what = FindingClass::mtu_unequal,
+  evidence.changes = {{.what = CauseClass::mtu_unequal,
                        .says = "the MTU was 1500 and is 9000",
                        .place = "env:1",
                        .effect = FindingEffect::relieves}};
-  CHECK(classes(slowdown_causes(slower, evidence)).front() == kUnknownCause);
+  CHECK(classes(slowdown_causes(slower, evidence)).front() == "unknown");
   CHECK_FALSE(has(classes(slowdown_causes(slower, evidence)), "mtu_unequal"));
-  CHECK(slowdown_causes(faster, evidence).front().what == "mtu_unequal");
+  CHECK(slowdown_causes(faster, evidence).front().what == CauseClass::mtu_unequal);
   CHECK(causes_of_findings(evidence).empty());
   evidence.changes.front().effect = FindingEffect::costs;
-  CHECK(slowdown_causes(slower, evidence).front().what == "mtu_unequal");
+  CHECK(slowdown_causes(slower, evidence).front().what == CauseClass::mtu_unequal);
   CHECK_FALSE(has(classes(slowdown_causes(faster, evidence)), "mtu_unequal"));
   // What may be harmless comes behind "unknown".
   evidence.changes.front().doubtful = true;
-  CHECK(classes(slowdown_causes(slower, evidence)).front() == kUnknownCause);
+  CHECK(classes(slowdown_causes(slower, evidence)).front() == "unknown");
   CHECK(has(classes(slowdown_causes(slower, evidence)), "mtu_unequal"));
 }
 
 TEST_CASE("causes: what got faster is not put down to today's problems") {
   SlowdownEvidence evidence;
-  evidence.now = {{FindingClass::socket_instead_of_ib, "sockets", "log:3"}};
+  evidence.now = {{CauseClass::socket_instead_of_ib, "sockets", "log:3"}};
   const auto causes = slowdown_causes(grown(StepPart::all_reduce_transfer, -20), evidence);
   CHECK_FALSE(has(classes(causes), "socket_instead_of_ib"));
 }
@@ -159,17 +159,17 @@ TEST_CASE("causes: waits for a rank are what that rank's own rows grew by") {
   SlowdownEvidence evidence;
   evidence.late = late;
   evidence.late_difference = grown(StepPart::kernels, 20);
-  CHECK(slowdown_causes(waits, evidence).front().what == "slow_rank");
+  CHECK(slowdown_causes(waits, evidence).front().what == CauseClass::slow_rank);
   CHECK(slowdown_causes(waits, evidence).front().decide_by ==
         "the late rank's process on another GPU, or another core: lateness that goes with it is "
         "its data's or its process's, lateness that stays the GPU's, the core's or the node's");
   evidence.late_difference = grown(part_of(LossCause::buffer_broadcast), 20);
-  evidence.settings = {{"buffers_broadcast", "buffers", {part_of(LossCause::buffer_broadcast)}}};
-  CHECK(slowdown_causes(waits, evidence).front().what == "buffers_broadcast");
+  evidence.settings = {{CauseClass::buffers_broadcast, "buffers", {part_of(LossCause::buffer_broadcast)}}};
+  CHECK(slowdown_causes(waits, evidence).front().what == CauseClass::buffers_broadcast);
   evidence = {};
   late.pattern = LatePattern::wandering;
   evidence.late = late;
-  CHECK(slowdown_causes(waits, evidence).front().what == "uneven_data");
+  CHECK(slowdown_causes(waits, evidence).front().what == CauseClass::uneven_data);
 }
 
 TEST_CASE("settings: what two recordings say otherwise, and nothing where one is silent") {
@@ -182,10 +182,10 @@ TEST_CASE("settings: what two recordings say otherwise, and nothing where one is
   before.provenance = {{"ddp_options", "defaults"}};
   now.provenance = {{"ddp_options", "--bucket-cap-mb 1 --find-unused-parameters"}};
   now.gpu = "V100";
-  std::set<std::string> found;
+  std::set<CauseClass> found;
   for (const SettingChange& change : setting_changes(before, now)) found.insert(change.what);
-  CHECK(found ==
-        std::set<std::string>{"version_changed", "bucket_sizes", "find_unused_parameters"});
+  CHECK(found == std::set<CauseClass>{CauseClass::version_changed, CauseClass::bucket_sizes,
+                                      CauseClass::find_unused_parameters});
   CHECK(setting_changes(before, before).empty());
 }
 
@@ -199,9 +199,10 @@ TEST_CASE("settings: accumulation, hooks and SyncBatchNorm, as recorded") {
   now.earlier->all_reduced = 3;
   now.provenance.emplace_back("comm_hook", "blocking_hook");
   now.recorded_with.sync_batchnorm = true;
-  std::set<std::string> found;
+  std::set<CauseClass> found;
   for (const SettingChange& change : setting_changes(before, now)) found.insert(change.what);
-  CHECK(found == std::set<std::string>{"no_sync_misplaced", "comm_hook", "sync_batchnorm"});
+  CHECK(found == std::set<CauseClass>{CauseClass::no_sync_misplaced, CauseClass::comm_hook,
+                                      CauseClass::sync_batchnorm});
   now.earlier->count = 7;
   CHECK(has(classes(setting_changes(before, now)), "accumulation_changed"));
 }
@@ -240,7 +241,7 @@ TEST_CASE(
   now.provenance = {{"ddp_options", "--find-unused-parameters --static-graph"}};
   const auto changes = setting_changes(before, now);
   REQUIRE(changes.size() == 1);
-  CHECK(changes.front().what == "data_parallel_changed");
+  CHECK(changes.front().what == CauseClass::data_parallel_changed);
 }
 
 TEST_CASE("settings: threads that wait for a core explain as much as they wait") {
@@ -258,16 +259,16 @@ TEST_CASE("settings: threads that wait for a core explain as much as they wait")
   CHECK(evidence.settings.front().at_most == 18_ms);
   const StepDifference gaps = grown(part_of(LossCause::launch_bound), 20);
   const auto causes = slowdown_causes(gaps, evidence);
-  CHECK(causes.front().what == "host_threads");
+  CHECK(causes.front().what == CauseClass::host_threads);
   CHECK(causes.front().weight == doctest::Approx(0.9 * 18 / 20));
   // It waits 2 ms longer of 20: other causes of launch gaps come first.
   now.threads->waiting = 3_ms;
   evidence.settings = setting_changes(before, now);
-  CHECK(slowdown_causes(gaps, evidence).front().what == "host_overhead");
+  CHECK(slowdown_causes(gaps, evidence).front().what == CauseClass::host_overhead);
   // Not at all: nothing names it. It runs longer instead.
   now.threads = HostThreads{.running = 68_ms, .waiting = 1_ms};
   evidence.settings = setting_changes(before, now);
-  CHECK(slowdown_causes(gaps, evidence).front().what == "host_overhead");
+  CHECK(slowdown_causes(gaps, evidence).front().what == CauseClass::host_overhead);
   CHECK_FALSE(has(classes(slowdown_causes(gaps, evidence)), "host_threads"));
   // Loaders are other processes.
   CHECK(has(classes(slowdown_causes(grown(part_of(LossCause::input), 20), evidence)),
@@ -375,7 +376,7 @@ TEST_CASE(
       continue;
     }
     REQUIRE_FALSE(causes.empty());
-    CHECK(causes.front().what == expected.first);
+    CHECK(name_of(causes.front().what) == expected.first);
     CHECK_FALSE(causes.front().decide_by.empty());
     if (!expected.among.empty()) CHECK(has(classes(causes), expected.among));
   }

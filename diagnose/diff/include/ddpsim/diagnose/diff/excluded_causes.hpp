@@ -9,7 +9,7 @@
 namespace ddpsim {
 
 struct ExcludedCause {
-  std::string what;  ///< class, as in SlowdownCause
+  CauseClass what = CauseClass::unknown;
   std::string says;  ///< what rules it out
 };
 

@@ -29,12 +29,8 @@
 
 namespace ddpsim {
 
-/// "unknown": no evidence decides.
-inline constexpr std::string_view kUnknownCause = "unknown";
-
 struct SlowdownCause {
-  std::string
-      what;  ///< a FindingClass's name, or one of those only rows tell: "network_slower", "data_loading", …
+  CauseClass what = CauseClass::unknown;
   std::vector<std::string> evidence;  ///< a sentence each; not empty
   std::string decide_by;  ///< what to measure next: it would tell this one from the one behind it
   double weight = 0;      ///< see above; descending
@@ -42,7 +38,7 @@ struct SlowdownCause {
 
 /// Something that is otherwise now, beyond findings: "torch 1.13 before, 2.13 now".
 struct SettingChange {
-  std::string what;  ///< class, as in SlowdownCause
+  CauseClass what = CauseClass::unknown;
   std::string says;
   std::vector<StepPart> lengthens;  ///< rows it can change; empty: any
   bool version = false;
@@ -77,6 +73,6 @@ std::vector<SlowdownCause> slowdown_causes(const StepDifference& difference,
 std::vector<SlowdownCause> causes_of_findings(const SlowdownEvidence& evidence);
 
 /// Rows that a class of findings can lengthen.
-std::vector<StepPart> lengthened_by(FindingClass what);
+std::vector<StepPart> lengthened_by(CauseClass what);
 
 }  // namespace ddpsim

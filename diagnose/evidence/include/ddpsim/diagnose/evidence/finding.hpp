@@ -8,8 +8,8 @@
 
 namespace ddpsim {
 
-/// Classes of causes. What each is told by stands in `find_problems` (one side) and `find_changes` (two).
-enum class FindingClass {
+/// Classes of what makes a step longer. What tells a finding's stands in `find_problems` (one side) and `find_changes` (two).
+enum class CauseClass {
   // NCCL between nodes
   socket_instead_of_ib,  ///< TCP sockets where an RDMA network is named, or was used before
   plugin_missing,        ///< a network plugin was asked for, or found before, and is not there
@@ -69,12 +69,27 @@ enum class FindingClass {
   // Versions
   version_changed,   ///< of NCCL, CUDA, driver, PyTorch, plugin
   unequal_versions,  ///< between ranks of one job
+  // What rows of a difference tell, and no line of evidence
+  network_slower,   ///< between the same nodes, by logs or by rows
+  data_loading,     ///< batches come later
+  host_overhead,    ///< the host does more between its launches
+  kernels_changed,  ///< other kernels run
+  interference,     ///< kernels run slower beside NCCL
+  slow_rank,        ///< one rank is late, and the others wait
+  slow_node,        ///< likewise a node
+  uneven_data,      ///< ranks have batches of other sizes
+  // Settings of two recordings
+  accumulation_changed,  ///< another number of micro-batches
+  batch_changed,
+  gpu_changed,
+  precision_changed,
+  unknown,  ///< no evidence decides
 };
 
 /// As in JSON: the enumerator's own spelling.
-std::string_view name_of(FindingClass what);
+std::string_view name_of(CauseClass what);
 /// All of them, in the order above.
-std::vector<FindingClass> finding_classes();
+std::vector<CauseClass> cause_classes();
 
 /// What it does to a step, of a change against before.
 enum class FindingEffect {
@@ -84,7 +99,7 @@ enum class FindingEffect {
 };
 
 struct Finding {
-  FindingClass what = FindingClass::nccl_error;
+  CauseClass what = CauseClass::nccl_error;
   std::string says;   ///< one sentence: what is so, what it costs, what to do
   std::string place;  ///< "nccl.log:12", or the variable's name; never empty
   FindingEffect effect = FindingEffect::either;
