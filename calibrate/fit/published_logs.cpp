@@ -86,12 +86,12 @@ std::vector<MeasuredLog> published_logs(const Calibration& published, const Clus
 
 bool is_repeated(const MeasuredLog& published, const Calibration& given_back_by,
                  const std::vector<MeasuredLog>& own) {
-  constexpr std::size_t kFewestSizes = 4;
+  constexpr std::size_t kSizesInCommon = 4;
   const double same = same_within(given_back_by, published);
   return std::ranges::any_of(own, [&](const MeasuredLog& log) {
     if (log.shape() != published.shape()) return false;
     if (log.nccl && published.nccl && *log.nccl != *published.nccl) return false;
-    const auto apart = times_apart(published.points, log.points, kFewestSizes);
+    const auto apart = times_apart(published.points, log.points, kSizesInCommon);
     return apart && *apart <= same;
   });
 }

@@ -149,7 +149,7 @@ int run(const SimulateArguments& arguments, TypedLine typed) {
   const SimulateReport report{
       .context = context_of(loaded),
       .result = std::move(result),
-      .step = std::move(step),
+      .step = step,
       .memory = memory,
       .iteration_if_alike = iteration_if_alike,
       .measured = std::move(difference),

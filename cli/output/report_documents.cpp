@@ -29,10 +29,8 @@ void append(std::vector<ReportDocument>& documents, std::vector<ReportDocument> 
 SimulateReport step_report(const BuiltJob& loaded, const PeakMemory& memory,
                            SimulationResult result) {
   ReportedStep step = reported_step(loaded.job, result.times());
-  return {.context = context_of(loaded),
-          .result = std::move(result),
-          .step = std::move(step),
-          .memory = memory};
+  return {
+      .context = context_of(loaded), .result = std::move(result), .step = step, .memory = memory};
 }
 
 std::vector<ReportDocument> step_documents(const SimulateReport& step, const std::string& prefix) {

@@ -239,4 +239,18 @@ std::optional<LateRanks> late_ranks(const Workload& workload, std::optional<int>
   return Lateness(workload, gpus_per_node, std::move(times)).find();
 }
 
+std::optional<StepDifference> late_rank_difference(const Workload& before, const Workload& now,
+                                                   const LateRanks& late) {
+  if (late.late.empty()) return std::nullopt;
+  const auto breakdown_in = [&](const Workload& workload) -> std::optional<StepBreakdown> {
+    const auto found = std::ranges::find(workload.ranks, late.late.front(), &RankRecording::rank);
+    if (found == workload.ranks.end()) return std::nullopt;
+    return step_breakdown(workload, static_cast<std::size_t>(found - workload.ranks.begin()));
+  };
+  const auto old = breakdown_in(before);
+  const auto own = breakdown_in(now);
+  if (!old || !own || !old->parts_known || !own->parts_known) return std::nullopt;
+  return difference(*old, *own);
+}
+
 }  // namespace ddpsim

@@ -327,4 +327,16 @@ std::vector<SettingChange> setting_changes(const Workload& before, const Workloa
   return Changes(before, now).run();
 }
 
+std::optional<SettingChange> slower_network(Bytes size, Duration before, Duration now,
+                                            double growth) {
+  constexpr double kSlower = 1.1;
+  if (growth <= kSlower) return std::nullopt;
+  return SettingChange{
+      .what = CauseClass::network_slower,
+      .says = fmt::format("an all-reduce of {} bytes alone takes {:.3g} ms, {:.3g} before, by the "
+                          "logs beside the steps",
+                          size.count(), now.milliseconds(), before.milliseconds()),
+      .lengthens = lengthened_by(CauseClass::transport_changed)};
+}
+
 }  // namespace ddpsim

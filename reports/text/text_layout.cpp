@@ -66,11 +66,11 @@ std::string significant(double value, int digits) {
 }
 
 int decimals_for(double largest) {
-  constexpr int kDigits = 2;
+  constexpr int kDigitsOfLargest = 2;
   constexpr int kMost = 3;
   if (largest <= 0 || !std::isfinite(largest)) return 0;
   const int exponent = static_cast<int>(std::floor(elementary::log10(largest)));
-  return std::clamp(kDigits - 1 - exponent, 0, kMost);
+  return std::clamp(kDigitsOfLargest - 1 - exponent, 0, kMost);
 }
 
 std::string fixed(double value, int decimals) {
@@ -158,9 +158,9 @@ int digits_apart(std::vector<Duration> times, int digits, Duration least, TimeUn
 }
 
 std::string cap_text(double cap_mb) {
-  constexpr int kDigits = 4;
+  constexpr int kCapDigits = 4;
   if (cap_mb == 0) return "0";
-  std::string text = significant(std::max(cap_mb, 0.001), kDigits);
+  std::string text = significant(std::max(cap_mb, 0.001), kCapDigits);
   if (text.find('.') == std::string::npos) return text;
   text.erase(text.find_last_not_of('0') + 1);
   if (text.back() == '.') text.pop_back();

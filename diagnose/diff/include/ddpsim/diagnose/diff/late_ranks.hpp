@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ddpsim/diagnose/diff/step_difference.hpp"
 #include "ddpsim/diagnose/diff/step_parts.hpp"
 #include "ddpsim/sim/values/workload.hpp"
 #include "ddpsim/traces/import.hpp"
@@ -59,5 +60,10 @@ struct LateRanks {
 std::optional<LateRanks> late_ranks(const Workload& workload,
                                     std::optional<int> gpus_per_node = std::nullopt,
                                     std::span<const JoinedCollective> joined = {});
+
+/// How the own steps of the rank that others wait for most changed. Absent where nobody is late, or where either recording
+/// does not tell where that rank's time goes.
+std::optional<StepDifference> late_rank_difference(const Workload& before, const Workload& now,
+                                                   const LateRanks& late);
 
 }  // namespace ddpsim

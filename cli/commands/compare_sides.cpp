@@ -1,0 +1,210 @@
+#include "compare_sides.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "comparison_notes.hpp"
+#include "ddpsim/calibrate/logs/all_reduce_changes.hpp"
+#include "ddpsim/diagnose/diff/setting_changes.hpp"
+#include "ddpsim/formats/input_error.hpp"
+
+namespace ddpsim {
+namespace {
+
+void append(std::vector<std::string>& to, const std::vector<std::string>& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+bool has_step(const DiffSide& side) {
+  if (!side.steps.empty()) return true;
+  const auto breakdown = side.workload ? step_breakdown(*side.workload) : std::nullopt;
+  return breakdown && breakdown->step > Duration();
+}
+
+StepBreakdown breakdown_of(const DiffSide& side) {
+  std::optional<StepBreakdown> breakdown;
+  if (side.workload) breakdown = step_breakdown(*side.workload);
+  if (!side.steps.empty())
+    return breakdown && breakdown->parts_known ? with_unprofiled(*breakdown, side.steps)
+                                               : step_alone(side.steps);
+  if (breakdown && breakdown->step > Duration()) return *breakdown;
+  throw InputError({side.shown.source, "", "says how long no step took",
+                    side.logs.empty() ? "Give a recording with times, or step times"
+                                      : "It is a log of all-reduces: compare it with another"});
+}
+
+/// Two logs: one all-reduce in place of a step, all of it transfer. With other ranks the new time is that of the old bus bytes.
+StepDifference difference_of_logs(const SizeChange& change) {
+  StepBreakdown old = step_alone(std::vector{change.before});
+  StepBreakdown now =
+      step_alone(std::vector{Duration::microseconds(change.before.microseconds() * change.growth)});
+  for (StepBreakdown* one : {&old, &now}) {
+    (*one)[StepPart::all_reduce_transfer] = (*one)[LossCause::unexplained];
+    (*one)[LossCause::unexplained] = PartTime();
+  }
+  return difference(old, now);
+}
+
+/// Fills the difference and what it is of: steps, else the all-reduces of both sides' logs, else nothing that was timed.
+void compare_times(const DiffSide& before, const DiffSide& after,
+                   const std::optional<AllReduceChanges>& logs, DifferenceReport& report) {
+  const bool steps = has_step(before) && has_step(after);
+  if (!steps && !before.logs.empty() && !after.logs.empty()) {
+    if (!logs)
+      throw InputError({after.shown.source, "",
+                        "times no all-reduce of a size that " + before.shown.source + " times",
+                        "Run both with the same -b, -e and -f"});
+    report.all_reduces = logs;
+    report.before.all_reduce = report.after.all_reduce = logs->one().size;
+    report.difference = difference_of_logs(logs->one());
+    return;
+  }
+  report.timed = steps || (before.evidence.empty() && after.evidence.empty());
+  if (!report.timed) return;
+  report.difference = difference(breakdown_of(before), breakdown_of(after));
+  append(report.difference.missing, parts_not_told(before, after));
+}
+
+std::vector<RankCollectiveLine> collectives_of(const DiffSide& side) {
+  std::vector<RankCollectiveLine> lines;
+  for (const JoinedCollective& one : side.joined) {
+    const auto shortest = std::ranges::min_element(one.durations);
+    RankCollectiveLine line{
+        .operation = one.operation,
+        .bytes = one.bytes,
+        .transfer = *shortest,
+        .last_rank = one.ranks[static_cast<std::size_t>(shortest - one.durations.begin())],
+        .waits = {}};
+    for (std::size_t r = 0; r < one.ranks.size(); ++r)
+      line.waits.emplace_back(one.ranks[r], one.durations[r] - *shortest);
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+void take_evidence(const Evidence& before, const Evidence& after, SlowdownEvidence& evidence) {
+  evidence.before = find_problems(before);
+  evidence.now = find_problems(after);
+  // A change has two sides: without evidence of the old one, nothing is known to be new.
+  if (before.empty()) return;
+  evidence.changes = find_changes(before, after);
+  evidence.repairs = find_repairs(before, after);
+  evidence.excluded = excluded_causes(before, after);
+}
+
+/// Everything that may explain the difference. `report`: what was looked at already.
+SlowdownEvidence slowdown_evidence(const DiffSide& before, const DiffSide& after,
+                                   const std::optional<AllReduceChanges>& logs,
+                                   const DifferenceReport& report) {
+  SlowdownEvidence evidence;
+  evidence.all_reduce_only = report.all_reduces.has_value();
+  evidence.late = report.late;
+  evidence.kernels = report.kernels;
+  if (report.pairs) evidence.pairs = judge_pairs(*report.pairs);
+  take_evidence(before.evidence, after.evidence, evidence);
+  if (after.workload) evidence.on_cpu = after.workload->gpu == "CPU";
+  if (before.workload && after.workload) {
+    if (report.late)
+      evidence.late_difference =
+          late_rank_difference(*before.workload, *after.workload, *report.late);
+    evidence.settings = setting_changes(*before.workload, *after.workload);
+    evidence.threads_known = threads_known(*before.workload, *after.workload);
+  }
+  if (logs && !evidence.all_reduce_only) {
+    const SizeChange& one = logs->one();
+    if (auto slower = slower_network(one.size, one.before, one.after, one.growth))
+      evidence.settings.push_back(*std::move(slower));
+  }
+  return evidence;
+}
+
+/// Problems of the new side, then what changed, each said once.
+std::vector<Finding> findings_of(const SlowdownEvidence& evidence) {
+  std::vector<Finding> findings = evidence.now;
+  const auto is_known = [&](const Finding& finding) {
+    return std::ranges::any_of(findings, [&](const Finding& known) {
+      return known.what == finding.what && known.says == finding.says;
+    });
+  };
+  for (const std::vector<Finding>* more : {&evidence.changes, &evidence.repairs})
+    for (const Finding& finding : *more)
+      if (!is_known(finding)) findings.push_back(finding);
+  return findings;
+}
+
+/// Beside the rows what a model says, where one was asked.
+void add_expected(const ExpectedArguments& expected, const DiffSide& before, const DiffSide& after,
+                  DifferenceReport& report) {
+  if (!expected.cluster) return;
+  if (!before.workload)
+    report.warnings.emplace_back("--cluster: OLD is no recording, so there is nothing to simulate");
+  else if (!report.timed)
+    report.warnings.emplace_back(
+        "--cluster: one of the two has no step time, so there is nothing to hold a model "
+        "against");
+  else
+    expect(expected, before, after, report);
+}
+
+/// Where nothing was timed: which sides lack a step.
+std::vector<std::string> steps_missing(const DiffSide& before, const DiffSide& after) {
+  std::vector<std::string> missing;
+  for (const DiffSide* side : {&before, &after})
+    if (!has_step(*side))
+      missing.push_back(fmt::format(
+          "{} has no step time: what a finding costs is not known; add one, as in \"{},104ms\"",
+          side->shown.source, side->shown.source));
+  return missing;
+}
+
+/// The size that got slower most, where a limit is held against every size: others may have become faster.
+DifferenceReport::Limit limit_of_logs(const AllReduceChanges& changes, double percent) {
+  const SizeChange* worst = &changes.one();
+  for (const SizeChange& one : changes.sizes)
+    if (one.clear && one.growth > worst->growth) worst = &one;
+  return {percent, slowdown_above(difference_of_logs(*worst), percent), worst->size};
+}
+
+DifferenceReport::Limit limit_of(const DifferenceReport& report, double percent) {
+  if (!report.timed)
+    throw InputError({report.after.source, "", "--max-slowdown: there are no times to compare",
+                      "Add a step time to either side, as in \"nccl.log,104ms\""});
+  if (report.all_reduces) return limit_of_logs(*report.all_reduces, percent);
+  return {percent, slowdown_above(report.difference, percent), {}};
+}
+
+}  // namespace
+
+DifferenceReport compare_sides(const DiffSide& before, const DiffSide& after,
+                               const SideComparison& asked) {
+  DifferenceReport report{.before = before.shown, .after = after.shown};
+  const std::optional<AllReduceChanges> logs = all_reduce_changes(before.logs, after.logs);
+  compare_times(before, after, logs, report);
+  report.warnings = comparison_warnings(before, after, logs, report);
+  if (after.workload) report.late = late_ranks(*after.workload, asked.gpus_per_node, after.joined);
+  report.collectives = collectives_of(after);
+  if (asked.pairs) report.pairs = read_pair_matrix(*asked.pairs);
+  if (before.kernels && after.kernels)
+    report.kernels = compare_kernels(*before.kernels, *after.kernels);
+
+  const SlowdownEvidence evidence = slowdown_evidence(before, after, logs, report);
+  report.excluded = evidence.excluded;
+  report.compared = evidence_of_both(before.evidence, after.evidence);
+  report.findings = findings_of(evidence);
+  add_expected(asked.expected, before, after, report);
+  report.causes =
+      report.timed ? slowdown_causes(report.difference, evidence) : causes_of_findings(evidence);
+
+  append(report.difference.missing, evidence_of_one_side(before.evidence, after.evidence));
+  if (!report.timed) append(report.difference.missing, steps_missing(before, after));
+  for (const DiffSide* side : {&before, &after})
+    for (const std::string& warning : side->warnings)
+      if (std::ranges::count(report.warnings, warning) == 0) report.warnings.push_back(warning);
+  if (asked.max_slowdown) report.limit = limit_of(report, *asked.max_slowdown);
+  return report;
+}
+
+}  // namespace ddpsim
