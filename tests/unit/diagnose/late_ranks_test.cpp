@@ -66,6 +66,18 @@ TEST_CASE("who is late: one rank in every step, in its forward kernels") {
   CHECK(late.ranks[0].waited == Duration::milliseconds(5));
 }
 
+TEST_CASE("who is late: what of its own steps got longer, where both recordings have that rank") {
+  const Workload before = job_of(4, Steps(6, std::vector<int>()));
+  const Workload now = job_of(4, Steps(6, {2}));
+  const LateRanks late = late_ranks(now).value();
+  const StepDifference own = late_rank_difference(before, now, late).value();
+  CHECK(own.after.step == Duration::milliseconds(30));
+  CHECK(own.after[StepPart::all_reduce_transfer].time == Duration::milliseconds(2));
+  CHECK_FALSE(late_rank_difference(job_of(2, Steps(6, std::vector<int>())), now,
+                                   late));  // it had no rank 2
+  CHECK_FALSE(late_rank_difference(before, before, late_ranks(before).value()));  // nobody is late
+}
+
 TEST_CASE("who is late: another rank in each step is the data") {
   const LateRanks late = late_ranks(job_of(4, {{0}, {1}, {2}, {3}, {0}, {1}, {2}, {3}})).value();
   CHECK(late.pattern == LatePattern::wandering);

@@ -73,7 +73,8 @@ TEST_CASE("causes: a row names its own first") {
   CHECK(first(part_of(LossCause::unexplained)) == "unknown");
   SlowdownEvidence on_cpu;
   on_cpu.on_cpu = true;
-  CHECK(slowdown_causes(grown(StepPart::kernels, 20), on_cpu).front().what == CauseClass::host_threads);
+  CHECK(slowdown_causes(grown(StepPart::kernels, 20), on_cpu).front().what ==
+        CauseClass::host_threads);
 }
 
 TEST_CASE("causes: a tail of one rank may be waiting, and all ranks' traces would tell") {
@@ -164,7 +165,8 @@ TEST_CASE("causes: waits for a rank are what that rank's own rows grew by") {
         "the late rank's process on another GPU, or another core: lateness that goes with it is "
         "its data's or its process's, lateness that stays the GPU's, the core's or the node's");
   evidence.late_difference = grown(part_of(LossCause::buffer_broadcast), 20);
-  evidence.settings = {{CauseClass::buffers_broadcast, "buffers", {part_of(LossCause::buffer_broadcast)}}};
+  evidence.settings = {
+      {CauseClass::buffers_broadcast, "buffers", {part_of(LossCause::buffer_broadcast)}}};
   CHECK(slowdown_causes(waits, evidence).front().what == CauseClass::buffers_broadcast);
   evidence = {};
   late.pattern = LatePattern::wandering;
@@ -205,6 +207,16 @@ TEST_CASE("settings: accumulation, hooks and SyncBatchNorm, as recorded") {
                                       CauseClass::sync_batchnorm});
   now.earlier->count = 7;
   CHECK(has(classes(setting_changes(before, now)), "accumulation_changed"));
+}
+
+TEST_CASE("settings: a network is slower where an all-reduce alone takes over a tenth longer") {
+  CHECK_FALSE(slower_network(Bytes(1 << 20), 10_ms, 11_ms, 1.1));
+  const SettingChange slower = slower_network(Bytes(1 << 20), 10_ms, 12_ms, 1.2).value();
+  CHECK(slower.what == CauseClass::network_slower);
+  CHECK(
+      slower.says ==
+      "an all-reduce of 1048576 bytes alone takes 12 ms, 10 before, by the logs beside the steps");
+  CHECK_FALSE(slower.lengthens.empty());
 }
 
 TEST_CASE("settings: an option that can only help slows nothing") {
