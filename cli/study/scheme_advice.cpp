@@ -34,7 +34,7 @@ int advise_scheme(BuiltJob& loaded, TypedLine typed, const OutputArguments& outp
   const Job& job = loaded.job;
   const Scheme& scheme = job.options().scheme;
   require_settings_of(output, scheme);
-  if (!has_settings(scheme))
+  if (!facts_of(scheme).has_settings)
     throw UsageError(fmt::format(
         "--scheme {}: {} knows no lever of it; ask `ddpsim compare WORKLOAD CLUSTER --scheme ddp "
         "--scheme {}`, with each setting one --scheme",

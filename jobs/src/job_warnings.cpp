@@ -188,16 +188,10 @@ std::vector<std::string> compiled_warnings(const Compiled& scheme) {
 /// What a scheme's prediction rests on that DDP's does not.
 std::vector<std::string> scheme_warnings(const Job& job) {
   const Scheme& scheme = job.options().scheme;
+  const SchemeFacts facts = facts_of(scheme);
   if (const Compiled* compiled = std::get_if<Compiled>(&scheme))
     return compiled_warnings(*compiled);
-  if (std::holds_alternative<SlowMo>(scheme))
-    return {
-        "broadcasts and reduces are timed by what logs of all-reduces taught: none of theirs "
-        "stands behind it"};
-  if (uses_reducer(scheme) || std::holds_alternative<NaiveAllReduce>(scheme) ||
-      std::holds_alternative<PeriodicAveraging>(scheme))
-    return {};
-  if (std::holds_alternative<ParameterServer>(scheme))
+  if (facts.by_servers)
     return {
         "what workers send to servers and get back takes bytes over rates (docs/schemes.md): no "
         "log "
@@ -209,12 +203,20 @@ std::vector<std::string> scheme_warnings(const Job& job) {
         "takes "
         "for each replica's modules is left out: a lower bound where many small modules are "
         "replicated"};
-  std::vector<std::string> warnings;
-  if (nccl_of(job.model()) != nullptr)
-    warnings.emplace_back(
-        "all-gathers and reduce-scatters are timed by what logs of all-reduces taught: none of "
-        "theirs stands behind it");
-  return warnings;
+  switch (facts.not_logged) {
+    case SchemeFacts::NotLogged::none:
+      break;
+    case SchemeFacts::NotLogged::broadcasts_and_reduces:
+      return {
+          "broadcasts and reduces are timed by what logs of all-reduces taught: none of theirs "
+          "stands behind it"};
+    case SchemeFacts::NotLogged::gathers_and_scatters:
+      if (nccl_of(job.model()) == nullptr) break;
+      return {
+          "all-gathers and reduce-scatters are timed by what logs of all-reduces taught: none of "
+          "theirs stands behind it"};
+  }
+  return {};
 }
 
 std::vector<std::string> job_warnings(const Job& job, const ComputeScale& scale) {

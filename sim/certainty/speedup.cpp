@@ -22,14 +22,9 @@ namespace {
 constexpr double kBetweenSchemes = 0.05;
 constexpr double kBetweenLibraries = 0.5;
 
-bool is_of_pytorch(const Scheme& scheme) {
-  return !std::holds_alternative<Zero>(scheme) &&
-         !std::holds_alternative<MegatronOptimizer>(scheme);
-}
-
 double unknown_between(const WorkTime& a, const WorkTime& b) {
-  const bool known = is_of_pytorch(a.jobs.front().options().scheme) &&
-                     is_of_pytorch(b.jobs.front().options().scheme);
+  const bool known = facts_of(a.jobs.front().options().scheme).ranked_closely &&
+                     facts_of(b.jobs.front().options().scheme).ranked_closely;
   return known ? kBetweenSchemes : kBetweenLibraries;
 }
 

@@ -65,17 +65,20 @@ struct OfScheme {
   std::string operator()(const MegatronOptimizer& scheme) const {
     return scheme.grad_reduce_in_fp32 ? "" : narrowed(job, scheme.param_dtype);
   }
-  template <typename Exact>
-  std::string operator()(const Exact& /*scheme*/) const {
-    return "";
+  std::string operator()(const NaiveAllReduce& /*scheme*/) const { return ""; }
+  std::string operator()(const DataParallel& /*scheme*/) const { return ""; }
+  /// What they run is DDP's reducer, or a copy of it with its hooks.
+  std::string operator()(const Ddp& /*scheme*/) const { return of_hook(job); }
+  std::string operator()(const ZeroRedundancy& /*scheme*/) const { return of_hook(job); }
+  std::string operator()(const Compiled& scheme) const {
+    return scheme.optimize_ddp == OptimizeDdp::python_reducer ? "" : of_hook(job);
   }
 };
 
 }  // namespace
 
 std::string changed_numerics(const Job& job) {
-  const Scheme& scheme = job.options().scheme;
-  return uses_reducer(scheme) ? of_hook(job) : std::visit(OfScheme{job}, scheme);
+  return std::visit(OfScheme{job}, job.options().scheme);
 }
 
 }  // namespace ddpsim

@@ -515,7 +515,7 @@ PeakMemory scheme_memory(const Job& job) {
   if (!peak.activations) peak.parts.activations.reset();
   peak.optimizer = job.options().optimizer;
   // No communicator of all ranks where servers are between them.
-  if (!std::holds_alternative<ParameterServer>(job.options().scheme)) peak.nccl = nccl_buffers(job);
+  if (!facts_of(job.options().scheme).by_servers) peak.nccl = nccl_buffers(job);
   for (const int ranks : groups_of(job.options().scheme, job.cluster().gpus_per_host()))
     if (ranks < job.cluster().ranks() || peak.nccl == Bytes())
       peak.nccl += nccl_buffers(group_of(job, ranks));

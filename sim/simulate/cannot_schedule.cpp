@@ -195,7 +195,7 @@ std::optional<std::string> cannot_schedule(const Job& job) {
   if (auto problem = cannot_form_groups(job)) return problem;
   if (auto problem = cannot_compile(job)) return problem;
   if (job.network() != nullptr && job.network()->has_background() &&
-      !std::holds_alternative<NaiveAllReduce>(scheme) && !std::holds_alternative<Compiled>(scheme))
+      !facts_of(scheme).one_at_a_time)
     return fmt::format(
         "--background: beside it one collective at a time is simulated, and --scheme "
         "{} has several in flight",

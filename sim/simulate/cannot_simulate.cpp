@@ -23,12 +23,6 @@ namespace {
 /// Far beyond any memory, and four times it still fits into 63 bits.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
 
-/// Parameters without a gradient are nothing to ask for: what has none is not reduced.
-bool allows_unused(const Scheme& scheme) {
-  return std::holds_alternative<NaiveAllReduce>(scheme) || std::holds_alternative<Fsdp1>(scheme) ||
-         std::holds_alternative<Fsdp2>(scheme);
-}
-
 double recorded_seconds(const Recorded& recorded) {
   return recorded.backward->duration.seconds() + recorded.forward.value_or(Duration()).seconds() +
          recorded.optimizer.value_or(Duration()).seconds() +
@@ -133,7 +127,8 @@ std::optional<std::string> cannot_simulate(const Job& job) {
   }
   if (!any) return "the workload has no parameters under DDP";
   DdpOptions asked = options.ddp;
-  asked.find_unused_parameters = asked.find_unused_parameters || allows_unused(options.scheme);
+  asked.find_unused_parameters =
+      asked.find_unused_parameters || facts_of(options.scheme).allows_unused;
   if (auto problem = cannot_replay(workload, asked)) return problem;
   if (auto problem = cannot_schedule(job)) return problem;
   if (auto problem = cannot_synchronise(job)) return problem;

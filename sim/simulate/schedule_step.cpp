@@ -64,8 +64,8 @@ PlannedStep schedule_step(const Job& job, const std::vector<Bucket>& buckets, co
                           const std::vector<RankState>& states) {
   PlannedStep step = std::visit(Scheduler{job, buckets, kind, states}, job.options().scheme);
   // What goes to servers fills its links by itself.
-  const bool to_servers = std::holds_alternative<ParameterServer>(job.options().scheme);
-  if (step.schedule.in_flight.lanes() == 1 && !to_servers) {
+  const bool by_servers = facts_of(job.options().scheme).by_servers;
+  if (step.schedule.in_flight.lanes() == 1 && !by_servers) {
     step.schedule.in_flight.threads = collectives_at_a_time(job);
     step.schedule.in_flight.to_fill = collectives_to_fill(job);
   }

@@ -299,12 +299,6 @@ struct OfScheme {
 
 }  // namespace
 
-bool has_settings(const Scheme& scheme) {
-  return uses_reducer(scheme) || std::holds_alternative<Fsdp1>(scheme) ||
-         std::holds_alternative<Fsdp2>(scheme) || std::holds_alternative<Zero>(scheme) ||
-         std::holds_alternative<MegatronOptimizer>(scheme);
-}
-
 std::vector<Setting> scheme_settings(const Job& job) {
   return std::visit(OfScheme{job}, job.options().scheme);
 }

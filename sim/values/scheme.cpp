@@ -192,6 +192,121 @@ struct NameOf {
   std::string_view operator()(const SlowMo& /*scheme*/) const { return "slowmo"; }
 };
 
+struct FactsOf {
+  using NotLogged = SchemeFacts::NotLogged;
+
+  SchemeFacts operator()(const Ddp& /*scheme*/) const {
+    return {.runs_reducer = true,
+            .ranked_closely = true,
+            .allows_unused = false,
+            .one_at_a_time = true,
+            .by_servers = false,
+            .has_settings = true,
+            .not_logged = NotLogged::none};
+  }
+  SchemeFacts operator()(const NaiveAllReduce& /*scheme*/) const {
+    return {.runs_reducer = false,
+            .ranked_closely = true,
+            .allows_unused = true,
+            .one_at_a_time = true,
+            .by_servers = false,
+            .has_settings = false,
+            .not_logged = NotLogged::none};
+  }
+  SchemeFacts operator()(const Fsdp1& /*scheme*/) const {
+    return {.runs_reducer = false,
+            .ranked_closely = true,
+            .allows_unused = true,
+            .one_at_a_time = false,
+            .by_servers = false,
+            .has_settings = true,
+            .not_logged = NotLogged::gathers_and_scatters};
+  }
+  SchemeFacts operator()(const Fsdp2& /*scheme*/) const {
+    return {.runs_reducer = false,
+            .ranked_closely = true,
+            .allows_unused = true,
+            .one_at_a_time = false,
+            .by_servers = false,
+            .has_settings = true,
+            .not_logged = NotLogged::gathers_and_scatters};
+  }
+  SchemeFacts operator()(const Zero& /*scheme*/) const {
+    return {.runs_reducer = false,
+            .ranked_closely = false,
+            .allows_unused = false,
+            .one_at_a_time = false,
+            .by_servers = false,
+            .has_settings = true,
+            .not_logged = NotLogged::gathers_and_scatters};
+  }
+  SchemeFacts operator()(const MegatronOptimizer& /*scheme*/) const {
+    return {.runs_reducer = false,
+            .ranked_closely = false,
+            .allows_unused = false,
+            .one_at_a_time = false,
+            .by_servers = false,
+            .has_settings = true,
+            .not_logged = NotLogged::gathers_and_scatters};
+  }
+  SchemeFacts operator()(const ZeroRedundancy& /*scheme*/) const {
+    return {.runs_reducer = true,
+            .ranked_closely = true,
+            .allows_unused = false,
+            .one_at_a_time = false,
+            .by_servers = false,
+            .has_settings = true,
+            .not_logged = NotLogged::none};
+  }
+  SchemeFacts operator()(const DataParallel& /*scheme*/) const {
+    return {.runs_reducer = false,
+            .ranked_closely = true,
+            .allows_unused = false,
+            .one_at_a_time = false,
+            .by_servers = false,
+            .has_settings = false,
+            .not_logged = NotLogged::broadcasts_and_reduces};
+  }
+  SchemeFacts operator()(const ParameterServer& /*scheme*/) const {
+    return {.runs_reducer = false,
+            .ranked_closely = true,
+            .allows_unused = false,
+            .one_at_a_time = false,
+            .by_servers = true,
+            .has_settings = false,
+            .not_logged = NotLogged::none};
+  }
+  SchemeFacts operator()(const Compiled& scheme) const {
+    // The Python reducer stands in place of DDP's.
+    const bool pieces = scheme.optimize_ddp != OptimizeDdp::python_reducer;
+    return {.runs_reducer = pieces,
+            .ranked_closely = true,
+            .allows_unused = false,
+            .one_at_a_time = true,
+            .by_servers = false,
+            .has_settings = pieces,
+            .not_logged = NotLogged::none};
+  }
+  SchemeFacts operator()(const PeriodicAveraging& /*scheme*/) const {
+    return {.runs_reducer = false,
+            .ranked_closely = true,
+            .allows_unused = false,
+            .one_at_a_time = false,
+            .by_servers = false,
+            .has_settings = false,
+            .not_logged = NotLogged::none};
+  }
+  SchemeFacts operator()(const SlowMo& /*scheme*/) const {
+    return {.runs_reducer = false,
+            .ranked_closely = true,
+            .allows_unused = false,
+            .one_at_a_time = false,
+            .by_servers = false,
+            .has_settings = false,
+            .not_logged = NotLogged::broadcasts_and_reduces};
+  }
+};
+
 template <typename Offload>
 struct OffloadOf {
   Offload* operator()(auto& of) const {
@@ -295,9 +410,12 @@ const CpuOffload* offload_of(const Scheme& scheme) {
   return std::visit(OffloadOf<const CpuOffload>(), scheme);
 }
 
+SchemeFacts facts_of(const Scheme& scheme) {
+  return std::visit(FactsOf(), scheme);
+}
+
 bool uses_reducer(const Scheme& scheme) {
-  return std::holds_alternative<Ddp>(scheme) || std::holds_alternative<ZeroRedundancy>(scheme) ||
-         compiled_pieces(scheme) != nullptr;
+  return facts_of(scheme).runs_reducer;
 }
 
 const Compiled* compiled_pieces(const Scheme& scheme) {

@@ -33,7 +33,7 @@ TEST_CASE("levers of schemes: what is in force is none, and each changes what it
   for (const Scheme& scheme : {Scheme(Fsdp1{}), Scheme(Fsdp2{}), Scheme(Zero{.stage = 2}),
                                Scheme(Zero{.stage = 3}), Scheme(MegatronOptimizer{})}) {
     CAPTURE(name_of(scheme));
-    CHECK(has_settings(scheme));
+    CHECK(facts_of(scheme).has_settings);
     const Job job = scheme_job(scheme, schemes::two_by_two());
     CHECK(!scheme_settings(job).empty());
     for (const Setting& setting : scheme_settings(job)) {
@@ -48,7 +48,7 @@ TEST_CASE("levers of schemes: what is in force is none, and each changes what it
       CHECK(value.starts_with(set->second));
     }
   }
-  CHECK(!has_settings(NaiveAllReduce{}));
+  CHECK_FALSE(facts_of(NaiveAllReduce{}).has_settings);
   CHECK(scheme_settings(scheme_job(NaiveAllReduce{})).empty());
 }
 

@@ -67,9 +67,6 @@ struct AdviseOptions {
 /// Precondition: cannot_simulate(job) is absent.
 Advice advise(const Job& job, const AdviseOptions& options);
 
-/// Whether a scheme has levers of its own: DDP, FSDP, ZeRO, Megatron-Core.
-bool has_settings(const Scheme& scheme);
-
 /// Of single levers that leave the batch as it is, but for caps, the most expected one that is worth it, whether or not it
 /// changes numerics.
 std::optional<AdviceRow> best_setting(const Job& job, const AdviseOptions& options);

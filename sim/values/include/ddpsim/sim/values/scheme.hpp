@@ -255,6 +255,32 @@ std::string_view name_of(ParameterServer::Pull pull);  ///< "forward"
 std::string text_of(const WrapPolicy& wrap);           ///< "blocks", "layers.*+head"
 std::string_view name_of(OptimizeDdp mode);            ///< "ddp_optimizer"
 
+/// A value that has to be stated: there is no default.
+template <typename T>
+struct Stated {
+  constexpr Stated(T stated) : value(stated) {}
+  constexpr operator T() const { return value; }
+  T value;
+};
+
+/// What the rest of the program must know of a scheme. Each scheme states all of it, since no default would be true of a
+/// scheme that nobody has written yet.
+struct SchemeFacts {
+  /// Which of its collectives no log has timed.
+  enum class NotLogged { none, broadcasts_and_reduces, gathers_and_scatters };
+
+  Stated<bool> runs_reducer;  ///< DDP's, with its options
+  Stated<bool>
+      ranked_closely;  ///< its speedup over another is as sure as among PyTorch's own (speedup.cpp)
+  Stated<bool>
+      allows_unused;  ///< a parameter without a gradient is not reduced, and nobody asks which
+  Stated<bool> one_at_a_time;  ///< its collectives are never in flight together
+  Stated<bool> by_servers;     ///< hosts send and add up; no collective has all ranks
+  Stated<bool> has_settings;   ///< `advise` may change its options
+  Stated<NotLogged> not_logged;
+};
+SchemeFacts facts_of(const Scheme& scheme);
+
 /// It runs DDP's reducer, with its options.
 bool uses_reducer(const Scheme& scheme);
 /// Gradients of a compiled backward come out together: of pieces of it, or of all of it.

@@ -1,0 +1,16 @@
+// A scheme states every fact of itself.
+#include "ddpsim/sim/values/scheme.hpp"
+
+ddpsim::SchemeFacts facts() {
+  return {
+      .runs_reducer = false,
+      .ranked_closely = false,
+      .allows_unused = false,
+      .one_at_a_time = false,
+#ifndef MUST_NOT_COMPILE
+      .by_servers = false,
+#endif
+      .has_settings = false,
+      .not_logged = ddpsim::SchemeFacts::NotLogged::none,
+  };
+}
