@@ -114,6 +114,111 @@ void note_module_times(const std::vector<Layer>& whole, const std::vector<LayerT
   }
 }
 
+/// What a step of the model's layers takes, and when each gradient is written. By layer or parameter of the model.
+struct LayerRun {
+  std::vector<LayerTimes> times;
+  std::vector<Duration> written;              ///< since backward began
+  std::vector<std::int64_t> launched_before;  ///< kernels of backward, up to the gradient
+  Duration forward;
+  Duration backward;
+  std::int64_t forward_kernels = 0;
+};
+
+/// Runs the layers backward, each block that is checkpointed once more in front of its own.
+LayerRun run_layers(const Model& model, const ComputeSetting& setting,
+                    const Checkpointing& checkpointing) {
+  LayerRun run{.times = std::vector<LayerTimes>(model.layers.size()),
+               .written = std::vector<Duration>(model.parameters.size()),
+               .launched_before = std::vector<std::int64_t>(model.parameters.size()),
+               .forward = {},
+               .backward = {}};
+  std::int64_t launched = 0;
+  const std::vector<LayerFate> fates = layer_fates(model, checkpointing);
+  auto block = model.blocks.rbegin();
+  for (std::size_t k = model.layers.size(); k-- > 0;) {
+    if (block != model.blocks.rend() && k + 1 == block->last) {
+      if (model.layers[k].reached) {
+        const SecondRun again = second_run(model, *block, fates, setting);
+        run.backward += again.duration;
+        launched += again.kernels;
+      }
+      ++block;
+    }
+    const Layer& layer = model.layers[k];
+    const LayerCost cost = layer_cost(layer, setting);
+    const LayerKernels kernels = layer_kernels(layer, setting.precision);
+    run.times[k].forward = cost.forward;
+    run.times[k].backward_begin = run.backward;
+    run.forward += cost.forward;
+    run.backward += cost.backward();
+    run.times[k].backward_end = run.backward;
+    run.forward_kernels += kernels.forward;
+    launched += kernels.backward;
+    for (const std::size_t parameter : layer.parameters) {
+      run.written[parameter] = run.backward;
+      run.launched_before[parameter] = launched;
+    }
+  }
+  return run;
+}
+
+/// Fills forward, backward and the kernels they launch.
+void set_times(const Model& model, const LayerRun& run, Workload& workload) {
+  workload.forward = run.forward;
+  Backward& backward = workload.backward.emplace();
+  backward.duration = run.backward;
+  Launches& launches = workload.launches.emplace();
+  launches.forward = run.forward_kernels;
+  std::int64_t counted = 0;
+  for (const std::size_t parameter : model.ready_order) {
+    backward.ready.push_back(
+        {.parameter = parameter, .at = run.written[parameter], .copied_at = {}});
+    launches.backward.push_back(run.launched_before[parameter] - counted);
+    counted = run.launched_before[parameter];
+  }
+  launches.optimizer = optimizer_kernels(model);
+}
+
+/// Where the estimate comes from, and what was assumed and left out.
+std::vector<std::pair<std::string, std::string>> provenance_of(const EstimateSpec& spec,
+                                                               const Model& model,
+                                                               const ComputeSetting& setting,
+                                                               const GpuModel& gpu) {
+  const std::string size = model.sample == SampleKind::sequence
+                               ? fmt::format("sequences of {} tokens", model.sample_size)
+                               : fmt::format("images of {} pixels a side", model.sample_size);
+  std::vector<std::pair<std::string, std::string>> provenance = {
+      {"summary",
+       fmt::format("estimate, not a recording: {}, {}, batch {} of {} on one {}", model.name,
+                   name_of(spec.precision), setting.batch, size, gpu.stated())},
+      {std::string(kEstimateMark),
+       "layer costs from the GPU's data sheet and efficiencies learned from other GPUs' "
+       "published times; no data loading"},
+  };
+  const bool computes_otherwise = spec.attention && spec.attention != spec.description.attention;
+  if (model.sample == SampleKind::sequence &&
+      (computes_otherwise || spec.description.attention == AttentionKernel::sdpa))
+    provenance.emplace_back("attention",
+                            name_of(spec.attention.value_or(spec.description.attention)));
+  if (spec.checkpointing != Checkpointing{})
+    provenance.emplace_back("checkpointing", name_of(spec.checkpointing));
+  if (!spec.frozen.empty())
+    provenance.emplace_back("frozen", fmt::format("{}", fmt::join(spec.frozen, "+")));
+  if (!spec.description.source.empty())
+    provenance.emplace_back("dimensions", spec.description.source);
+  if (!spec.description.assumed.empty())
+    provenance.emplace_back("assumed",
+                            fmt::format("{}", fmt::join(spec.description.assumed, ", ")));
+  if (!spec.description.ignored.empty())
+    provenance.emplace_back(kIgnoredMark,
+                            fmt::format("{}", fmt::join(spec.description.ignored, ", ")));
+  if (!spec.description.notes.empty())
+    provenance.emplace_back(kNoteMark, fmt::format("{}", fmt::join(spec.description.notes, "; ")));
+  if (!model.buffers_as_in.empty())
+    provenance.emplace_back(kBuffersMark, "as in " + model.buffers_as_in);
+  return provenance;
+}
+
 }  // namespace
 
 Model model_of(const EstimateSpec& spec) {
@@ -147,7 +252,7 @@ Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu) {
   require_possible(spec, model, setting);
   const std::vector<Layer> whole = model.layers;
   leave_out_frozen(model);
-  std::vector<LayerTimes> times(model.layers.size());
+  const LayerRun run = run_layers(model, setting, spec.checkpointing);
   Workload workload;
   workload.name = "estimate " + full_name(spec, model, setting);
   workload.gpu = gpu.name;
@@ -156,87 +261,13 @@ Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu) {
   workload.batch_per_gpu = setting.batch;
   workload.samples_per_step = static_cast<double>(setting.batch);
   workload.sample = sample_work(model);
-  workload.forward.emplace();
-  workload.backward.emplace();
-
-  std::vector<Duration> written(model.parameters.size());
-  std::vector<std::int64_t> launched_before(model.parameters.size());
-  Duration& forward = *workload.forward;
-  Duration& backward = workload.backward->duration;
-  Launches& launches = workload.launches.emplace();
-  std::int64_t launched = 0;
-  const std::vector<LayerFate> fates = layer_fates(model, spec.checkpointing);
-  auto block = model.blocks.rbegin();
-  for (std::size_t k = model.layers.size(); k-- > 0;) {
-    if (block != model.blocks.rend() && k + 1 == block->last) {
-      if (model.layers[k].reached) {
-        const SecondRun again = second_run(model, *block, fates, setting);
-        backward += again.duration;
-        launched += again.kernels;
-      }
-      ++block;
-    }
-    const Layer& layer = model.layers[k];
-    times[k].backward_begin = backward;
-    const LayerCost cost = layer_cost(layer, setting);
-    const LayerKernels kernels = layer_kernels(layer, setting.precision);
-    forward += cost.forward;
-    backward += cost.backward();
-    times[k].forward = cost.forward;
-    times[k].backward_end = backward;
-    launches.forward += kernels.forward;
-    launched += kernels.backward;
-    for (const std::size_t parameter : layer.parameters) {
-      written[parameter] = backward;
-      launched_before[parameter] = launched;
-    }
-  }
-  std::int64_t counted = 0;
-  for (const std::size_t parameter : model.ready_order) {
-    workload.backward->ready.push_back(
-        {.parameter = parameter, .at = written[parameter], .copied_at = {}});
-    launches.backward.push_back(launched_before[parameter] - counted);
-    counted = launched_before[parameter];
-  }
-  launches.optimizer = optimizer_kernels(model);
-  if (!spec.frozen.empty()) note_module_times(whole, times, workload, model);
+  set_times(model, run, workload);
+  if (!spec.frozen.empty()) note_module_times(whole, run.times, workload, model);
   workload.optimizer = optimizer_cost(model, gpu);
   workload.activations = kept_activations(model, setting, spec.checkpointing);
   workload.parameters = std::move(model.parameters);
   workload.buffers = std::move(model.buffers);
-  const std::string size = model.sample == SampleKind::sequence
-                               ? fmt::format("sequences of {} tokens", model.sample_size)
-                               : fmt::format("images of {} pixels a side", model.sample_size);
-  workload.provenance = {
-      {"summary",
-       fmt::format("estimate, not a recording: {}, {}, batch {} of {} on one {}", model.name,
-                   name_of(spec.precision), setting.batch, size, gpu.stated())},
-      {std::string(kEstimateMark),
-       "layer costs from the GPU's data sheet and efficiencies learned from other GPUs' "
-       "published times; no data loading"},
-  };
-  const bool computes_otherwise = spec.attention && spec.attention != spec.description.attention;
-  if (model.sample == SampleKind::sequence &&
-      (computes_otherwise || spec.description.attention == AttentionKernel::sdpa))
-    workload.provenance.emplace_back("attention",
-                                     name_of(spec.attention.value_or(spec.description.attention)));
-  if (spec.checkpointing != Checkpointing{})
-    workload.provenance.emplace_back("checkpointing", name_of(spec.checkpointing));
-  if (!spec.frozen.empty())
-    workload.provenance.emplace_back("frozen", fmt::format("{}", fmt::join(spec.frozen, "+")));
-  if (!spec.description.source.empty())
-    workload.provenance.emplace_back("dimensions", spec.description.source);
-  if (!spec.description.assumed.empty())
-    workload.provenance.emplace_back("assumed",
-                                     fmt::format("{}", fmt::join(spec.description.assumed, ", ")));
-  if (!spec.description.ignored.empty())
-    workload.provenance.emplace_back(kIgnoredMark,
-                                     fmt::format("{}", fmt::join(spec.description.ignored, ", ")));
-  if (!spec.description.notes.empty())
-    workload.provenance.emplace_back(kNoteMark,
-                                     fmt::format("{}", fmt::join(spec.description.notes, "; ")));
-  if (!model.buffers_as_in.empty())
-    workload.provenance.emplace_back(kBuffersMark, "as in " + model.buffers_as_in);
+  workload.provenance = provenance_of(spec, model, setting, gpu);
   return workload;
 }
 

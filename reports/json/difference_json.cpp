@@ -133,6 +133,87 @@ void write_pairs(JsonWriter& json, const PairMatrix& matrix) {
   json.end_object();
 }
 
+void write_causes(JsonWriter& json, const std::vector<SlowdownCause>& causes) {
+  json.key("causes").begin_array();
+  for (const SlowdownCause& cause : causes) {
+    json.begin_object();
+    json.key("class").string(name_of(cause.what));
+    json.key("evidence").strings(cause.evidence);
+    json.key("decide_by").string(cause.decide_by);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+void write_excluded(JsonWriter& json, const std::vector<ExcludedCause>& excluded) {
+  json.key("excluded").begin_array();
+  for (const ExcludedCause& one : excluded) {
+    json.begin_object();
+    json.key("class").string(name_of(one.what));
+    json.key("says").string(one.says);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+void write_findings(JsonWriter& json, const std::vector<Finding>& findings) {
+  json.key("findings").begin_array();
+  for (const Finding& finding : findings) {
+    json.begin_object();
+    json.key("class").string(name_of(finding.what));
+    json.key("says").string(finding.says);
+    json.key("place").string(finding.place);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+void write_kernel_kinds(JsonWriter& json, const std::optional<KernelComparison>& kernels) {
+  json.key("kernel_kinds").begin_array();
+  if (kernels)
+    for (const KernelComparison::Row& row : kernels->rows) {
+      json.begin_object(JsonWriter::Layout::line);
+      json.key("kind").string(name_of(row.kind));
+      json.key("before_us").time(row.before.time);
+      json.key("after_us").time(row.after.time);
+      json.key("before_count").ratio(row.before.count);
+      json.key("after_count").ratio(row.after.count);
+      json.end_object();
+    }
+  json.end_array();
+}
+
+void write_collectives(JsonWriter& json, const std::vector<RankCollectiveLine>& collectives) {
+  json.key("collectives").begin_array();
+  for (const RankCollectiveLine& one : collectives) {
+    json.begin_object(JsonWriter::Layout::line);
+    json.key("operation").string(one.operation);
+    json.key("bytes");
+    one.bytes ? json.integer(one.bytes->count()) : json.null();
+    json.key("transfer_us").time(one.transfer);
+    json.key("last_rank").integer(one.last_rank);
+    json.key("waits").begin_array(JsonWriter::Layout::line);
+    for (const auto& [rank, wait] : one.waits) {
+      json.begin_object(JsonWriter::Layout::line);
+      json.key("rank").integer(rank);
+      json.key("wait_us").time(wait);
+      json.end_object();
+    }
+    json.end_array();
+    json.end_object();
+  }
+  json.end_array();
+}
+
+void write_limit(JsonWriter& json, const DifferenceReport::Limit& limit) {
+  json.key("limit").begin_object(JsonWriter::Layout::line);
+  json.key("max_slowdown_percent").ratio(limit.percent);
+  json.key("exceeded").boolean(limit.exceeded.has_value());
+  const bool has_row = limit.exceeded && limit.exceeded->row;
+  json.key("row").string_or_null(has_row ? name_of(limit.exceeded->row->part) : "");
+  json.end_object();
+}
+
 }  // namespace
 
 std::string difference_json(const DifferenceReport& report) {
@@ -166,76 +247,17 @@ std::string difference_json(const DifferenceReport& report) {
   json.key("rows").begin_array();
   for (const DifferenceRow& row : difference.rows) write_row(json, row, difference.after);
   json.end_array();
-  json.key("causes").begin_array();
-  for (const SlowdownCause& cause : report.causes) {
-    json.begin_object();
-    json.key("class").string(name_of(cause.what));
-    json.key("evidence").strings(cause.evidence);
-    json.key("decide_by").string(cause.decide_by);
-    json.end_object();
-  }
-  json.end_array();
+  write_causes(json, report.causes);
   json.key("compared").strings(report.compared);
-  json.key("excluded").begin_array();
-  for (const ExcludedCause& one : report.excluded) {
-    json.begin_object();
-    json.key("class").string(name_of(one.what));
-    json.key("says").string(one.says);
-    json.end_object();
-  }
-  json.end_array();
-  json.key("findings").begin_array();
-  for (const Finding& finding : report.findings) {
-    json.begin_object();
-    json.key("class").string(name_of(finding.what));
-    json.key("says").string(finding.says);
-    json.key("place").string(finding.place);
-    json.end_object();
-  }
-  json.end_array();
-  json.key("kernel_kinds").begin_array();
-  if (report.kernels)
-    for (const KernelComparison::Row& row : report.kernels->rows) {
-      json.begin_object(JsonWriter::Layout::line);
-      json.key("kind").string(name_of(row.kind));
-      json.key("before_us").time(row.before.time);
-      json.key("after_us").time(row.after.time);
-      json.key("before_count").ratio(row.before.count);
-      json.key("after_count").ratio(row.after.count);
-      json.end_object();
-    }
-  json.end_array();
+  write_excluded(json, report.excluded);
+  write_findings(json, report.findings);
+  write_kernel_kinds(json, report.kernels);
   json.key("late_ranks");
   report.late ? write_late(json, *report.late) : json.null();
-  json.key("collectives").begin_array();
-  for (const RankCollectiveLine& one : report.collectives) {
-    json.begin_object(JsonWriter::Layout::line);
-    json.key("operation").string(one.operation);
-    json.key("bytes");
-    one.bytes ? json.integer(one.bytes->count()) : json.null();
-    json.key("transfer_us").time(one.transfer);
-    json.key("last_rank").integer(one.last_rank);
-    json.key("waits").begin_array(JsonWriter::Layout::line);
-    for (const auto& [rank, wait] : one.waits) {
-      json.begin_object(JsonWriter::Layout::line);
-      json.key("rank").integer(rank);
-      json.key("wait_us").time(wait);
-      json.end_object();
-    }
-    json.end_array();
-    json.end_object();
-  }
-  json.end_array();
+  write_collectives(json, report.collectives);
   json.key("pairs");
   report.pairs ? write_pairs(json, *report.pairs) : json.null();
-  if (report.limit) {
-    json.key("limit").begin_object(JsonWriter::Layout::line);
-    json.key("max_slowdown_percent").ratio(report.limit->percent);
-    json.key("exceeded").boolean(report.limit->exceeded.has_value());
-    const bool has_row = report.limit->exceeded && report.limit->exceeded->row;
-    json.key("row").string_or_null(has_row ? name_of(report.limit->exceeded->row->part) : "");
-    json.end_object();
-  }
+  if (report.limit) write_limit(json, *report.limit);
   json.key("missing").strings(difference.missing);
   json.key("warnings").strings(report.warnings);
   json.end_object();

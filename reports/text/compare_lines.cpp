@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "cost_lines.hpp"
 #include "ddpsim/models/model_flops.hpp"
@@ -100,88 +101,118 @@ std::string tornado(const CompareReport& report, const TerminalStyle& style) {
       printable(cluster_name(report.contexts[second])), {}, style);
 }
 
-std::string table_of_jobs(const CompareReport& report, const TerminalStyle& style) {
-  const Comparison& comparison = report.comparison;
-  const Contexts& contexts = report.contexts;
-  constexpr std::size_t kMostRows = 14;  // where the page is limited
-  Duration longest;
-  for (const ComparedJob& job : comparison.jobs) longest = std::max(longest, job.times.iteration);
-  const TimeUnit unit = unit_for(longest);
-  const bool scaled = std::any_of(contexts.begin(), contexts.end(), [](const ReportContext& c) {
-    return c.job.options().compute_scale != 1;
-  });
-  const bool tuned = std::ranges::any_of(
-      comparison.jobs, [](const ComparedJob& job) { return job.best_cap.has_value(); });
-  const bool counts_memory = contexts.front().memory.has_value();
-  const bool counted_samples = step_work(contexts.front().job).samples.has_value();
+/// A column of the table of jobs, with what stands in it of the job at a place of the report.
+struct JobColumn {
+  Column column;
+  std::function<std::string(std::size_t)> cell;
+};
 
+/// How steps are shown: in one unit, with digits that tell apart what differs by a percent.
+struct StepFormat {
+  TimeUnit unit;
+  int digits;
+};
+
+StepFormat step_format(const Comparison& comparison) {
+  constexpr double kApart = 0.01;  // of a step
+  std::vector<Duration> steps;
+  int digits = 0;
+  for (const ComparedJob& job : comparison.jobs) {
+    steps.push_back(job.times.iteration);
+    digits = std::max(digits, digits_of(job.confidence.grade));
+  }
+  const TimeUnit unit = unit_for(std::ranges::max(steps));
+  const Duration least = std::ranges::min(steps).scaled(kApart);
+  return {unit, digits_apart(std::move(steps), digits, least, unit)};
+}
+
+/// `report` is referred to.
+std::vector<JobColumn> columns_of_jobs(const CompareReport& report, StepFormat format) {
+  const std::vector<ComparedJob>& jobs = report.comparison.jobs;
+  const Contexts& contexts = report.contexts;
   // Of several schemes memory decides as much as time.
   const bool schemes = report.several_schemes;
-  const std::size_t kNameWidth = schemes ? 40 : 28;
-  std::vector<Column> columns = {{schemes ? "candidate" : "cluster"}, {"GPUs", Align::right}};
-  if (scaled) columns.push_back({"compute", Align::right, 3});
-  columns.push_back({fmt::format("step {}", name_of(unit)), Align::decimal});
-  columns.push_back({"80 % interval", Align::left, 5});
-  if (counted_samples) columns.push_back({"samples/s", Align::right, 4});
   // Where money is asked for, what it costs stands in place of why it takes so long.
   const bool priced = report.costs.has_value();
   const int why = priced ? 7 : 0;
-  columns.push_back({"efficiency", Align::right, why});
-  columns.push_back({"blocking", Align::right, 1 + why});
-  columns.push_back({"largest loss", Align::left, 2 + why});
-  if (counts_memory) columns.push_back({"memory", Align::right, schemes ? 0 : 6});
-  if (tuned) columns.push_back({"best cap", Align::left, 3 + why});
-  columns.push_back({"behind by", Align::left});
-  if (priced)
-    for (Column& column : cost_columns()) columns.push_back(std::move(column));
-  const std::size_t columns_shown = columns.size();
-  Table table(std::move(columns));
+  const auto digits = [&jobs](std::size_t i) { return digits_of(jobs[i].confidence.grade); };
 
-  constexpr double kApart = 0.01;  // of a step: what two are told apart by
-  std::vector<Duration> steps;
-  int digits_of_steps = 0;
-  for (const ComparedJob& job : comparison.jobs) {
-    steps.push_back(job.times.iteration);
-    digits_of_steps = std::max(digits_of_steps, digits_of(job.confidence.grade));
+  std::vector<JobColumn> columns;
+  const auto add = [&](Column column, std::function<std::string(std::size_t)> cell) {
+    columns.push_back({std::move(column), std::move(cell)});
+  };
+  add({schemes ? "candidate" : "cluster"}, [&contexts, schemes](std::size_t i) {
+    const std::size_t kWidth = schemes ? 40 : 28;
+    return shortened_middle(printable(cluster_name(contexts[i])), kWidth);
+  });
+  add({"GPUs", Align::right},
+      [&contexts](std::size_t i) { return std::to_string(contexts[i].job.cluster().ranks()); });
+  if (std::ranges::any_of(contexts, [](const CandidateContext& context) {
+        return context.job.options().compute_scale != 1;
+      }))
+    add({"compute", Align::right, 3}, [&contexts](std::size_t i) {
+      return "x" + significant(contexts[i].job.options().compute_scale, 3);
+    });
+  add({fmt::format("step {}", name_of(format.unit)), Align::decimal},
+      [&jobs, format](std::size_t i) {
+        return time_number(jobs[i].times.iteration, format.digits, format.unit);
+      });
+  add({"80 % interval", Align::left, 5}, [&jobs, digits, format](std::size_t i) {
+    const Duration step = jobs[i].times.iteration;
+    const Confidence& confidence = jobs[i].confidence;
+    return time_interval(step.scaled(1 + confidence.low_percent / 100),
+                         step.scaled(1 + confidence.high_percent / 100), digits(i), format.unit);
+  });
+  if (step_work(contexts.front().job).samples)
+    add({"samples/s", Align::right, 4}, [&jobs, &contexts, digits](std::size_t i) {
+      const auto speed = training_speed(step_work(contexts[i].job), jobs[i].times);
+      return significant(speed.samples_per_second.value_or(0), digits(i));
+    });
+  add({"efficiency", Align::right, why},
+      [&jobs](std::size_t i) { return percent_text(100 * jobs[i].efficiency()); });
+  add({"blocking", Align::right, 1 + why}, [&jobs](std::size_t i) {
+    const StepTimes& times = jobs[i].times;
+    return percent_text(100 * (times.blocking_communication() / times.iteration));
+  });
+  add({"largest loss", Align::left, 2 + why},
+      [&jobs](std::size_t i) { return largest_loss_text(jobs[i].times); });
+  if (contexts.front().memory)
+    add({"memory", Align::right, schemes ? 0 : 6}, [&contexts](std::size_t i) {
+      const PeakMemory& memory = *contexts[i].memory;
+      return (memory.activations ? "" : "> ") + rounded_size_text(memory.total());
+    });
+  if (std::ranges::any_of(jobs, [](const ComparedJob& job) { return job.best_cap.has_value(); }))
+    add({"best cap", Align::left, 3 + why},
+        [&jobs, format](std::size_t i) { return best_cap_text(jobs[i], format.unit); });
+  add({"behind by", Align::left}, [&report](std::size_t i) {
+    const Comparison& comparison = report.comparison;
+    return i == comparison.by_speed.front() ? "" : speedup_text(comparison.jobs[i].behind);
+  });
+  if (priced) {
+    const std::vector<Column> of_costs = cost_columns();
+    for (std::size_t c = 0; c < of_costs.size(); ++c)
+      add(of_costs[c], [&report, c](std::size_t i) { return cost_cells(costed(report), i)[c]; });
   }
-  const Duration least = std::min_element(steps.begin(), steps.end())->scaled(kApart);
-  digits_of_steps = digits_apart(std::move(steps), digits_of_steps, least, unit);
+  return columns;
+}
 
-  for (std::size_t k = 0; k < comparison.by_speed.size(); ++k) {
-    if (style.most_lines > 0 && k == kMostRows && k + 1 < comparison.by_speed.size()) {
-      std::vector<std::string> cells(columns_shown);
-      cells.front() = fmt::format("… {} more", comparison.by_speed.size() - k);
-      table.add_row(std::move(cells));
-      break;
-    }
-    const std::size_t i = comparison.by_speed[k];
-    const ComparedJob& job = comparison.jobs[i];
-    const CandidateContext& context = contexts[i];
-    const Duration step = job.times.iteration;
-    const int digits = digits_of(job.confidence.grade);
-    std::vector<std::string> cells = {
-        shortened_middle(printable(cluster_name(context)), kNameWidth),
-        std::to_string(context.job.cluster().ranks())};
-    if (scaled) cells.push_back("x" + significant(context.job.options().compute_scale, 3));
-    cells.push_back(time_number(step, digits_of_steps, unit));
-    cells.push_back(time_interval(step.scaled(1 + job.confidence.low_percent / 100),
-                                  step.scaled(1 + job.confidence.high_percent / 100), digits,
-                                  unit));
-    if (counted_samples)
-      cells.push_back(significant(
-          training_speed(step_work(context.job), job.times).samples_per_second.value_or(0),
-          digits));
-    cells.push_back(percent_text(100 * job.efficiency()));
-    cells.push_back(percent_text(100 * (job.times.blocking_communication() / step)));
-    cells.push_back(largest_loss_text(job.times));
-    if (counts_memory)
-      cells.push_back((context.memory->activations ? "" : "> ") +
-                      rounded_size_text(context.memory->total()));
-    if (tuned) cells.push_back(best_cap_text(job, unit));
-    cells.push_back(i == comparison.by_speed.front() ? "" : speedup_text(job.behind));
-    if (priced)
-      for (std::string& cell : cost_cells(costed(report), i)) cells.push_back(std::move(cell));
+std::string table_of_jobs(const CompareReport& report, const TerminalStyle& style) {
+  constexpr std::size_t kMostRows = 14;  // where the page is limited
+  const std::vector<std::size_t>& by_speed = report.comparison.by_speed;
+  const std::vector<JobColumn> columns = columns_of_jobs(report, step_format(report.comparison));
+  std::vector<Column> heads;
+  for (const JobColumn& one : columns) heads.push_back(one.column);
+  Table table(std::move(heads));
+  for (std::size_t k = 0; k < by_speed.size(); ++k) {
+    std::vector<std::string> cells(columns.size());
+    const bool rest = style.most_lines > 0 && k == kMostRows && k + 1 < by_speed.size();
+    if (rest)
+      cells.front() = fmt::format("… {} more", by_speed.size() - k);
+    else
+      std::ranges::transform(columns, cells.begin(),
+                             [&](const JobColumn& one) { return one.cell(by_speed[k]); });
     table.add_row(std::move(cells));
+    if (rest) break;
   }
   return table.text(style);
 }
