@@ -35,24 +35,6 @@ std::vector<std::int64_t> spread_over(std::pair<std::int64_t, std::int64_t> rang
   return inputs;
 }
 
-UnevenInputs uneven_inputs(const UnevenRequest& request, int ranks) {
-  using Range = std::pair<std::int64_t, std::int64_t>;
-  const Range* range = std::get_if<Range>(&request.inputs);
-  const std::vector<std::int64_t> inputs =
-      range != nullptr ? spread_over(*range, ranks)
-                       : std::get<std::vector<std::int64_t>>(request.inputs);
-  if (inputs.size() != static_cast<std::size_t>(ranks))
-    throw UsageError(fmt::format("--uneven-inputs: inputs names {} ranks, and the cluster has {}",
-                                 inputs.size(), ranks));
-  UnevenInputs uneven{.least = *std::ranges::min_element(inputs),
-                      .most = *std::ranges::max_element(inputs),
-                      .total = 0,
-                      .divide_by_initial_world_size = request.divide_by_initial_world_size,
-                      .throw_on_early_termination = request.throw_on_early_termination};
-  for (const std::int64_t count : inputs) uneven.total += count;
-  return uneven;
-}
-
 /// The slowest link between a GPU and its CPU is filled in.
 DataLoader data_loader(DataLoader loader, const JobRequest& request, const Workload& workload) {
   if (loader.sample || loader.storage)
@@ -73,6 +55,24 @@ DataLoader data_loader(DataLoader loader, const JobRequest& request, const Workl
 }
 
 }  // namespace
+
+UnevenInputs uneven_inputs(const UnevenRequest& request, int ranks) {
+  using Range = std::pair<std::int64_t, std::int64_t>;
+  const Range* range = std::get_if<Range>(&request.inputs);
+  const std::vector<std::int64_t> inputs =
+      range != nullptr ? spread_over(*range, ranks)
+                       : std::get<std::vector<std::int64_t>>(request.inputs);
+  if (inputs.size() != static_cast<std::size_t>(ranks))
+    throw UsageError(fmt::format("--uneven-inputs: inputs names {} ranks, and the cluster has {}",
+                                 inputs.size(), ranks));
+  UnevenInputs uneven{.least = *std::ranges::min_element(inputs),
+                      .most = *std::ranges::max_element(inputs),
+                      .total = 0,
+                      .divide_by_initial_world_size = request.divide_by_initial_world_size,
+                      .throw_on_early_termination = request.throw_on_early_termination};
+  for (const std::int64_t count : inputs) uneven.total += count;
+  return uneven;
+}
 
 void set_batches(const JobRequest& request, const Workload& workload, const Cluster& cluster,
                  SimulationOptions& options) {

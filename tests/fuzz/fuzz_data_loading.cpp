@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "batches.hpp"
 #include "data_loader_arguments.hpp"
 #include "ddpsim/formats/usage_error.hpp"
 #include "epoch_arguments.hpp"
@@ -18,7 +19,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } catch (const ddpsim::UsageError&) {
   }
   try {
-    const ddpsim::UnevenInputs inputs = ddpsim::parse_uneven_inputs(text, 4);
+    ddpsim::DataRequest request;
+    ddpsim::set_epoch({.uneven_inputs = text}, request);
+    const ddpsim::UnevenInputs inputs = ddpsim::uneven_inputs(request.uneven.value(), 4);
     if (inputs.least < 0 || inputs.least > inputs.most) std::abort();
     if (inputs.total < 3 * inputs.least + inputs.most ||
         inputs.total > inputs.least + 3 * inputs.most)

@@ -143,7 +143,7 @@ TEST_CASE(
   Workload workload = small::chain({{4, 40}}, 50, 40, 6);
   const auto broadcast = [&] {
     return attribute_step(step.planned, step.execution,
-                           Job(workload, small::node(2), small::bare(), FreeModel{}))
+                          Job(workload, small::node(2), small::bare(), FreeModel{}))
         .buffer_broadcast;
   };
   const Duration whole = broadcast();
