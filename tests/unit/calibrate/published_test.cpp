@@ -50,7 +50,7 @@ TEST_CASE("calibrate: a published calibration gives its logs back, each size onc
                                        waving({2, 4}, 1.21)};
   const std::vector<MeasuredLog> back = published_logs(*published_of(given), cluster_at);
   REQUIRE(back.size() == 2);
-  for (const std::size_t i : {0, 1}) {
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
     CHECK(back[i].shape() == given[i].shape());
     CHECK(back[i].nccl == given[i].nccl);
     REQUIRE(back[i].points.size() == given[i].points.size());
@@ -118,7 +118,7 @@ TEST_CASE("calibrate: a published log that is the user's own counts once, and gi
   const auto without =
       leave_shapes_out(logs, cluster_at, other, fit_calibration(logs, cluster_at, other));
   REQUIRE(left_out.size() == 2);
-  for (const std::size_t i : {0, 1})
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
     CHECK(errors_of(left_out[i].residuals, Bytes(1)).median ==
           doctest::Approx(errors_of(without[i].residuals, Bytes(1)).median).epsilon(0.2));
   // Alone it is predicted by the specification, never by itself.
@@ -204,7 +204,7 @@ TEST_CASE(
   const auto without =
       leave_shapes_out(logs, cluster_at, alone, fit_calibration(logs, cluster_at, alone));
   REQUIRE(with.size() == 2);
-  for (const std::size_t i : {0, 1})
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
     CHECK(errors_of(with[i].residuals, Bytes(1)).median ==
           errors_of(without[i].residuals, Bytes(1)).median);
   // The only log left out: of several nodes another release says nothing.

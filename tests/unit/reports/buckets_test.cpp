@@ -100,13 +100,13 @@ TEST_CASE("buckets page: beside what DDP logged") {
 
 TEST_CASE("buckets JSON: beside what DDP logged") {
   const std::vector<Bucket> buckets = {mixed()[0], mixed()[1]};
-  CHECK(
-      Json::parse(buckets_json(buckets, {}, {2, 8}, LoggedBuckets{{3_MiB, 4_MiB}, ""}))["logged"] ==
-      Json{{"match", true}, {"bytes", {3145728, 4194304}}});
-  CHECK(
-      Json::parse(buckets_json(buckets, {}, {2, 8}, LoggedBuckets{{3_MiB, 6_MiB}, ""}))["logged"] ==
-      Json{{"match", false}, {"first_difference", 1}, {"bytes", {3145728, 6291456}}});
-  CHECK_FALSE(Json::parse(buckets_json(buckets, {}, {2, 8})).contains("logged"));
+  CHECK(Json::parse(
+            buckets_json(buckets, {}, {{2, 8}}, LoggedBuckets{{3_MiB, 4_MiB}, ""}))["logged"] ==
+        Json{{"match", true}, {"bytes", {3145728, 4194304}}});
+  CHECK(Json::parse(
+            buckets_json(buckets, {}, {{2, 8}}, LoggedBuckets{{3_MiB, 6_MiB}, ""}))["logged"] ==
+        Json{{"match", false}, {"first_difference", 1}, {"bytes", {3145728, 6291456}}});
+  CHECK_FALSE(Json::parse(buckets_json(buckets, {}, {{2, 8}})).contains("logged"));
 }
 
 TEST_CASE("buckets CSV: a row per bucket, parameters with spaces between them") {
