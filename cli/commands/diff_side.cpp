@@ -343,7 +343,7 @@ void SideReader::take_item(const std::string& item) {
   const StepArgument argument = parse_step_argument(item);
   if (argument.time) {
     if (*argument.time <= Duration() || *argument.time > kLongestStep)
-      throw InputError({item, "", "no step takes so long", "Check its unit"});
+      throw InputError({item, "", "a step takes more than 0 and at most a day", "Check its unit"});
     if (!std::exchange(is_stated_, true)) {
       side_.steps.clear();
       kinds_.emplace_back("a step time");

@@ -18,7 +18,7 @@
 namespace ddpsim {
 namespace {
 
-/// Of the ranks that ran there: "nccl=2.21.5".
+/// Returns the NCCL version that the archive states, as "nccl=2.21.5".
 std::optional<NcclVersion> nccl_of(const Archive& archive) {
   constexpr std::string_view kKey = "nccl=";
   for (const ArchiveMember* member : archive.of(ArchiveKind::versions))

@@ -68,7 +68,7 @@ SimulationOptions simulation_options(const JobRequest& request, const VersionsIn
   return options;
 }
 
-/// Before anything is simulated. A cap may be looked for: what it allows beside it is asked of each.
+/// Checks all options but the bucket cap; a search over caps checks each cap it tries.
 void require_supported_but_for_caps(DdpOptions options) {
   options.bucket_cap_mb.reset();
   require_supported(options);

@@ -10,7 +10,7 @@
 namespace ddpsim {
 namespace {
 
-/// Of --sync-batchnorm-group, which holds whole nodes.
+/// Adds the group of --sync-batchnorm-group, which holds whole nodes.
 void add_batchnorm_group(int ranks, const Cluster& cluster, std::vector<GroupSize>& groups) {
   const int of_node = cluster.gpus_per_node;
   if (ranks % of_node != 0 || cluster.ranks() % ranks != 0)

@@ -55,7 +55,7 @@ void require_gpu_of_cluster(const Question& request, const Cluster& cluster) {
                     *request.asked.gpu, cluster.gpu.stated()));
 }
 
-/// Of "bert-large@A100:b32:s512:bf16" what follows the GPU.
+/// Returns what follows the GPU: ":b32:s512:bf16" for "bert-large@A100:b32:s512:bf16".
 std::string asked_of_estimate(const std::string& name) {
   const std::size_t at = name.find('@');
   const std::size_t options = at == std::string::npos ? at : name.find(':', at);

@@ -178,7 +178,7 @@ void require_consistent(const JobRequest& request) {
   require_flow(request);
   require_host(request);
   require_variation(request);
-  // Where nothing is stated, the newest there is has whatever any has.
+  // If no version is given, check against the newest, which has every option.
   require_of_nccl(request, request.collectives.nccl.value_or(
                                bundled_nccl(request.torch.value_or(kNewestTorch))));
 }

@@ -11,7 +11,7 @@
 namespace ddpsim {
 namespace {
 
-/// What was stated of a figure that logs of this cluster had told. What is stated has no logs behind it.
+/// Returns a warning for each --gloo value that replaces one fitted to this cluster's logs.
 std::vector<std::string> replaced(const std::vector<StatedGloo>& stated,
                                   const GlooCalibration& calibration) {
   std::vector<std::string> sentences;

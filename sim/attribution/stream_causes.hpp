@@ -17,9 +17,9 @@ class StreamCauses {
 
   void add(const Operation& operation, const OperationTime& time);
 
-  /// Work of the model's, with nothing in its way …
+  /// Returns the time in which the model's work ran undisturbed.
   Duration work() const { return work_; }
-  /// … and all else, by cause.
+  /// Returns all other time, by cause.
   const Loss& loss() const { return loss_; }
 
  private:

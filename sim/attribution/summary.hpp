@@ -55,7 +55,7 @@ inline bool waits_for_launch(const Operation& operation) {
           purpose == OperationKind::optimizer);
 }
 
-/// Of a reducer behind backward: it waits for whatever is in flight, not for one collective alone, and copies out.
+/// Returns whether a reducer does this after backward: it waits for whatever is in flight, or copies out.
 inline bool hands_gradients_back(OperationKind purpose) {
   return purpose == OperationKind::all_reduce || purpose == OperationKind::local_used_map ||
          purpose == OperationKind::copy_out;

@@ -195,6 +195,17 @@ struct NameOf {
 struct FactsOf {
   using NotLogged = SchemeFacts::NotLogged;
 
+  /// Parameters, gradients or the optimizer are shared out. `of_pytorch`: by PyTorch itself.
+  static SchemeFacts sharding(bool of_pytorch) {
+    return {.runs_reducer = false,
+            .ranked_closely = of_pytorch,
+            .allows_unused = of_pytorch,
+            .one_at_a_time = false,
+            .by_servers = false,
+            .has_settings = true,
+            .not_logged = NotLogged::gathers_and_scatters};
+  }
+
   SchemeFacts operator()(const Ddp& /*scheme*/) const {
     return {.runs_reducer = true,
             .ranked_closely = true,
@@ -213,42 +224,10 @@ struct FactsOf {
             .has_settings = false,
             .not_logged = NotLogged::none};
   }
-  SchemeFacts operator()(const Fsdp1& /*scheme*/) const {
-    return {.runs_reducer = false,
-            .ranked_closely = true,
-            .allows_unused = true,
-            .one_at_a_time = false,
-            .by_servers = false,
-            .has_settings = true,
-            .not_logged = NotLogged::gathers_and_scatters};
-  }
-  SchemeFacts operator()(const Fsdp2& /*scheme*/) const {
-    return {.runs_reducer = false,
-            .ranked_closely = true,
-            .allows_unused = true,
-            .one_at_a_time = false,
-            .by_servers = false,
-            .has_settings = true,
-            .not_logged = NotLogged::gathers_and_scatters};
-  }
-  SchemeFacts operator()(const Zero& /*scheme*/) const {
-    return {.runs_reducer = false,
-            .ranked_closely = false,
-            .allows_unused = false,
-            .one_at_a_time = false,
-            .by_servers = false,
-            .has_settings = true,
-            .not_logged = NotLogged::gathers_and_scatters};
-  }
-  SchemeFacts operator()(const MegatronOptimizer& /*scheme*/) const {
-    return {.runs_reducer = false,
-            .ranked_closely = false,
-            .allows_unused = false,
-            .one_at_a_time = false,
-            .by_servers = false,
-            .has_settings = true,
-            .not_logged = NotLogged::gathers_and_scatters};
-  }
+  SchemeFacts operator()(const Fsdp1& /*scheme*/) const { return sharding(true); }
+  SchemeFacts operator()(const Fsdp2& /*scheme*/) const { return sharding(true); }
+  SchemeFacts operator()(const Zero& /*scheme*/) const { return sharding(false); }
+  SchemeFacts operator()(const MegatronOptimizer& /*scheme*/) const { return sharding(false); }
   SchemeFacts operator()(const ZeroRedundancy& /*scheme*/) const {
     return {.runs_reducer = true,
             .ranked_closely = true,

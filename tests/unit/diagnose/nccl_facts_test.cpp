@@ -234,8 +234,7 @@ TEST_CASE("Sockets: what hides the fast network, as far as a line says") {
         "aws-ofi-nccl initialization failed\n"
         "n1:1:2 [0] NCCL INFO NET/IB : Using [RO]; OOB eth0:10.0.0.1<0>\n" +
         kSockets);
-    REQUIRE(kinds_of(findings) ==
-            Kinds{CauseClass::socket_instead_of_ib, CauseClass::nccl_error});
+    REQUIRE(kinds_of(findings) == Kinds{CauseClass::socket_instead_of_ib, CauseClass::nccl_error});
     CHECK(mentions(findings[0].says, "though the network plugin Libfabric (v10) was loaded"));
   }
   SUBCASE("one node uses none of it") {
@@ -345,8 +344,7 @@ TEST_CASE("Two sides: GPUDirect lost, fewer NICs, other NICs, PXN") {
            path0 + "\nn1:1:2 [0] NCCL INFO Channel 01/0 : 0[0] -> 1[0] [send] via " + path1 + "\n";
   };
   const std::string sound = job("NET/IB/0/GDRDMA", "NET/IB/1/GDRDMA");
-  CHECK(changes_in(sound, job("NET/IB/0/GDRDMA", "NET/IB/1")) ==
-        Kinds{CauseClass::gpudirect_off});
+  CHECK(changes_in(sound, job("NET/IB/0/GDRDMA", "NET/IB/1")) == Kinds{CauseClass::gpudirect_off});
   CHECK(changes_in(sound, job("NET/IB/0/GDRDMA", "NET/IB/0/GDRDMA")) ==
         Kinds{CauseClass::fewer_nics});
   CHECK(changes_in(sound, job("NET/IB/0/GDRDMA", "NET/IB/2/GDRDMA")) ==
@@ -505,8 +503,7 @@ TEST_CASE("Two sides: a log cut off at either end lacks channels, and a name is 
   // With a channel goes its NIC, but not what carries the others.
   CHECK(changes_in(whole, listed + channel(0, 1) + ended(1)) ==
         Kinds{CauseClass::other_nic, CauseClass::fewer_channels});
-  CHECK(changes_in(whole, listed + channel(0, 0) + ended(1)) ==
-        Kinds{CauseClass::fewer_channels});
+  CHECK(changes_in(whole, listed + channel(0, 0) + ended(1)) == Kinds{CauseClass::fewer_channels});
   SUBCASE("a NIC that no channel uses is not missed") {
     const std::string without =
         head + "NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB ; OOB e:10.0.0.1<0>\n";
@@ -639,8 +636,7 @@ n1:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/IPC
 n1:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/IPC
 n1:1:2 [0] NCCL INFO Channel 00/0 : 1[1] -> 2[0] [send] via NET/Socket/0
 )";
-  CHECK(changes_in(one, two) ==
-        Kinds{CauseClass::transport_changed, CauseClass::ranks_changed});
+  CHECK(changes_in(one, two) == Kinds{CauseClass::transport_changed, CauseClass::ranks_changed});
   const auto back = changes_of(two, one);
   REQUIRE(back.size() == 2);
   CHECK(back.front().effect == FindingEffect::relieves);

@@ -6,10 +6,10 @@
 
 namespace ddpsim {
 
-/// Of DDP's logging data, given as a workload: its findings, with their places.
+/// Returns the findings in DDP's logging data, each with its place, where that is the workload.
 std::vector<std::string> warnings_in_workload(const std::string& file);
 
-/// Of a cluster given as text (a matrix, behind it perhaps what else was printed of the machine); none of other forms.
+/// Returns warnings for a cluster given as text, such as a matrix; none for other forms.
 std::vector<std::string> warnings_in_cluster(const std::string& cluster);
 
 }  // namespace ddpsim

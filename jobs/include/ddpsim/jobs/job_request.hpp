@@ -1,4 +1,4 @@
-// What is asked of a job, as values: of text only names are left, of files, clusters, models and GPUs.
+// What is asked of a job, as values. Only names of files, clusters, models and GPUs are still text.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +56,7 @@ struct ComputeScale {
   std::string as_typed = {};  ///< "2.3±0.2"
 };
 
-/// From the GPU and batch a workload was recorded with to those of the question.
+/// How to carry compute from the recorded GPU and batch to those of the question.
 struct ComputeRequest {
   std::optional<std::string> gpu = {};  ///< the cluster's, which may differ from the recording's
   std::optional<ComputeScale> scale = {};

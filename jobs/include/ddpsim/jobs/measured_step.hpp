@@ -11,7 +11,7 @@
 
 namespace ddpsim {
 
-/// Samples of a step, by which samples a second are one step's time.
+/// Returns the samples of a step, which turn samples per second into a step's time.
 struct StepSamples {
   std::optional<double> all;  ///< of all GPUs; absent: the recording does not say its batch
   int gpus = 1;
@@ -19,7 +19,7 @@ struct StepSamples {
 
 StepSamples samples_of_step(const Job& job);
 
-/// Of a file of step times the median is taken. What was taken for granted goes into `warnings`. Throws InputError.
+/// Takes the median of a file of step times, and adds what it assumes to `warnings`. Throws InputError.
 MeasuredStep read_measured_step(const MeasuredStepRequest& request, const StepSamples& samples,
                                 Warnings& warnings);
 

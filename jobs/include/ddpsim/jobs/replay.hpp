@@ -8,7 +8,7 @@
 
 namespace ddpsim {
 
-/// The job that is steady and takes what was measured, compute being what the replay misses; `steady` where nothing was measured.
+/// Returns `steady` with its compute adjusted to the measured step; unchanged where none was given.
 /// Trust holds the replay, and a warning where the measurement cannot be this job's. Throws InputError where it can be no step of
 /// this recording's.
 Job replay_current(BuiltJob& built, const Job& steady);

@@ -30,7 +30,7 @@ class Warnings {
   }
 
   const std::vector<std::string>& texts() const { return texts_; }
-  /// So many of the first overturn the answer: no page is too short for them.
+  /// Returns how many of the first texts overturn the answer; every output must show these.
   std::size_t overturning() const { return overturning_; }
 
  private:

@@ -269,14 +269,18 @@ struct SchemeFacts {
   /// Which of its collectives no log has timed.
   enum class NotLogged { none, broadcasts_and_reduces, gathers_and_scatters };
 
-  Stated<bool> runs_reducer;  ///< DDP's, with its options
-  Stated<bool>
-      ranked_closely;  ///< its speedup over another is as sure as among PyTorch's own (speedup.cpp)
-  Stated<bool>
-      allows_unused;  ///< a parameter without a gradient is not reduced, and nobody asks which
-  Stated<bool> one_at_a_time;  ///< its collectives are never in flight together
-  Stated<bool> by_servers;     ///< hosts send and add up; no collective has all ranks
-  Stated<bool> has_settings;   ///< `advise` may change its options
+  /// It runs DDP's reducer, with its options.
+  Stated<bool> runs_reducer;
+  /// Its speedup over another scheme is as sure as between two of PyTorch's own (speedup.cpp).
+  Stated<bool> ranked_closely;
+  /// It needs no find_unused_parameters where a parameter has no gradient.
+  Stated<bool> allows_unused;
+  /// Its collectives take turns, so that other traffic can be simulated beside them.
+  Stated<bool> one_at_a_time;
+  /// Hosts send and add up gradients; no collective has all ranks.
+  Stated<bool> by_servers;
+  /// `advise` may change its options.
+  Stated<bool> has_settings;
   Stated<NotLogged> not_logged;
 };
 SchemeFacts facts_of(const Scheme& scheme);
