@@ -4,7 +4,6 @@
 #include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <utility>
 
 #include "ddpsim/sim/nccl/correction.hpp"

@@ -1,5 +1,4 @@
 // NCCL's settings as printed in a log -> what our NCCL knows of them.
-#include <algorithm>
 
 #include "ddpsim/calibrate/logs/health.hpp"
 #include "ddpsim/formats/csv.hpp"

@@ -4,8 +4,6 @@
 //  "all_reduces": [{"size_bytes", "time_us": {"median", …}}]}
 #include "measurement_json.hpp"
 
-#include <fmt/format.h>
-
 #include "ddpsim/formats/decoder.hpp"
 #include "real_setup.hpp"
 

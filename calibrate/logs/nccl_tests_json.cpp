@@ -9,8 +9,6 @@
 // that is no number is written "nan". A run that was killed leaves the document open.
 #include "nccl_tests_json.hpp"
 
-#include <fmt/format.h>
-
 #include "ddpsim/formats/decoder.hpp"
 #include "ddpsim/formats/number.hpp"
 #include "nccl_debug.hpp"

@@ -15,7 +15,6 @@
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/traces/import.hpp"
 #include "figure_sources.hpp"
-#include "raw_log.hpp"
 
 namespace ddpsim {
 namespace {

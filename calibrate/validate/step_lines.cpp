@@ -11,7 +11,6 @@
 
 #include "ddpsim/formats/csv.hpp"
 #include "ddpsim/formats/number.hpp"
-#include "ddpsim/formats/quote.hpp"
 #include "step_document.hpp"
 #include "step_key.hpp"
 

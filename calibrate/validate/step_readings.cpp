@@ -8,7 +8,6 @@
 #include <limits>
 #include <map>
 #include <set>
-#include <tuple>
 
 #include "ddpsim/formats/quote.hpp"
 

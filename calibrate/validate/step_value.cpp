@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <vector>
 
 #include "ddpsim/formats/csv.hpp"
 #include "ddpsim/formats/number.hpp"

@@ -15,20 +15,14 @@ namespace {
 
 constexpr int kMostThreads = 64;
 
-template <typename Value>
-Value sound_value(const Parsed<Value>& parsed) {
-  if (!parsed.value) throw WrongValue(parsed.problem);
-  return *parsed.value;
-}
-
 Bandwidth read_rate(const std::string& text) {
-  const Bandwidth rate = sound_value(parse_bandwidth(text));
+  const Bandwidth rate = sound(parse_bandwidth(text));
   if (!(rate.bytes_per_second() > 0)) throw WrongValue("must be more than zero");
   return rate;
 }
 
 Duration read_time(const std::string& text) {
-  const Duration time = sound_value(parse_duration(text));
+  const Duration time = sound(parse_duration(text));
   if (time < Duration() || time > Duration::seconds(1)) throw WrongValue("expected 0 to 1 s");
   return time;
 }
@@ -74,7 +68,7 @@ void add_backend_options(CLI::App& command, BackendArguments& arguments) {
 std::vector<StatedGloo> stated_gloo(const BackendArguments& arguments) {
   std::vector<StatedGloo> all;
   if (!arguments.gloo) return all;
-  const auto size = [](const std::string& text) { return sound_value(parse_bytes(text)); };
+  const auto size = [](const std::string& text) { return sound(parse_bytes(text)); };
   const auto on_host = [](const std::string& text) {
     return one_of<bool>(text, {{"host", true}, {"device", false}});
   };

@@ -4,15 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <array>
-#include <utility>
 
 #include "ddp_arguments.hpp"
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/formats/usage_error.hpp"
-#include "ddpsim/topologies/kind_words.hpp"
 #include "help_group.hpp"
 
 namespace ddpsim {
@@ -37,7 +34,7 @@ Set parse_list(std::string_view text, const std::string& option,
   const bool except = text.starts_with('^');
   if (except) text.remove_prefix(1);
   Set set = except ? Set::all() : Set();
-  for (const std::string_view word : comma_list(text)) {
+  for (const std::string_view word : split(text, ',')) {
     const std::optional<Enum> named = parse_word(word, every.front());
     if (!named) {
       std::vector<std::string> names;

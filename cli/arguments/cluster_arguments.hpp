@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "ddpsim/sim/nccl/nccl.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"

@@ -135,19 +135,9 @@ void add_step_options(CLI::App& command, DdpArguments& arguments) {
       ->check(CLI::Range(1, 100000));
 }
 
-std::vector<std::string_view> comma_list(std::string_view text) {
-  std::vector<std::string_view> items;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', begin), text.size());
-    items.push_back(text.substr(begin, comma - begin));
-    begin = comma + 1;
-  }
-  return items;
-}
-
 std::vector<double> mib_list(const std::string& text, const std::string& option) {
   std::vector<double> values;
-  for (const std::string_view item : comma_list(text)) values.push_back(mib_number(item, option));
+  for (const std::string_view item : split(text, ',')) values.push_back(mib_number(item, option));
   return values;
 }
 

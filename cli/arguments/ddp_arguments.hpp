@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "ddpsim/sim/values/ddp_options.hpp"
@@ -45,9 +44,6 @@ std::optional<TorchVersion> stated_torch(const std::optional<std::string>& text)
 
 /// Throws UsageError. Combinations a version lacks are checked apart: see require_supported.
 DdpOptions ddp_options(const DdpArguments& arguments, TorchVersion torch);
-
-/// "a,b,c" -> its items; an empty text is one empty item.
-std::vector<std::string_view> comma_list(std::string_view text);
 
 /// "1,10.5,50" -> MiB; finite and not negative, else UsageError naming `option`.
 std::vector<double> mib_list(const std::string& text, const std::string& option);

@@ -7,24 +7,12 @@
 #include <cstddef>
 #include <utility>
 
-#include "ddp_arguments.hpp"
 #include "ddpsim/formats/number.hpp"
-#include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/usage_error.hpp"
 #include "ddpsim/formats/words.hpp"
 
 namespace ddpsim {
-namespace {
-
-/// The value, else WrongValue.
-template <typename Value>
-Value sound(const Parsed<Value>& parsed) {
-  if (!parsed.value) throw WrongValue(parsed.problem);
-  return *parsed.value;
-}
-
-}  // namespace
 
 OptionKey flag_key(const std::string& name, bool& into) {
   return {name, [&into](const std::string& value) {
@@ -89,9 +77,9 @@ std::vector<std::string> take_keys(const std::string& option, std::string_view t
   for (const OptionKey& key : keys) names.push_back(key.name);
   const bool commas = style == KeyStyle::commas;
   const char sign = commas ? '=' : ':';
-  const std::vector<std::string_view> words = commas ? comma_list(text) : words_of(text);
+  const Words words = commas ? split(text, ',') : words_of(text);
   if (words.empty())
-    fail(fmt::format("nothing is given; expected KEY:VALUE of {}", fmt::join(names, ", ")));
+    fail(fmt::format("nothing is given; expected KEY{}VALUE of {}", sign, fmt::join(names, ", ")));
   std::vector<std::string> given;
   for (const std::string_view word : words) {
     const std::size_t end = word.find(sign);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/sim/values/quantities.hpp"
 
@@ -20,6 +21,13 @@ class WrongValue : public std::runtime_error {
  public:
   using runtime_error::runtime_error;
 };
+
+/// The value, else WrongValue.
+template <typename Value>
+Value sound(const Parsed<Value>& parsed) {
+  if (!parsed.value) throw WrongValue(parsed.problem);
+  return *parsed.value;
+}
 
 /// What one key takes, and where it goes. `take` throws WrongValue.
 struct OptionKey {

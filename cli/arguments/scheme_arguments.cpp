@@ -5,11 +5,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 #include <iterator>
-#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -79,14 +77,12 @@ OptionKey wrap(WrapPolicy& into) {
                 return;
               }
             into.by = By::modules;
-            for (std::size_t begin = 0; begin <= value.size();) {
-              const std::size_t end = std::min(value.find('+', begin), value.size());
-              if (end == begin)
+            for (const std::string_view path : split(value, '+')) {
+              if (path.empty())
                 throw WrongValue(
                     "expected blocks, none, leaves, size, or paths of modules as in "
                     "layers.*+head");
-              into.modules.push_back(value.substr(begin, end - begin));
-              begin = end + 1;
+              into.modules.emplace_back(path);
             }
           }};
 }
@@ -310,9 +306,8 @@ OptionKey count(const std::string& name, int& into) {
 /// "2:4+4:8+8:16": every 2 steps 4 ranks, every 4 steps 8, every 8 steps 16.
 std::vector<AveragingLevel> levels_of(const std::string& value) {
   std::vector<AveragingLevel> levels;
-  for (std::size_t begin = 0; begin <= value.size();) {
-    const std::size_t end = std::min(value.find('+', begin), value.size());
-    const std::string level = value.substr(begin, end - begin);
+  for (const std::string_view item : split(value, '+')) {
+    const std::string level(item);
     const std::size_t colon = level.find(':');
     if (colon == level.npos)
       throw WrongValue(
@@ -320,7 +315,6 @@ std::vector<AveragingLevel> levels_of(const std::string& value) {
                       in_quotes(value)));
     levels.push_back({.period = count_of<int>(level.substr(0, colon), 1),
                       .ranks = count_of<int>(level.substr(colon + 1), 1)});
-    begin = end + 1;
   }
   return levels;
 }

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <memory>
 
 #include "commands.hpp"
@@ -14,7 +13,6 @@
 #include "ddpsim/models/catalogue.hpp"
 #include "ddpsim/sim/step/bucket_assignment.hpp"
 #include "ddpsim/sim/values/possible_versions.hpp"
-#include "ddpsim/topologies/cluster_source.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
 #include "job_arguments.hpp"
@@ -50,7 +48,7 @@ std::optional<Workload> workload_of_model(const std::string& name) {
 
 std::vector<Bytes> parse_limits(const std::string& text) {
   std::vector<Bytes> limits;
-  for (const std::string_view item : comma_list(text)) {
+  for (const std::string_view item : split(text, ',')) {
     const auto value = parse_number<std::int64_t>(item);
     if (!value || *value < 0)
       throw UsageError(fmt::format(

@@ -1,10 +1,7 @@
 #include "command_list.hpp"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <string_view>
 #include <vector>
 
 #include "ddpsim/formats/display_width.hpp"

@@ -4,8 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <array>
 #include <utility>
 
 #include "ddpsim/jobs/build_job.hpp"

@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "ddpsim/calibrate/logs/all_reduce_changes.hpp"

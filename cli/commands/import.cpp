@@ -12,7 +12,6 @@
 #include "ddpsim/formats/usage_error.hpp"
 #include "ddpsim/jobs/evidence_warnings.hpp"
 #include "ddpsim/jobs/workload_source.hpp"
-#include "ddpsim/models/estimate.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "ddpsim/traces/rank_group.hpp"
 #include "ddpsim/traces/workload_file.hpp"

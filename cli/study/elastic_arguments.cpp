@@ -13,7 +13,6 @@
 
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
-#include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/formats/usage_error.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
 #include "help_group.hpp"

@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
-#include <cmath>
 #include <utility>
 
 #include "ddpsim/formats/number.hpp"

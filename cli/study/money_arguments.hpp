@@ -1,7 +1,6 @@
 // What clusters cost: --price and what a price needs beside it, failures, and how much is to be trained.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

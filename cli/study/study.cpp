@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 
 #include "ddpsim/formats/decoder.hpp"
 #include "ddpsim/formats/files.hpp"

@@ -1,7 +1,6 @@
 #include "sweep_anchors.hpp"
 
 #include <algorithm>
-#include <optional>
 
 #include "ddpsim/jobs/measured_step.hpp"
 #include "ddpsim/sim/compare/compare.hpp"

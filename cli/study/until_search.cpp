@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <functional>
 #include <set>
 
 #include "ddpsim/formats/input_error.hpp"

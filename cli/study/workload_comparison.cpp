@@ -11,7 +11,6 @@
 #include "ddpsim/jobs/measured_step.hpp"
 #include "ddpsim/jobs/replay.hpp"
 #include "ddpsim/models/model_flops.hpp"
-#include "ddpsim/sim/engine/parallel.hpp"
 
 namespace ddpsim {
 namespace {

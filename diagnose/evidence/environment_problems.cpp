@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 
 #include "ddpsim/diagnose/evidence/environment_facts.hpp"
 #include "ddpsim/diagnose/evidence/nccl_facts.hpp"

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <span>
 
 #include "ddpsim/diagnose/evidence/machine_facts.hpp"
 #include "evidence_words.hpp"

@@ -8,7 +8,6 @@
 #include <mutex>
 #include <stdexcept>
 #include <system_error>
-#include <utility>
 
 namespace ddpsim {
 namespace {

@@ -7,7 +7,6 @@
 //   {"a": [1, 2]}    0 object, up to 4    1 "a" of 0: array, up to 4    2 item 0 of 1: 1    3 item 1 of 1: 2
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>

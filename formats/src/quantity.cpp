@@ -7,8 +7,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <system_error>
 
 #include "ddpsim/formats/csv.hpp"
 #include "ddpsim/formats/number.hpp"

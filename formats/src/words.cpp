@@ -19,6 +19,16 @@ Words words_of(std::string_view text) {
   }
 }
 
+Words split(std::string_view text, char separator) {
+  Words items;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    items.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return items;
+}
+
 std::string in_small_letters(std::string_view text) {
   std::string small(text);
   for (char& c : small)

@@ -29,7 +29,7 @@ std::optional<NcclVersion> nccl_of(const Archive& archive) {
   return std::nullopt;
 }
 
-/// Of the library that the logs are of: NCCL where both are there.
+/// A fit of the library that wrote the logs; of NCCL alone where there are logs of both.
 struct Calibrations {
   std::shared_ptr<const Calibration> nccl;
   std::shared_ptr<const GlooCalibration> gloo;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <utility>
-#include <vector>
 
 #include "batches.hpp"
 #include "cluster_groups.hpp"
@@ -54,7 +53,7 @@ Scheme on_hosts(Scheme scheme, const ClusterRequest& request, const Cluster& clu
 SimulationOptions simulation_options(const JobRequest& request, const VersionsInForce& versions,
                                      const ComputeTransfer& compute, const Cluster& cluster) {
   SimulationOptions options;
-  options.ddp = ddp_options(request, compute.workload, versions.torch.version);
+  options.ddp = ddp_in_force(request, compute.workload, versions.torch.version);
   options.scheme = on_hosts(request.scheme.value_or(Ddp()), request.cluster, cluster);
   options.possible_versions = versions.possible;
   options.interference = request.interference.value_or(Interference());

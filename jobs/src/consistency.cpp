@@ -62,7 +62,8 @@ void require_backend(const JobRequest& request) {
   require(!flow, "--network flow: it knows NCCL's collectives only; leave it out");
   require(
       !request.interference,
-      "--interference: it is of NCCL's kernels, which --backend gloo does not use; leave it out");
+      "--interference: compute is slowed by NCCL's kernels, and --backend gloo has none; leave it "
+      "out");
   require(!request.host.cuda_graph,
           "--cuda-graph: a graph cannot hold collectives of --backend gloo; leave one out");
   require(!request.ddp.sync_batchnorm,

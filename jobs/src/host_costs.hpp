@@ -5,7 +5,8 @@
 
 namespace ddpsim {
 
-/// A workload states costs of its host, a cluster of its GPUs; of what a CUDA graph replays the host launches nothing.
+/// Sets the costs that the workload states of its host and the cluster of its GPUs. Where a CUDA graph is replayed, the host
+/// launches nothing.
 void set_host_costs(const HostRequest& request, const StatedCosts& of_host,
                     const StatedCosts& of_gpu, SimulationOptions& options);
 

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <optional>
-#include <vector>
-
 #include "ddpsim/calibrate/validate/step_argument.hpp"
 #include "ddpsim/calibrate/validate/step_times.hpp"
 #include "ddpsim/formats/input_error.hpp"

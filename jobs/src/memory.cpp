@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "ddpsim/models/estimate.hpp"
 #include "ddpsim/sim/values/size_text.hpp"
 
 namespace ddpsim {

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <vector>
 
-#include "ddpsim/models/estimate.hpp"
 #include "ddpsim/models/kept_activations.hpp"
 #include "ddpsim/models/transfer.hpp"
 

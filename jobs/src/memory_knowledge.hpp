@@ -5,8 +5,8 @@
 
 namespace ddpsim {
 
-/// From the model of the catalogue with its parameters: how much forward keeps for backward, where it is a model of images at a
-/// known batch, and the usual optimizer; Adam for all others.
+/// Looks for the bundled model that has the workload's parameters. Sets the activations of the workload where that is a model of
+/// images and the batch is known. Returns the optimizer asked for, else the model's usual one, else Adam.
 OptimizerSetting know_memory(const MemoryRequest& request, Workload& workload);
 
 }  // namespace ddpsim

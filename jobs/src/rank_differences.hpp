@@ -6,8 +6,8 @@
 
 namespace ddpsim {
 
-/// The slowest of such GPUs and the published rest with their ranges; or what is given, which is certain. Throws UsageError for
-/// ranks that the cluster does not have.
+/// Sets what was asked, which is certain; else the slowdown of the slowest of such GPUs and the other published slowdowns, with
+/// their ranges. Throws UsageError for ranks that the cluster does not have.
 void set_rank_differences(const VariationRequest& request, const Cluster& cluster,
                           SimulationOptions& options);
 

@@ -7,7 +7,6 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/sim/certainty/recorded_all_reduces.hpp"
 #include "ddpsim/sim/nccl/correction.hpp"
-#include "ddpsim/sim/tune/recorded_job.hpp"
 
 namespace ddpsim {
 
@@ -18,7 +17,6 @@ Cluster calibrated_by_recording(Cluster cluster, const Workload& workload,
       workload.recorded_with.nccl_kernels == 0)
     return cluster;
   const auto log = recorded_log(workload, {cluster.nodes, cluster.gpus_per_node});
-  // Joined ranks tell transfers, one rank only bounds: published logs say more than these.
   if (!log || (cluster.calibration && log->timed_by != TimedBy::joined_ranks)) return cluster;
   const auto itself = [&](JobShape) { return cluster; };
   try {

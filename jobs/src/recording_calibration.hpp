@@ -7,8 +7,9 @@
 
 namespace ddpsim {
 
-/// `cluster`, calibrated with the recording's all-reduces where it is one node of as many GPUs of the same model as
-/// were recorded and not calibrated otherwise: how many nodes a job had no recording says.
+/// Returns the cluster, calibrated with the recording's all-reduces where it is one node with as many GPUs of the same model as
+/// were recorded: no recording says how many nodes its job had. A calibration of the user's stays. A published one gives way
+/// only to a recording of joined ranks, which shows transfers; a recording of one rank shows bounds.
 Cluster calibrated_by_recording(Cluster cluster, const Workload& workload,
                                 const CollectiveTuning& tuning);
 

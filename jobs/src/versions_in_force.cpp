@@ -4,7 +4,7 @@
 
 namespace ddpsim {
 
-DdpOptions ddp_options(const JobRequest& request, const Workload& workload, TorchVersion torch) {
+DdpOptions ddp_in_force(const JobRequest& request, const Workload& workload, TorchVersion torch) {
   DdpOptions options = request.ddp;
   options.torch = torch;
   options.accumulate = request.accumulate.value_or(workload.recorded_with.accumulate);
@@ -24,7 +24,7 @@ VersionsInForce versions_in_force(const JobRequest& request, const Workload& wor
     };
     // What is asked for changes no assumption: an option the assumed version lacks is a usage error.
     torch.version = assumed_among(possible(DdpOptions{}));
-    versions.possible = possible(ddp_options(request, workload, torch.version));
+    versions.possible = possible(ddp_in_force(request, workload, torch.version));
   }
   versions.nccl = request.collectives.nccl.value_or(
       workload.recorded_with.nccl.value_or(bundled_nccl(torch.version)));

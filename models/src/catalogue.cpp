@@ -1,7 +1,6 @@
 #include "ddpsim/models/catalogue.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "model_shape.hpp"

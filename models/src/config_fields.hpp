@@ -2,8 +2,6 @@
 // nobody asked for. A field that could change a model's parameters and that no reader asked for is an error.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <cstdint>
 #include <functional>
 #include <initializer_list>

@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "ddpsim/models/model_flops.hpp"
-#include "ddpsim/sim/values/elementary.hpp"
 #include "layer_cost_constants.hpp"
 
 namespace ddpsim {

@@ -1,7 +1,6 @@
 #include "transformer_block.hpp"
 
 #include <algorithm>
-#include <string_view>
 
 namespace ddpsim {
 namespace {

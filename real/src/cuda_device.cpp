@@ -9,7 +9,6 @@
 #include "cpu_elements.hpp"
 #include "cuda_kernels.h"
 #include "ddpsim/sim/values/assert.hpp"
-#include "gpu_choice.hpp"
 
 namespace ddpsim {
 namespace {

@@ -8,8 +8,6 @@
 #include <gloo/rendezvous/store.h>
 #include <gloo/transport/tcp/device.h>
 
-#include <algorithm>
-
 #include "cpu_elements.hpp"
 
 namespace ddpsim {

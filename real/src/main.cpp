@@ -171,7 +171,7 @@ std::vector<Configuration> configurations(const Arguments& arguments, const Work
 std::vector<Bytes> sizes(const Arguments& arguments) {
   std::vector<Bytes> result;
   if (!arguments.all_reduce) return result;
-  for (const std::string_view item : comma_list(*arguments.all_reduce)) {
+  for (const std::string_view item : split(*arguments.all_reduce, ',')) {
     const Parsed<Bytes> size = parse_bytes(item);
     if (!size.value) throw UsageError("--all-reduce: " + size.problem);
     const std::int64_t element =

@@ -10,7 +10,6 @@
 
 #include "ddpsim/reports/reports.hpp"
 #include "job_words.hpp"
-#include "report_lines.hpp"
 #include "text_layout.hpp"
 
 namespace ddpsim {

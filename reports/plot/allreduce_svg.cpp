@@ -1,14 +1,12 @@
 // busbw by size, as readers of nccl-tests draw it: sizes by doublings, GB/s on a linear axis from 0.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "chart.hpp"
 #include "ddpsim/reports/reports.hpp"
 #include "ddpsim/sim/values/size_text.hpp"
 #include "figure_words.hpp"
-#include "report_lines.hpp"
 #include "text_layout.hpp"
 
 namespace ddpsim {

@@ -8,12 +8,10 @@
 
 #include "chart.hpp"
 #include "cluster_family.hpp"
-#include "compare_lines.hpp"
 #include "cost_lines.hpp"
 #include "ddpsim/reports/mix_report.hpp"
 #include "figure_words.hpp"
 #include "mix_lines.hpp"
-#include "report_lines.hpp"
 #include "text_layout.hpp"
 
 namespace ddpsim {

@@ -2,7 +2,6 @@
 // apart with any colour vision; dash and marker tell them apart without colour.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 

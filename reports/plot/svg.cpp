@@ -1,5 +1,4 @@
 // A chart as a page: head, figure, legend, notes.
-#include <algorithm>
 #include <pugixml.hpp>
 #include <sstream>
 

@@ -8,7 +8,6 @@
 #include "ddpsim/reports/reports.hpp"
 #include "figure_words.hpp"
 #include "job_words.hpp"
-#include "report_lines.hpp"
 #include "text_layout.hpp"
 
 namespace ddpsim {

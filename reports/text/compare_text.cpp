@@ -2,12 +2,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "compare_lines.hpp"
 #include "cost_lines.hpp"
 #include "ddpsim/reports/reports.hpp"
-#include "ddpsim/sim/values/size_text.hpp"
 #include "elastic_lines.hpp"
 #include "loss_lines.hpp"
 #include "page.hpp"

@@ -11,7 +11,6 @@
 
 #include "ddpsim/models/model_flops.hpp"
 #include "ddpsim/sim/ddp/changed_numerics.hpp"
-#include "report_lines.hpp"
 #include "speedup_lines.hpp"
 #include "text_layout.hpp"
 

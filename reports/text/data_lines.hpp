@@ -1,7 +1,6 @@
 // Where a step's batches come from, in JSON and for people.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "ddpsim/formats/json_writer.hpp"

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "cost_lines.hpp"
-#include "report_lines.hpp"
 #include "text_layout.hpp"
 
 namespace ddpsim {

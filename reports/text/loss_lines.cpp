@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "report_lines.hpp"
-#include "scheme_lines.hpp"
 #include "text_layout.hpp"
 
 namespace ddpsim {

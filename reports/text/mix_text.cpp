@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
 #include "compare_lines.hpp"
 #include "cost_lines.hpp"
 #include "ddpsim/reports/mix_report.hpp"

@@ -5,14 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <utility>
 #include <vector>
 
 #include "ddpsim/models/model_flops.hpp"
 #include "ddpsim/sim/values/size_text.hpp"
 #include "error_source.hpp"
-#include "scheme_lines.hpp"
 #include "text_layout.hpp"
 
 namespace ddpsim {

@@ -9,7 +9,6 @@
 
 #include "ddpsim/sim/values/data_loader.hpp"
 #include "ddpsim/sim/values/size_text.hpp"
-#include "report_lines.hpp"
 #include "text_layout.hpp"
 
 namespace ddpsim {

@@ -84,22 +84,22 @@ std::vector<Border> borders_of(const PlannedStep& planned, const Execution& exec
 
 std::vector<CollectiveInterval> collective_intervals(const PlannedStep& planned,
                                                      const Execution& execution, const Job& job) {
-  std::vector<CollectiveInterval> stretches;
+  std::vector<CollectiveInterval> intervals;
   std::array<int, kLayers.size()> open{};
   TimePoint from;
   for (const Border& border : borders_of(planned, execution, job)) {
     const auto top = std::ranges::find_if(open, [](int count) { return count > 0; });
     if (top != open.end() && from < border.at) {
       const LossCause cause = kLayers[static_cast<std::size_t>(top - open.begin())];
-      if (!stretches.empty() && stretches.back().end == from && stretches.back().cause == cause)
-        stretches.back().end = border.at;
+      if (!intervals.empty() && intervals.back().end == from && intervals.back().cause == cause)
+        intervals.back().end = border.at;
       else
-        stretches.push_back({from, border.at, cause});
+        intervals.push_back({from, border.at, cause});
     }
     open[border.layer] += border.change;
     from = border.at;
   }
-  return stretches;
+  return intervals;
 }
 
 }  // namespace ddpsim

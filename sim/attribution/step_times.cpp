@@ -68,9 +68,9 @@ void attribute_slowdown(const StepTimes& work, const Job& job, StepTimes& times)
 StepTimes attribute_step(const PlannedStep& planned, const Execution& execution, const Job& job) {
   const Program& program = planned.schedule.ranks.front().compute;
   const std::vector<OperationTime>& operations = execution.ranks.front().compute;
-  const std::vector<CollectiveInterval> stretches = collective_intervals(planned, execution, job);
-  StreamParts parts(planned, execution, stretches);
-  StreamCauses causes(stretches);
+  const std::vector<CollectiveInterval> intervals = collective_intervals(planned, execution, job);
+  StreamParts parts(planned, execution, intervals);
+  StreamCauses causes(intervals);
   for (std::size_t i = 0; i < program.size(); ++i) {
     // Another rank may begin before this one.
     const OperationTime time{std::max(operations[i].start, TimePoint()), operations[i].end};

@@ -1,7 +1,5 @@
 #include "stream_causes.hpp"
 
-#include <algorithm>
-
 #include "summary.hpp"
 
 namespace ddpsim {
@@ -80,9 +78,9 @@ void StreamCauses::add(const Operation& operation, const OperationTime& time) {
 /// collective's.
 void StreamCauses::standing_still(OperationKind purpose, const OperationTime& time) {
   Duration own = time.end - time.start;
-  for_each_within(time, [&](TimePoint start, TimePoint end, const CollectiveInterval& stretch) {
-    if (stretch.transfers()) return;
-    loss_[stretch.cause] += end - start;
+  for_each_within(time, [&](TimePoint start, TimePoint end, const CollectiveInterval& interval) {
+    if (interval.transfers()) return;
+    loss_[interval.cause] += end - start;
     own -= end - start;
   });
   loss_[cause_of(purpose)] += own;
@@ -93,9 +91,9 @@ void StreamCauses::standing_still(OperationKind purpose, const OperationTime& ti
 void StreamCauses::after_backward(OperationKind purpose, const OperationTime& time) {
   const bool copies = purpose == OperationKind::copy_out;
   TimePoint reached = time.start;
-  for_each_within(time, [&](TimePoint start, TimePoint end, const CollectiveInterval& stretch) {
+  for_each_within(time, [&](TimePoint start, TimePoint end, const CollectiveInterval& interval) {
     loss_[copies ? LossCause::copies : LossCause::hooks] += start - reached;
-    loss_[stretch.cause] += end - start;
+    loss_[interval.cause] += end - start;
     reached = end;
   });
   loss_[cause_of(purpose)] += time.end - reached;

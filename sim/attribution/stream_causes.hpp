@@ -1,6 +1,7 @@
 // What each operation of rank 0's compute stream would not take on one GPU alone, and why, in the order of time.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -12,8 +13,8 @@ namespace ddpsim {
 
 class StreamCauses {
  public:
-  /// `stretches`: what happens beside the stream (collective_intervals).
-  explicit StreamCauses(const std::vector<CollectiveInterval>& stretches) : stretches_(stretches) {}
+  /// `intervals`: what other streams do meanwhile (collective_intervals).
+  explicit StreamCauses(const std::vector<CollectiveInterval>& intervals) : intervals_(intervals) {}
 
   void add(const Operation& operation, const OperationTime& time);
 
@@ -23,20 +24,20 @@ class StreamCauses {
   const Loss& loss() const { return loss_; }
 
  private:
-  /// Calls `visit` with what of the stretches lies within, in order.
+  /// Calls `visit` for each interval that overlaps `time`, in order, with the part that lies within.
   template <typename Visit>
   void for_each_within(const OperationTime& time, Visit visit) {
     // Operations come in the order of time: what ended before one is past for all that follow.
-    while (next_ < stretches_.size() && stretches_[next_].end <= time.start) ++next_;
-    for (std::size_t i = next_; i < stretches_.size() && stretches_[i].start < time.end; ++i)
-      visit(std::max(stretches_[i].start, time.start), std::min(stretches_[i].end, time.end),
-            stretches_[i]);
+    while (next_ < intervals_.size() && intervals_[next_].end <= time.start) ++next_;
+    for (std::size_t i = next_; i < intervals_.size() && intervals_[i].start < time.end; ++i)
+      visit(std::max(intervals_[i].start, time.start), std::min(intervals_[i].end, time.end),
+            intervals_[i]);
   }
 
   void standing_still(OperationKind purpose, const OperationTime& time);
   void after_backward(OperationKind purpose, const OperationTime& time);
 
-  const std::vector<CollectiveInterval>& stretches_;
+  const std::vector<CollectiveInterval>& intervals_;
   std::size_t next_ = 0;
   Duration work_;
   Loss loss_;

@@ -50,10 +50,10 @@ std::optional<StepPhase> phase_of(OperationKind purpose) {
 }
 
 /// Copies from the host while no collective transfers.
-std::vector<Interval> host_copies(const std::vector<CollectiveInterval>& stretches) {
+std::vector<Interval> host_copies(const std::vector<CollectiveInterval>& intervals) {
   std::vector<Interval> copies;
-  for (const CollectiveInterval& stretch : stretches)
-    if (stretch.cause == LossCause::offload) copies.push_back({stretch.start, stretch.end});
+  for (const CollectiveInterval& interval : intervals)
+    if (interval.cause == LossCause::offload) copies.push_back({interval.start, interval.end});
   return copies;
 }
 
@@ -70,12 +70,12 @@ std::vector<Interval> resident(const PlannedStep& planned, const Execution& exec
 }  // namespace
 
 StreamParts::StreamParts(const PlannedStep& planned, const Execution& execution,
-                         const std::vector<CollectiveInterval>& stretches)
+                         const std::vector<CollectiveInterval>& intervals)
     : planned_(planned),
       backward_end_(
           end_of_backward(planned.schedule.ranks.front().compute, execution.ranks.front().compute)),
       resident_(resident(planned, execution)),
-      host_copies_(host_copies(stretches)) {}
+      host_copies_(host_copies(intervals)) {}
 
 void StreamParts::add(const Operation& operation, const OperationTime& time) {
   // Only a reducer's copies are of backward; a scheme's are of whatever it does there.

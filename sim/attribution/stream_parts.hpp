@@ -1,7 +1,6 @@
 // Which part of the step each operation of rank 0's compute stream belongs to, in the order of time.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "collective_intervals.hpp"
@@ -13,9 +12,9 @@ namespace ddpsim {
 
 class StreamParts {
  public:
-  /// `stretches`: what happens beside the stream (collective_intervals).
+  /// `intervals`: what other streams do meanwhile (collective_intervals).
   StreamParts(const PlannedStep& planned, const Execution& execution,
-              const std::vector<CollectiveInterval>& stretches);
+              const std::vector<CollectiveInterval>& intervals);
 
   void add(const Operation& operation, const OperationTime& time);
 

@@ -1,7 +1,6 @@
 #include "dominance.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <tuple>
 #include <vector>
 

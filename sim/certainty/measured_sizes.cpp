@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "ddpsim/sim/nccl/nccl.hpp"
 #include "ddpsim/sim/values/size_text.hpp"
 #include "measure_next.hpp"
 #include "uncertainty.hpp"

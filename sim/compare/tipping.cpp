@@ -1,6 +1,5 @@
 #include "ddpsim/sim/compare/tipping.hpp"
 
-#include <algorithm>
 #include <map>
 
 namespace ddpsim {

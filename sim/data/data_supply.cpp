@@ -1,7 +1,6 @@
 #include "ddpsim/sim/data/data_supply.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "data_feed.hpp"
 #include "supply_chain.hpp"

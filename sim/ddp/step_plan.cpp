@@ -8,7 +8,6 @@
 #include <variant>
 
 #include "local_sgd.hpp"
-#include "rank_classes.hpp"
 #include "sync_batch_norm.hpp"
 #include "zero_redundancy.hpp"
 

@@ -17,7 +17,6 @@
 // Where it is known what the host launches for the model, it never gets far ahead: each read takes its lead away.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,7 +1,6 @@
 // One run: a loop over what interrupts the group that trains.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "ddpsim/sim/elastic/elastic.hpp"
 #include "ddpsim/sim/values/assert.hpp"

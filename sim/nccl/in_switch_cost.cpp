@@ -21,7 +21,6 @@
 #include "in_switch_cost.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "ddpsim/sim/values/elementary.hpp"
 #include "pipeline_path.hpp"

@@ -13,8 +13,6 @@
 // on two nodes of eight V100, its trees switched off, shows the two channels and LL up to 1 MiB.
 #pragma once
 
-#include <cstdint>
-
 #include "ddpsim/sim/nccl/nccl.hpp"
 
 namespace ddpsim {

@@ -1,6 +1,5 @@
 // Which of the pipeline cost model's constants hold for a cluster.
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "ddpsim/sim/nccl/correction.hpp"

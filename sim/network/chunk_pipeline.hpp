@@ -13,7 +13,6 @@
 // A chunk occupies its route while it is sent and is delivered one latency later.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>

@@ -17,7 +17,6 @@
 // second: it would never end.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>

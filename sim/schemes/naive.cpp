@@ -5,7 +5,6 @@
 //   backward  each is launched, and waited for, when backward is over, in the order of definition; or all of them,
 //             copied into one tensor and back
 
-#include <optional>
 #include <vector>
 
 #include "scheme_writer.hpp"

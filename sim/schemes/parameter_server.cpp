@@ -25,8 +25,6 @@
 // Every parameter's push and pull is a collective of all ranks here, a reduce and a broadcast: what is sent begins when the
 // last worker has it. In truth earlier ones' gradients would be there, and added up, by then.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <optional>

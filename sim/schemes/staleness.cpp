@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <queue>
-#include <utility>
 #include <variant>
 #include <vector>
 

@@ -7,7 +7,6 @@
 #include <variant>
 
 #include "cannot_schedule.hpp"
-#include "comm_hook.hpp"
 #include "ddpsim/sim/step/bucket_assignment.hpp"
 #include "ddpsim/sim/step/cannot_replay.hpp"
 #include "ddpsim/sim/step/job_buckets.hpp"

@@ -1,9 +1,8 @@
 
-#include <algorithm>
 
+#include "epoch_of.hpp"
 #include "data_feed.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
-#include "epoch_of.hpp"
 
 namespace ddpsim {
 

@@ -1,7 +1,6 @@
 #include "rates.hpp"
 
 #include <algorithm>
-#include <variant>
 
 namespace ddpsim {
 

@@ -2,7 +2,6 @@
 
 #include <variant>
 
-#include "process_groups.hpp"
 #include "reducer.hpp"
 #include "schemes.hpp"
 

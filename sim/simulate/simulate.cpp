@@ -1,12 +1,7 @@
 #include "ddpsim/sim/simulate/simulate.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
-#include <variant>
 
-#include "comm_hook.hpp"
 #include "data_feed.hpp"
 #include "ddpsim/sim/step/compute_speed.hpp"
 #include "ddpsim/sim/step/job_buckets.hpp"

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <string_view>
-#include <utility>
 #include <variant>
 
 #include "ddpsim/sim/values/size_text.hpp"

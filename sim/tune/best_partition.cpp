@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "comm_hook.hpp"
 #include "free_collectives.hpp"

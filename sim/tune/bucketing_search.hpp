@@ -6,7 +6,6 @@
 // vain and none is missed, since int(bucket_cap_mb * 1024 * 1024) reaches every byte.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>

@@ -1,7 +1,5 @@
 #include "cap_curve.hpp"
 
-#include <cmath>
-
 namespace ddpsim {
 namespace {
 

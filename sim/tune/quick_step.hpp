@@ -6,7 +6,6 @@
 // bucketings to simulate; no answer is its own. Collectives' times are interpolated between sizes.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <vector>
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <utility>
 
 #include "ddpsim/sim/ddp/all_reduce_sizes.hpp"

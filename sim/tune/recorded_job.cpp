@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <variant>
 
 #include "bucketing_search.hpp"
 #include "ddpsim/sim/certainty/recorded_all_reduces.hpp"

@@ -10,8 +10,6 @@
 #include <variant>
 #include <vector>
 
-#include "ddpsim/sim/tune/advise.hpp"
-
 namespace ddpsim {
 namespace {
 

@@ -1,12 +1,10 @@
 #include "ddpsim/sim/tune/tune.hpp"
 
 #include <span>
-#include <vector>
 
 #include "advice.hpp"
 #include "advice_by_cause.hpp"
 #include "advice_by_version.hpp"
-#include "bucketing_search.hpp"
 #include "cap_search.hpp"
 
 namespace ddpsim {

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
 #include "ddpsim/sim/values/data_loader.hpp"
 
 namespace ddpsim {

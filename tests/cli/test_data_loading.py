@@ -237,7 +237,7 @@ class DataLoading(unittest.TestCase):
     def test_refused(self):
         for words, said in (("batch=1ms,sample=1ms", "leave one out"), ("storage=1GBps,batch=1ms", "belong together"),
                             ("num_workers=2,batch=1ms,pin_memory=true", "batch_bytes"), ("batch=601s", "600s"),
-                            ("batch=1ms,batch=2ms", "given twice"), ("num_workers=2,", "num_workers"), ("batch=", "missing")):
+                            ("batch=1ms,batch=2ms", "given twice"), ("num_workers=2,", "nothing stands between two commas or at an end"), ("batch=", "missing")):
             outcome = ddpsim("simulate", *JOB, "--data-loader", words)
             self.assertEqual(outcome.code, 2, words)
             self.assertIn(said, outcome.err)

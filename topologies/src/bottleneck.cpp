@@ -1,7 +1,6 @@
 // A ring all-reduce of S bytes over C channels sends 2(n-1)/n * S/C along every hop of a channel. A
 // link of bandwidth B that k channels pass then takes k/C * 2(n-1)/n * S / B; nccl-tests' bus
 // bandwidth is 2(n-1)/n * S over the time, so this link allows B * C/k. The least of all binds.
-#include <algorithm>
 
 #include "ddpsim/topologies/topology.hpp"
 

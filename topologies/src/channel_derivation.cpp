@@ -25,7 +25,6 @@
 #include "channel_search.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "nccl_rates.hpp"
-#include "node_graph.hpp"
 #include "nvls_heads.hpp"
 
 namespace ddpsim {

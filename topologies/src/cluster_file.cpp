@@ -8,7 +8,6 @@
 #include "ddpsim/formats/cost_file.hpp"
 #include "ddpsim/formats/decoder.hpp"
 #include "ddpsim/formats/quote.hpp"
-#include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/topologies/kind_words.hpp"
 #include "description.hpp"

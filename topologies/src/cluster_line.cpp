@@ -3,14 +3,9 @@
 // [connection:BW] [switches:FILE], in any order.
 #include <fmt/format.h>
 
-#include <cstddef>
-
 #include "cluster_words.hpp"
 #include "ddpsim/formats/input_error.hpp"
-#include "ddpsim/formats/quote.hpp"
-#include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
-#include "ddpsim/topologies/kind_words.hpp"
 #include "description.hpp"
 
 namespace ddpsim {

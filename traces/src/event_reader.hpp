@@ -1,7 +1,6 @@
 // Events out of the text of a batch.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 

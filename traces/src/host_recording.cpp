@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "ddpsim/sim/values/simulation_options.hpp"
 #include "step_sample.hpp"
 
 namespace ddpsim {

@@ -12,7 +12,6 @@
 #include "ddpsim/formats/byte_sources.hpp"
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/number.hpp"
-#include "ddpsim/formats/quote.hpp"
 #include "ddpsim/traces/ddp_log.hpp"
 #include "ddpsim/traces/layer_table.hpp"
 #include "ddpsim/traces/profiler_trace.hpp"

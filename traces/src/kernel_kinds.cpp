@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
-#include <span>
 #include <string>
-#include <utility>
 
 #include "event_reader.hpp"
 #include "json_splitter.hpp"

@@ -16,7 +16,6 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/models/model_flops.hpp"
 #include "ddpsim/models/transfer.hpp"
-#include "ddpsim/sim/values/ddp_options.hpp"
 #include "ddpsim/sim/values/quantile.hpp"
 #include "ddpsim/sim/values/size_text.hpp"
 #include "event_reader.hpp"

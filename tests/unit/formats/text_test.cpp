@@ -65,6 +65,8 @@ TEST_CASE("words: whatever blanks and line ends lie between them") {
   CHECK(words_of(many).size() == kMostWords);
   CHECK(words_of(many).back() == "a a ");
   CHECK(words_of(" \n").empty());
+  CHECK(split("a,,b", ',') == Words{"a", "", "b"});
+  CHECK(split("", '+') == Words{""});
 }
 
 TEST_CASE("diagnostic: file, place, message and remedy, each left out with its punctuation") {

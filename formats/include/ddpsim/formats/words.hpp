@@ -16,6 +16,9 @@ inline constexpr std::size_t kMostWords = std::size_t{1} << 19;
 
 Words words_of(std::string_view text);
 
+/// "a,,b" at ',' -> "a", "", "b"; an empty text is one empty item.
+Words split(std::string_view text, char separator);
+
 /// A to Z alone.
 std::string in_small_letters(std::string_view text);
 

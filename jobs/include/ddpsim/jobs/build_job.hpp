@@ -22,11 +22,11 @@ struct BuiltJob {
   Job job;
   Provenance provenance;
   Trust trust;                                ///< its warnings: nothing is simulated yet
-  std::optional<MeasuredStep> measured_step;  ///< today's
+  std::optional<MeasuredStep> measured_step;  ///< as stated
   std::optional<Bytes> memory;                ///< of each GPU, as stated
 };
 
-/// How a cluster is read; of many jobs on the same cluster once.
+/// How a cluster is read. Who builds many jobs on one cluster may read it once.
 struct ClusterReaders {
   std::function<Cluster(const ClusterRequest&)> cluster = load_calibrated_cluster;
   std::function<Fabric(const ClusterRequest&)> fabric = [](const ClusterRequest& request) {

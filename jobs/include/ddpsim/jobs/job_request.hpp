@@ -100,7 +100,7 @@ struct MemoryRequest {
   std::optional<Bytes> limit = {};  ///< of each GPU; absent: what the cluster's GPU has
 };
 
-/// Today's step: a time, or a file of step times.
+/// What a step takes in the training itself: a time, or a file of step times.
 using MeasuredStepRequest = std::variant<Duration, StepFile>;
 
 struct JobRequest {

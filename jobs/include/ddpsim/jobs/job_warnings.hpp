@@ -12,7 +12,7 @@ namespace ddpsim {
 
 std::vector<std::string> job_warnings(const Job& job, const ComputeScale& scale);
 
-/// Sentences about a version whose rules are not known here, and about caps that look like bytes.
+/// Returns sentences about a version whose rules are not known here, and about caps that look like bytes.
 std::vector<std::string> ddp_warnings(const DdpOptions& options);
 
 /// Why no cap can be recommended for this job; empty where one can.

@@ -1,9 +1,8 @@
-// --measured-step: what today's steps take, as a figure or as a file of step times.
+// --measured-step: what steps take in the training itself, as a figure or as a file of step times.
 #pragma once
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "ddpsim/jobs/job_request.hpp"
 #include "ddpsim/sim/certainty/trust.hpp"
@@ -11,7 +10,7 @@
 
 namespace ddpsim {
 
-/// Returns the samples of a step, which turn samples per second into a step's time.
+/// The samples of a step, which turn samples per second into a step's time.
 struct StepSamples {
   std::optional<double> all;  ///< of all GPUs; absent: the recording does not say its batch
   int gpus = 1;
@@ -27,7 +26,7 @@ MeasuredStep read_measured_step(const MeasuredStepRequest& request, const StepSa
 /// messages.
 void require_possible(const MeasuredStep& measured, const Job& job, const std::string& workload);
 
-/// What to warn of where the replay contradicts the measurement.
+/// Returns the warning where the replay contradicts the measurement; empty where it does not.
 std::string contradiction(const Replay& replay);
 
 }  // namespace ddpsim

@@ -16,9 +16,9 @@ struct CountedMemory {
   std::optional<Diagnostic> problem;  ///< why there is no answer, where there is none
   std::string remedy;                 ///< with what it would fit; empty where it does
 };
-/// Of a job that can be simulated; warns where memory may not suffice.
+/// Counts the memory of a job that can be simulated. Adds a warning where it may not fit.
 CountedMemory count_memory(BuiltJob& built);
-/// A problem is thrown as InputError.
+/// As count_memory; throws InputError where there is a problem.
 PeakMemory require_memory(BuiltJob& built);
 
 }  // namespace ddpsim

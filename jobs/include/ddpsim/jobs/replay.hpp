@@ -1,4 +1,4 @@
-// Today's measured step, replayed before anything else is predicted.
+// The measured step, replayed before anything else is predicted.
 #pragma once
 
 #include <optional>

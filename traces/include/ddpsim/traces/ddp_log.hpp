@@ -6,7 +6,6 @@
 // times in nanoseconds; neither shapes nor when each gradient was ready.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 

@@ -17,7 +17,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "ddpsim/diagnose/diff/excluded_causes.hpp"

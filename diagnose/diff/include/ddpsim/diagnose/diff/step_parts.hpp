@@ -26,7 +26,6 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "ddpsim/sim/step/loss.hpp"

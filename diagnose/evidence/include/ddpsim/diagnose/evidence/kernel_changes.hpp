@@ -1,7 +1,6 @@
 // Kernels of two traces by kind: whether the same ones got slower alike, one kind did, or others run.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -9,7 +9,6 @@
 
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "ddpsim/sim/certainty/figure_range.hpp"

@@ -10,11 +10,9 @@
 //   wait_until  goes on no sooner than `duration` after time zero
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <vector>
 
 #include "ddpsim/sim/values/collective.hpp"

@@ -15,8 +15,6 @@
 // A recording made within a job holds its part of this already.
 #pragma once
 
-#include <optional>
-
 #include "ddpsim/sim/values/cluster.hpp"
 #include "ddpsim/sim/values/workload.hpp"
 
