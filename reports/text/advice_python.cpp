@@ -12,6 +12,7 @@
 #include "ddpsim/formats/json_writer.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/reports/reports.hpp"
+#include "report_lines.hpp"
 #include "text_layout.hpp"
 
 namespace ddpsim {

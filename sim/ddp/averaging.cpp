@@ -4,11 +4,13 @@
 //   slowmo     forward | backward | gradients divided one by one, flattened, all-reduced within the node, copied back; nothing
 //              of it beside backward | optimizer | a step's share of the averagings and of slow momentum
 
+#include <algorithm>
+
 #include "kernel_costs.hpp"
 #include "local_sgd.hpp"
 #include "process_groups.hpp"
+#include "reducer_schemes.hpp"
 #include "scheme_writer.hpp"
-#include "schemes.hpp"
 
 namespace ddpsim {
 namespace {
@@ -41,36 +43,77 @@ RankStep write_step(const Job& job, const NodeGradients& gradients, const ModelA
   return writer.finish();
 }
 
-PlannedStep schedule(const Job& job, const NodeGradients& gradients, const StepKind& kind,
-                     const std::vector<RankState>& states) {
-  const ModelAveraging averaging = *model_averaging(job, KernelCosts(job));
+PlannedStep schedule(const StepToPlan& step, const NodeGradients& gradients) {
+  const ModelAveraging averaging = *model_averaging(step.job, KernelCosts(step.job));
   StepCollectives collectives;
-  PlannedStep step = planned_step(
-      job, states, collectives, [&](const RankClass& rank_class, const Recording& recording) {
-        SchemeWriter writer(job, collectives, kind, rank_class, recording);
-        return write_step(job, gradients, averaging, writer);
-      });
-  step.averaging = averaging;
-  return step;
+  PlannedStep planned =
+      planned_step(step.job, step.states, collectives,
+                   [&](const RankClass& rank_class, const Recording& recording) {
+                     SchemeWriter writer(step.job, collectives, step.kind, rank_class, recording);
+                     return write_step(step.job, gradients, averaging, writer);
+                   });
+  planned.averaging = averaging;
+  return planned;
 }
 
-}  // namespace
-
-PlannedStep schedule_averaging(const Job& job, const StepKind& kind,
-                               const std::vector<RankState>& states) {
-  return schedule(job, {}, kind, states);
-}
-
-/// Its hook runs behind every backward: of micro-batches too, whose sums it brings together once more.
-PlannedStep schedule_slowmo(const Job& job, const StepKind& kind,
-                            const std::vector<RankState>& states) {
+/// SlowMo's hook runs behind every backward: of micro-batches too, whose sums it brings together once more.
+NodeGradients gradients_of_node(const Job& job) {
   NodeGradients gradients;
   if (job.cluster().gpus_per_node > 1)
     for (const ReadyEvent& event : job.workload().backward->ready) {
       gradients.bytes += job.gradients()[event.parameter];
       ++gradients.tensors;
     }
-  return schedule(job, gradients, kind, states);
+  return gradients;
+}
+
+std::optional<std::string> cannot_average_in_groups(const Job& job,
+                                                    const PeriodicAveraging& scheme) {
+  for (const int ranks : scheme.groups(job.cluster().gpus_per_host()))
+    if (auto problem = cannot_group(job, ranks, "--scheme local_sgd: hierarchy, a group"))
+      return problem;
+  return std::nullopt;
+}
+
+/// Momentum and the parameters it is counted from, of the shard of a rank that holds one.
+WholeTensors kept_by_slowmo(const Job& job, const SlowMo& scheme) {
+  const Bytes all = flat_parameters(job.workload()).bytes;
+  const int shards = scheme.slowmo_memory_efficient
+                         ? std::min(scheme.slowmo_num_shards, job.cluster().ranks())
+                         : 1;
+  const Bytes shard((all.count() + shards - 1) / shards);
+  return {.gradients = job.cluster().gpus_per_node > 1 ? all : Bytes(),
+          .averaged = job.cluster().nodes > 1 ? all : shard,
+          .between_averages = 2 * shard};
+}
+
+}  // namespace
+
+SchemeRules rules_of(const PeriodicAveraging& scheme) {
+  return {.schedule = [](const StepToPlan& step) { return schedule(step, {}); },
+          .kept_in_memory = [](const Job& job) -> KeptInMemory {
+            const FlatParameters flat = flat_parameters(job.workload());
+            return WholeTensors{.averaged = flat.bytes, .widened = flat.largest_other};
+          },
+          .changed_numerics = [](const Job& /*job*/) -> std::string {
+            return "ranks train apart between averages of their parameters";
+          },
+          .cannot_simulate =
+              [&scheme](const Job& job) { return cannot_average_in_groups(job, scheme); }};
+}
+
+SchemeRules rules_of(const SlowMo& scheme) {
+  return {.schedule =
+              [](const StepToPlan& step) { return schedule(step, gradients_of_node(step.job)); },
+          .kept_in_memory = [&scheme](const Job& job) -> KeptInMemory {
+            return kept_by_slowmo(job, scheme);
+          },
+          .changed_numerics = [](const Job& /*job*/) -> std::string { return kNodesApart; },
+          .cannot_simulate = [](const Job& job) -> std::optional<std::string> {
+            if (job.cluster().hosts_per_node > 1) return std::nullopt;  // cannot_average says why
+            return cannot_group(job, job.cluster().gpus_per_node,
+                                "--scheme slowmo: a node's group");
+          }};
 }
 
 }  // namespace ddpsim

@@ -495,16 +495,17 @@ class StepScheduler {
 
 }  // namespace
 
-PlannedStep schedule_reducer(const Job& job, const std::vector<Bucket>& buckets,
-                             const StepKind& kind, const std::vector<RankState>& states) {
+PlannedStep schedule_reducer(const StepToPlan& asked) {
+  const Job& job = asked.job;
   DDPSIM_ASSERT(job.workload().backward.has_value(), "a schedule needs backward timing");
-  StepPlan step = plan_step(job, buckets, kind);
+  StepPlan step = plan_step(job, asked.buckets, asked.kind);
   bool reads_map = false;
-  PlannedStep result = planned_step(
-      job, states, step.collectives, [&](const RankClass& rank_class, const Recording& recording) {
-        reads_map = reads_map || (step.local_used_map && !recording.unused().empty());
-        return StepScheduler(step, kind, rank_class, recording).write();
-      });
+  PlannedStep result =
+      planned_step(job, asked.states, step.collectives,
+                   [&](const RankClass& rank_class, const Recording& recording) {
+                     reads_map = reads_map || (step.local_used_map && !recording.unused().empty());
+                     return StepScheduler(step, asked.kind, rank_class, recording).write();
+                   });
   result.schedule.in_flight = {.groups = job.options().ddp.process_groups,
                                .threads = collectives_at_a_time(job),
                                .to_fill = collectives_to_fill(job)};

@@ -2,11 +2,10 @@
 // of hooks, copies, launches and finalize (torch/csrc/distributed/c10d/reducer.cpp).
 #pragma once
 
-#include "planned_step.hpp"
+#include "scheme_rules.hpp"
 
 namespace ddpsim {
 
-PlannedStep schedule_reducer(const Job& job, const std::vector<Bucket>& buckets,
-                             const StepKind& kind, const std::vector<RankState>& states);
+PlannedStep schedule_reducer(const StepToPlan& asked);
 
 }  // namespace ddpsim

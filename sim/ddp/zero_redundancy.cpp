@@ -6,8 +6,12 @@
 #include <cstdint>
 #include <set>
 #include <utility>
+#include <variant>
 
+#include "ddpsim/sim/step/job_buckets.hpp"
 #include "gradient_buckets.hpp"
+#include "reducer.hpp"
+#include "reducer_schemes.hpp"
 #include "unit_sizes.hpp"
 
 namespace ddpsim {
@@ -80,6 +84,50 @@ SharedOptimizer share_optimizer(const Job& job, const ZeroRedundancy& scheme,
   }
   shared.largest_share = share_of(Bytes(largest), Bytes(all));
   return shared;
+}
+
+namespace {
+
+/// By parameter: those of the rank that steps most.
+std::vector<bool> stepped_by_one_rank(const Job& job, const ZeroRedundancy& scheme) {
+  std::vector<bool> most(job.workload().parameters.size());
+  Bytes of_most;
+  for (const std::vector<std::size_t>& own : parameters_by_owner(job, scheme, buckets_of(job))) {
+    Bytes bytes;
+    for (const std::size_t parameter : own) bytes += job.gradients()[parameter];
+    if (bytes <= of_most) continue;
+    of_most = bytes;
+    most.assign(most.size(), false);
+    for (const std::size_t parameter : own) most[parameter] = true;
+  }
+  return most;
+}
+
+/// What hook_with_zero_step refuses itself, and what is not simulated with it.
+std::optional<std::string> cannot_overlap(const Job& job, const ZeroRedundancy& scheme) {
+  if (!scheme.overlap_with_ddp) return std::nullopt;
+  const auto problem = [](const char* text) {
+    return std::string("--scheme zero_redundancy: overlap_with_ddp: ") + text;
+  };
+  if (std::holds_alternative<GlooModel>(job.model()))
+    return problem("hook_with_zero_step may hang over gloo and refuses it; leave one out");
+  if (scheme.parameters_as_bucket_view)
+    return problem("PyTorch ignores parameters_as_bucket_view with it; leave that out");
+  if (job.options().ddp.comm_hook != CommHook::none || job.options().ddp.optimizer_in_backward)
+    return problem(
+        "buckets are stepped behind plain all-reduces alone here; leave out the other hook");
+  return std::nullopt;
+}
+
+}  // namespace
+
+SchemeRules rules_of(const ZeroRedundancy& scheme) {
+  return {.schedule = schedule_reducer,
+          .kept_in_memory = [&scheme](const Job& job) -> KeptInMemory {
+            return ReducerBuckets{.steps = stepped_by_one_rank(job, scheme)};
+          },
+          .changed_numerics = changed_by_hook,
+          .cannot_simulate = [&scheme](const Job& job) { return cannot_overlap(job, scheme); }};
 }
 
 }  // namespace ddpsim

@@ -168,16 +168,44 @@ class DataParallelWriter {
   SchemeWriter writer_;
 };
 
+PlannedStep schedule(const StepToPlan& step, const DataParallel& scheme) {
+  const DataParallelPlan plan = plan_data_parallel(step.job, scheme);
+  StepCollectives collectives;
+  return planned_step(step.job, step.states, collectives,
+                      [&](const RankClass& rank_class, const Recording& recording) {
+                        return DataParallelWriter(step.job, plan, collectives, step.kind,
+                                                  rank_class, recording)
+                            .write();
+                      });
+}
+
+std::optional<std::string> cannot_drive(const Job& job) {
+  const Cluster& cluster = job.cluster();
+  if (cluster.hosts() > 1)
+    return fmt::format(
+        "--scheme data_parallel: one process drives the GPUs of one node, and {} has {} nodes; "
+        "take "
+        "one of them, or ddp",
+        cluster.name, cluster.hosts());
+  if (std::holds_alternative<GlooModel>(job.model()))
+    return "--scheme data_parallel sends by NCCL, with no process group: leave out --backend gloo";
+  return std::nullopt;
+}
+
 }  // namespace
 
-PlannedStep schedule_data_parallel(const Job& job, const DataParallel& scheme, const StepKind& kind,
-                                   const std::vector<RankState>& states) {
-  const DataParallelPlan plan = plan_data_parallel(job, scheme);
-  StepCollectives collectives;
-  return planned_step(
-      job, states, collectives, [&](const RankClass& rank_class, const Recording& recording) {
-        return DataParallelWriter(job, plan, collectives, kind, rank_class, recording).write();
-      });
+/// In memory: GPU 0, with gradients of its own replica and what all replicas' were reduced to, which become those of the
+/// parameters. Inputs and outputs are not counted.
+SchemeRules rules_of(const DataParallel& scheme) {
+  return {
+      .schedule = [&scheme](const StepToPlan& step) { return schedule(step, scheme); },
+      .kept_in_memory = [](const Job& job) -> KeptInMemory {
+        return WholeTensors{.gradients = job.cluster().ranks() > 1 ? all_gradients(job) : Bytes()};
+      },
+      .changed_numerics = same_numerics,
+      .cannot_simulate = [](const Job& job) -> std::optional<std::string> {
+        return cannot_drive(job);
+      }};
 }
 
 }  // namespace ddpsim

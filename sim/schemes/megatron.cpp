@@ -223,18 +223,44 @@ class MegatronWriter {
   std::vector<Launched> reduced_;
 };
 
+PlannedStep schedule(const StepToPlan& step, const MegatronOptimizer& scheme) {
+  const MegatronPlan plan = plan_megatron(step.job, scheme);
+  StepCollectives collectives;
+  PlannedStep planned = planned_step(step.job, step.states, collectives,
+                                     [&](const RankClass& rank_class, const Recording& recording) {
+                                       return MegatronWriter(step.job, plan, collectives, step.kind,
+                                                             rank_class, recording)
+                                           .write();
+                                     });
+  planned.host_reads = true;
+  return planned;
+}
+
+/// Parameters whole, one buffer of all gradients, fp32 copies and state of the part owned.
+MixedPrecision kept_in_memory(const Job& job, const MegatronOptimizer& scheme) {
+  const std::int64_t ranks = job.cluster().ranks();
+  const MixedSizes model = mixed_sizes(job, scheme.param_dtype, 0);
+  const std::int64_t owned = (model.trained + ranks - 1) / ranks;
+  const bool single = model.size >= element_size(Dtype::float32);
+  return {.parameters = model.computed(model.elements),
+          .gradients = scheme.grad_reduce_in_fp32 ? MixedSizes::single(model.trained)
+                                                  : model.computed(model.trained),
+          .optimizer = MixedSizes::single(owned) * (model.states + (single ? 0 : 1)),
+          .element_size = model.size,
+          .stepped = scheme.grad_reduce_in_fp32 || single ? Bytes() : MixedSizes::single(owned)};
+}
+
 }  // namespace
 
-PlannedStep schedule_megatron(const Job& job, const MegatronOptimizer& scheme, const StepKind& kind,
-                              const std::vector<RankState>& states) {
-  const MegatronPlan plan = plan_megatron(job, scheme);
-  StepCollectives collectives;
-  PlannedStep step = planned_step(
-      job, states, collectives, [&](const RankClass& rank_class, const Recording& recording) {
-        return MegatronWriter(job, plan, collectives, kind, rank_class, recording).write();
-      });
-  step.host_reads = true;
-  return step;
+SchemeRules rules_of(const MegatronOptimizer& scheme) {
+  return {.schedule = [&scheme](const StepToPlan& step) { return schedule(step, scheme); },
+          .kept_in_memory = [&scheme](const Job& job) -> KeptInMemory {
+            return kept_in_memory(job, scheme);
+          },
+          .changed_numerics = [&scheme](const Job& job) -> std::string {
+            return scheme.grad_reduce_in_fp32 ? "" : narrowed_gradients(job, scheme.param_dtype);
+          },
+          .cannot_simulate = nothing_hinders};
 }
 
 }  // namespace ddpsim

@@ -95,15 +95,24 @@ class NaiveWriter {
   std::vector<Launched> launched_;
 };
 
-}  // namespace
-
-PlannedStep schedule_naive(const Job& job, const NaiveAllReduce& scheme, const StepKind& kind,
-                           const std::vector<RankState>& states) {
+PlannedStep schedule(const StepToPlan& step, const NaiveAllReduce& scheme) {
   StepCollectives collectives;
   return planned_step(
-      job, states, collectives, [&](const RankClass& rank_class, const Recording& recording) {
-        return NaiveWriter(job, scheme, collectives, kind, rank_class, recording).write();
+      step.job, step.states, collectives,
+      [&](const RankClass& rank_class, const Recording& recording) {
+        return NaiveWriter(step.job, scheme, collectives, step.kind, rank_class, recording).write();
       });
+}
+
+}  // namespace
+
+SchemeRules rules_of(const NaiveAllReduce& scheme) {
+  return {.schedule = [&scheme](const StepToPlan& step) { return schedule(step, scheme); },
+          .kept_in_memory = [&scheme](const Job& job) -> KeptInMemory {
+            return WholeTensors{.gradients = scheme.flat ? all_gradients(job) : Bytes()};
+          },
+          .changed_numerics = same_numerics,
+          .cannot_simulate = nothing_hinders};
 }
 
 }  // namespace ddpsim

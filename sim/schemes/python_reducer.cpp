@@ -14,8 +14,8 @@
 
 #include <vector>
 
+#include "python_reducer.hpp"
 #include "scheme_writer.hpp"
-#include "schemes.hpp"
 
 namespace ddpsim {
 namespace {
@@ -88,14 +88,15 @@ class PythonReducerWriter {
 
 }  // namespace
 
-PlannedStep schedule_python_reducer(const Job& job, const StepKind& kind,
-                                    const std::vector<RankState>& states) {
+PlannedStep schedule_python_reducer(const StepToPlan& step) {
   StepCollectives collectives;
-  const std::vector<Fused> buckets = fused(job, job.workload());
-  return planned_step(
-      job, states, collectives, [&](const RankClass& rank_class, const Recording& recording) {
-        return PythonReducerWriter(job, buckets, collectives, kind, rank_class, recording).write();
-      });
+  const std::vector<Fused> buckets = fused(step.job, step.job.workload());
+  return planned_step(step.job, step.states, collectives,
+                      [&](const RankClass& rank_class, const Recording& recording) {
+                        return PythonReducerWriter(step.job, buckets, collectives, step.kind,
+                                                   rank_class, recording)
+                            .write();
+                      });
 }
 
 }  // namespace ddpsim

@@ -33,8 +33,8 @@
 #include "gradient_buckets.hpp"
 #include "offload_costs.hpp"
 #include "scheme_writer.hpp"
-#include "schemes.hpp"
 #include "unit_sizes.hpp"
+#include "zero_stages.hpp"
 
 namespace ddpsim {
 namespace {
@@ -358,16 +358,16 @@ class Zero12Writer {
 
 }  // namespace
 
-PlannedStep schedule_zero12(const Job& job, const Zero& scheme, const StepKind& kind,
-                            const std::vector<RankState>& states) {
-  const Zero12Plan plan = plan_zero12(job, scheme);
+PlannedStep schedule_zero12(const StepToPlan& step, const Zero& scheme) {
+  const Zero12Plan plan = plan_zero12(step.job, scheme);
   StepCollectives collectives;
-  PlannedStep step = planned_step(
-      job, states, collectives, [&](const RankClass& rank_class, const Recording& recording) {
-        return Zero12Writer(job, plan, collectives, kind, rank_class, recording).write();
+  PlannedStep planned = planned_step(
+      step.job, step.states, collectives,
+      [&](const RankClass& rank_class, const Recording& recording) {
+        return Zero12Writer(step.job, plan, collectives, step.kind, rank_class, recording).write();
       });
-  step.host_reads = true;
-  return step;
+  planned.host_reads = true;
+  return planned;
 }
 
 }  // namespace ddpsim

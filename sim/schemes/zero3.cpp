@@ -31,9 +31,9 @@
 #include "offload_costs.hpp"
 #include "process_groups.hpp"
 #include "scheme_writer.hpp"
-#include "schemes.hpp"
 #include "unit_sizes.hpp"
 #include "zero3_modules.hpp"
+#include "zero_stages.hpp"
 
 namespace ddpsim {
 namespace {
@@ -414,16 +414,16 @@ class Zero3Writer {
 
 }  // namespace
 
-PlannedStep schedule_zero3(const Job& job, const Zero& scheme, const StepKind& kind,
-                           const std::vector<RankState>& states) {
-  const Zero3Plan plan = plan_zero3(job, scheme);
+PlannedStep schedule_zero3(const StepToPlan& step, const Zero& scheme) {
+  const Zero3Plan plan = plan_zero3(step.job, scheme);
   StepCollectives collectives;
-  PlannedStep step = planned_step(
-      job, states, collectives, [&](const RankClass& rank_class, const Recording& recording) {
-        return Zero3Writer(job, plan, collectives, kind, rank_class, recording).write();
+  PlannedStep planned = planned_step(
+      step.job, step.states, collectives,
+      [&](const RankClass& rank_class, const Recording& recording) {
+        return Zero3Writer(step.job, plan, collectives, step.kind, rank_class, recording).write();
       });
-  step.host_reads = true;
-  return step;
+  planned.host_reads = true;
+  return planned;
 }
 
 }  // namespace ddpsim

@@ -89,10 +89,9 @@ std::vector<std::size_t> piece_ends(const Job& job, const Recorded& recorded) {
 }
 
 std::optional<std::string> cannot_compile(const Job& job) {
-  const Compiled* compiled = std::get_if<Compiled>(&job.options().scheme);
-  if (compiled == nullptr) return std::nullopt;
+  const Compiled& compiled = std::get<Compiled>(job.options().scheme);
   const DdpOptions& ddp = job.options().ddp;
-  const bool python = compiled->optimize_ddp == OptimizeDdp::python_reducer;
+  const bool python = !compiled.in_pieces();
   const TorchVersion first = python ? kPythonReducer : kTorchCompile;
   if (ddp.torch < first)
     return fmt::format("PyTorch {} has no {} (it came with {}): name yours with --torch",
@@ -106,7 +105,7 @@ std::optional<std::string> cannot_compile(const Job& job) {
     return "SyncBatchNorm exchanges in the midst of what torch.compile compiles, where its graph "
            "breaks: that is not simulated. Leave out --sync-batchnorm or --scheme compiled";
   if (python) return cannot_fuse(job.workload());
-  return compiled->optimize_ddp == OptimizeDdp::ddp_optimizer ? cannot_cut(ddp) : std::nullopt;
+  return compiled.optimize_ddp == OptimizeDdp::ddp_optimizer ? cannot_cut(ddp) : std::nullopt;
 }
 
 }  // namespace ddpsim

@@ -34,7 +34,7 @@ std::vector<std::size_t> piece_ends(const Workload& workload, const Recorded& re
 /// Of the job's scheme: all of backward where nothing cuts it. Precondition: compiled_pieces().
 std::vector<std::size_t> piece_ends(const Job& job, const Recorded& recorded);
 
-/// Why torch.compile would not do so, or it is not simulated; absent where the scheme is another.
+/// Why torch.compile would not do so, or it is not simulated. Precondition: the scheme is Compiled.
 std::optional<std::string> cannot_compile(const Job& job);
 
 }  // namespace ddpsim

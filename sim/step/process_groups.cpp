@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <variant>
 
 namespace ddpsim {
 namespace {
@@ -96,43 +95,6 @@ std::optional<std::string> cannot_group(const Job& job, int ranks, const std::st
         "{}={}: the cluster's nodes differ: no number says what collectives within some of them "
         "take",
         option, ranks);
-  return std::nullopt;
-}
-
-std::optional<std::string> cannot_form_groups(const Job& job) {
-  const Scheme& scheme = job.options().scheme;
-  const int all = job.cluster().ranks();
-  if (std::holds_alternative<Fsdp1>(scheme)) {
-    for (const int ranks : groups_of(scheme, job.cluster().gpus_per_host()))
-      if (auto problem = cannot_group(job, ranks, "--scheme fsdp1: group")) return problem;
-    return std::nullopt;
-  }
-  if (const Fsdp2* fsdp = std::get_if<Fsdp2>(&scheme)) {
-    const int group = fsdp->group.value_or(all);
-    if (auto problem = cannot_group(job, group, "--scheme fsdp2: group")) return problem;
-    if (!fsdp->reshard_to) return std::nullopt;
-    const std::string option = "--scheme fsdp2: reshard_after_forward";
-    if (group % *fsdp->reshard_to != 0)
-      return fmt::format("{}={}: {} ranks shard together, and a number that divides them is needed",
-                         option, *fsdp->reshard_to, group);
-    return cannot_group(job, *fsdp->reshard_to, option);
-  }
-  if (const ParameterServer* servers = std::get_if<ParameterServer>(&scheme)) {
-    if (servers->host || job.cluster().gpus_per_node == 1) return std::nullopt;
-    return cannot_group(job, job.cluster().gpus_per_node,
-                        "--scheme parameter_server: GPUs of a worker");
-  }
-  if (std::holds_alternative<PeriodicAveraging>(scheme)) {
-    for (const int ranks : groups_of(scheme, job.cluster().gpus_per_host()))
-      if (auto problem = cannot_group(job, ranks, "--scheme local_sgd: hierarchy, a group"))
-        return problem;
-    return std::nullopt;
-  }
-  if (std::holds_alternative<SlowMo>(scheme) && job.cluster().hosts_per_node == 1)
-    return cannot_group(job, job.cluster().gpus_per_node, "--scheme slowmo: a node's group");
-  if (const Zero* zero = std::get_if<Zero>(&scheme); zero && zero->zero_hpz_partition_size)
-    return cannot_group(job, *zero->zero_hpz_partition_size,
-                        fmt::format("--scheme {}: zero_hpz_partition_size", name_of(scheme)));
   return std::nullopt;
 }
 

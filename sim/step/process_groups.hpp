@@ -34,7 +34,5 @@ Job group_of(const Job& job, int ranks);
 
 /// Why groups of so many ranks are not to be had of this job; `option` names who asked.
 std::optional<std::string> cannot_group(const Job& job, int ranks, const std::string& option);
-/// The same of every group that the job's scheme is asked for.
-std::optional<std::string> cannot_form_groups(const Job& job);
 
 }  // namespace ddpsim

@@ -1,0 +1,51 @@
+#include "cannot_wrap.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "ddpsim/sim/values/limits.hpp"
+#include "kernel_costs.hpp"
+#include "units.hpp"
+
+namespace ddpsim {
+namespace {
+
+/// Modules right below the root, or a table's layers.
+std::string some_modules(const Workload& workload) {
+  constexpr std::size_t kMost = 8;
+  std::vector<std::string> names;
+  for (const Parameter& parameter : workload.parameters) {
+    const std::string name = parameter.name.substr(0, parameter.name.rfind('.'));
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  const bool more = names.size() > kMost;
+  if (more) names.resize(kMost);
+  return fmt::format("{}{}", fmt::join(names, ", "), more ? ", …" : "");
+}
+
+}  // namespace
+
+std::optional<std::string> cannot_wrap(const Job& job, const WrapPolicy& wrap) {
+  const std::vector<Unit> units = units_of(job.workload(), wrap);
+  if (wrap.by == WrapPolicy::By::modules &&
+      std::ranges::all_of(units, [](const Unit& unit) { return unit.module.empty(); }))
+    return fmt::format("wrap={}: no module of the workload is called so; it has {}", text_of(wrap),
+                       some_modules(job.workload()));
+  if (4 * static_cast<std::int64_t>(units.size()) * job.options().ddp.accumulate >
+      kMostSimulatedCollectives)
+    return fmt::format(
+        "{} units in a step of {} micro-batches: at most {} collectives are simulated",
+        units.size(), job.options().ddp.accumulate, kMostSimulatedCollectives);
+  return std::nullopt;
+}
+
+std::optional<std::string> cannot_offload(const Job& job) {
+  if (offload_of(job.options().scheme) == nullptr || !KernelCosts(job).on_host())
+    return std::nullopt;
+  return "offload: gradients and parameters live on the host already, by --gloo tensors:host";
+}
+
+}  // namespace ddpsim

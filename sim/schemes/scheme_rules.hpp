@@ -1,0 +1,42 @@
+// What the simulation must know of a scheme. Each scheme's own file says it, in its rules_of(): schemes.hpp, reducer_schemes.hpp.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kept_in_memory.hpp"
+#include "planned_step.hpp"
+
+namespace ddpsim {
+
+/// What is asked of a schedule.
+struct StepToPlan {
+  const Job& job;
+  const std::vector<Bucket>& buckets;  ///< of the reducer; other schemes have none
+  const StepKind& kind;
+  const std::vector<RankState>& states;
+};
+
+/// The scheme must outlive its rules, and be the one of the jobs that are asked for.
+struct SchemeRules {
+  /// Precondition: cannot_simulate(job) is absent.
+  std::function<PlannedStep(const StepToPlan& step)> schedule;
+  /// Precondition: the same.
+  std::function<KeptInMemory(const Job& job)> kept_in_memory;
+  /// What its step computes otherwise than plain data-parallel training does, in some words; empty where it does the same.
+  std::function<std::string(const Job& job)> changed_numerics;
+  /// Why the scheme cannot be simulated on this cluster, or with these options; absent where it can.
+  std::function<std::optional<std::string>(const Job& job)> cannot_simulate;
+};
+
+/// Of schemes that compute what plain data-parallel training does.
+std::string same_numerics(const Job& job);
+/// Of schemes that can be simulated wherever a job can be.
+std::optional<std::string> nothing_hinders(const Job& job);
+
+/// "gradients travel with 16 bits", where some parameter has more than this type; empty where none has, or no type is given.
+std::string narrowed_gradients(const Job& job, const std::optional<Dtype>& wire);
+
+}  // namespace ddpsim

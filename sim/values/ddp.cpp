@@ -1,0 +1,19 @@
+#include "ddpsim/sim/values/ddp.hpp"
+
+namespace ddpsim {
+
+SchemeFacts Ddp::facts() const {
+  return {.runs_reducer = true,
+          .ranked_closely = true,
+          .allows_unused = false,
+          .one_at_a_time = true,
+          .by_servers = false,
+          .has_settings = true,
+          .not_logged = SchemeFacts::NotLogged::none};
+}
+
+std::vector<SchemeOption> Ddp::options() {
+  return {};
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,21 @@
+// DistributedDataParallel, as DdpOptions say.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "ddpsim/sim/values/scheme_facts.hpp"
+#include "ddpsim/sim/values/scheme_option.hpp"
+
+namespace ddpsim {
+
+/// torch.nn.parallel.DistributedDataParallel; its options have a place and words of their own.
+struct Ddp {
+  std::string_view name() const { return "ddp"; }
+  SchemeFacts facts() const;
+  std::vector<SchemeOption> options();
+
+  bool operator==(const Ddp&) const = default;
+};
+
+}  // namespace ddpsim

@@ -1,0 +1,58 @@
+// torch.distributed.fsdp.FullyShardedDataParallel (torch/distributed/fsdp, 2.13).
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "ddpsim/sim/values/cpu_offload.hpp"
+#include "ddpsim/sim/values/scheme_facts.hpp"
+#include "ddpsim/sim/values/scheme_option.hpp"
+#include "ddpsim/sim/values/wrap_policy.hpp"
+
+namespace ddpsim {
+
+enum class ShardingStrategy {
+  full_shard,          ///< parameters, gradients and optimizer; parameters are freed after forward
+  shard_grad_op,       ///< parameters stay from forward to backward
+  no_shard,            ///< an all-reduce a unit
+  hybrid_shard,        ///< full_shard within groups of ranks, an all-reduce of shards between them
+  hybrid_shard_zero2,  ///< shard_grad_op within them
+};
+/// Within groups of ranks, with an all-reduce between them.
+inline bool is_hybrid(ShardingStrategy strategy) {
+  return strategy == ShardingStrategy::hybrid_shard ||
+         strategy == ShardingStrategy::hybrid_shard_zero2;
+}
+enum class BackwardPrefetch { pre, post, none };
+std::string_view name_of(ShardingStrategy strategy);  ///< "full_shard"
+std::string_view name_of(BackwardPrefetch prefetch);  ///< "pre"
+
+/// torch.distributed.fsdp.FullyShardedDataParallel: a flat parameter per unit, one communicator.
+struct Fsdp1 {
+  ShardingStrategy strategy = ShardingStrategy::full_shard;
+  WrapPolicy wrap;
+  std::optional<int> group;  ///< ranks that shard together, hybrid; absent: those of a node
+  BackwardPrefetch backward_prefetch = BackwardPrefetch::pre;
+  bool forward_prefetch = false;
+  bool limit_all_gathers = true;
+  bool use_orig_params = false;
+  std::optional<Dtype> param_dtype;
+  std::optional<Dtype> reduce_dtype;
+  bool no_sync = true;  ///< around all micro-batches but the last
+  CpuOffload offload;   ///< of both or neither
+
+  std::string_view name() const { return "fsdp1"; }
+  SchemeFacts facts() const;
+  std::vector<SchemeOption> options();
+  std::vector<int> groups(int gpus_per_node) const;
+
+  bool operator==(const Fsdp1&) const = default;
+};
+
+/// Of one rank there is nothing to shard: PyTorch switches to NO_SHARD, and says so (_init_utils.py).
+inline ShardingStrategy strategy_in_force(const Fsdp1& scheme, int ranks) {
+  return ranks == 1 ? ShardingStrategy::no_shard : scheme.strategy;
+}
+
+}  // namespace ddpsim

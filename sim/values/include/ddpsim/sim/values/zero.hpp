@@ -1,0 +1,46 @@
+// DeepSpeed's ZeRO (deepspeed/runtime/zero, 0.19).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "ddpsim/sim/values/cpu_offload.hpp"
+#include "ddpsim/sim/values/scheme_facts.hpp"
+#include "ddpsim/sim/values/scheme_option.hpp"
+#include "ddpsim/sim/values/wrap_policy.hpp"
+
+namespace ddpsim {
+
+/// DeepSpeed's ZeRO. Sizes are in elements, as in its configuration.
+struct Zero {
+  int stage = 2;
+  std::int64_t reduce_bucket_size = 500'000'000;
+  /// As configurations name it; DeepSpeed uses it only where PyTorch has no all_gather_into_tensor: here nothing does.
+  std::int64_t allgather_bucket_size = 500'000'000;
+  std::optional<bool> overlap_comm;  ///< absent: in stage 3 alone
+  std::optional<Dtype> param_dtype;  ///< bf16, fp16: of parameters and gradients, steps being fp32
+  std::int64_t stage3_prefetch_bucket_size = 50'000'000;
+  std::int64_t stage3_param_persistence_threshold = 100'000;
+  std::int64_t stage3_max_live_parameters = 1'000'000'000;
+  std::int64_t stage3_max_reuse_distance = 1'000'000'000;
+  /// Stage 3: modules whose parameters are gathered together (set_z3_leaf_modules); by itself every module that owns any.
+  WrapPolicy wrap = {.by = WrapPolicy::By::leaves, .modules = {}};
+  std::optional<int> zero_hpz_partition_size;  ///< ZeRO++: ranks that hold a secondary copy
+  bool zero_quantized_weights = false;         ///< ZeRO++: all-gathers of 8 bits an element
+  bool zero_quantized_gradients = false;       ///< ZeRO++: gradients of 4 bits an element
+  std::optional<Dtype> communication_data_type;
+  CpuOffload offload = {.fused = true, .cpu_rate = kShareOfHost};  ///< parameters: in stage 3 alone
+
+  std::string_view name() const { return stage == 1 ? "zero1" : stage == 2 ? "zero2" : "zero3"; }
+  SchemeFacts facts() const;
+  std::vector<SchemeOption> options();
+  std::vector<int> groups(int gpus_per_node) const;
+  /// One for each name.
+  static std::vector<Zero> all();
+
+  bool operator==(const Zero&) const = default;
+};
+
+}  // namespace ddpsim

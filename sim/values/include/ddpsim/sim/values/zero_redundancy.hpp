@@ -1,0 +1,25 @@
+// torch.distributed.optim.ZeroRedundancyOptimizer behind DDP (torch/distributed/optim, 2.13).
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "ddpsim/sim/values/scheme_facts.hpp"
+#include "ddpsim/sim/values/scheme_option.hpp"
+
+namespace ddpsim {
+
+/// DDP with torch.distributed.optim.ZeroRedundancyOptimizer.
+struct ZeroRedundancy {
+  bool parameters_as_bucket_view = false;
+  /// With hook_with_zero_step: each bucket of DDP's is one rank's, which steps it when it has been reduced and broadcasts it.
+  bool overlap_with_ddp = false;
+
+  std::string_view name() const { return "zero_redundancy"; }
+  SchemeFacts facts() const;
+  std::vector<SchemeOption> options();
+
+  bool operator==(const ZeroRedundancy&) const = default;
+};
+
+}  // namespace ddpsim

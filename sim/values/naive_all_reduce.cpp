@@ -1,0 +1,21 @@
+#include "ddpsim/sim/values/naive_all_reduce.hpp"
+
+namespace ddpsim {
+
+SchemeFacts NaiveAllReduce::facts() const {
+  return {.runs_reducer = false,
+          .ranked_closely = true,
+          .allows_unused = true,
+          .one_at_a_time = true,
+          .by_servers = false,
+          .has_settings = false,
+          .not_logged = SchemeFacts::NotLogged::none};
+}
+
+std::vector<SchemeOption> NaiveAllReduce::options() {
+  return {
+      word_option<When>("when", when, {{When::gradient, "gradient"}, {When::backward, "backward"}}),
+      flag_option("flat", flat)};
+}
+
+}  // namespace ddpsim

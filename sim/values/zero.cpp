@@ -1,0 +1,57 @@
+#include "ddpsim/sim/values/zero.hpp"
+
+#include <utility>
+
+namespace ddpsim {
+namespace {
+
+/// DeepSpeed's "device".
+SchemeOption device_option(std::string_view name, bool& on_cpu) {
+  SchemeOption option = word_option<bool>(name, on_cpu, {{true, "cpu"}, {false, "none"}});
+  if (!on_cpu) option.in_force.reset();
+  return option;
+}
+
+}  // namespace
+
+SchemeFacts Zero::facts() const {
+  return sharding_facts(false);
+}
+
+std::vector<SchemeOption> Zero::options() {
+  std::vector<SchemeOption> options = {elements_option("reduce_bucket_size", reduce_bucket_size),
+                                       flag_option("overlap_comm", overlap_comm, stage == 3)};
+  if (stage < 3) {
+    options.push_back(elements_option("allgather_bucket_size", allgather_bucket_size));
+  } else {
+    options = joined(std::move(options), wrap_options(wrap));
+    options =
+        joined(std::move(options),
+               {elements_option("stage3_prefetch_bucket_size", stage3_prefetch_bucket_size, 0),
+                elements_option("stage3_param_persistence_threshold",
+                                stage3_param_persistence_threshold, 0),
+                elements_option("stage3_max_live_parameters", stage3_max_live_parameters, 0),
+                elements_option("stage3_max_reuse_distance", stage3_max_reuse_distance, 0),
+                ranks_option("zero_hpz_partition_size", zero_hpz_partition_size, 1),
+                flag_option("zero_quantized_weights", zero_quantized_weights),
+                flag_option("zero_quantized_gradients", zero_quantized_gradients)});
+  }
+  options = joined(std::move(options),
+                   {dtype_option("param_dtype", param_dtype, param_dtype),
+                    dtype_option("communication_data_type", communication_data_type,
+                                 communication_data_type ? communication_data_type : param_dtype),
+                    device_option("offload_optimizer", offload.optimizer)});
+  if (stage == 3) options.push_back(device_option("offload_param", offload.parameters));
+  return joined(std::move(options), offload_rates(offload));
+}
+
+std::vector<int> Zero::groups(int /*gpus_per_node*/) const {
+  if (!zero_hpz_partition_size) return {};
+  return {*zero_hpz_partition_size};
+}
+
+std::vector<Zero> Zero::all() {
+  return {{.stage = 1}, {.stage = 2}, {.stage = 3}};
+}
+
+}  // namespace ddpsim
