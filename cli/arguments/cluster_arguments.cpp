@@ -10,6 +10,7 @@
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/formats/usage_error.hpp"
+#include "ddpsim/formats/words.hpp"
 #include "help_group.hpp"
 
 namespace ddpsim {

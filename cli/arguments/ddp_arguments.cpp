@@ -8,6 +8,7 @@
 
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/usage_error.hpp"
+#include "ddpsim/formats/words.hpp"
 #include "help_group.hpp"
 #include "word_option.hpp"
 

@@ -14,6 +14,7 @@
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/formats/usage_error.hpp"
+#include "ddpsim/jobs/build_job.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
 #include "help_group.hpp"
 #include "money_arguments.hpp"

@@ -24,6 +24,7 @@
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/formats/usage_error.hpp"
+#include "ddpsim/formats/words.hpp"
 #include "ddpsim/jobs/workload_source.hpp"
 #include "ddpsim/sim/step/bucket_assignment.hpp"
 #include "exit_code.hpp"

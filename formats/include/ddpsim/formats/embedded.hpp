@@ -1,6 +1,7 @@
 // Files compiled into the program (bundled workloads and clusters); see cmake/Embed.cmake.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 namespace ddpsim {
