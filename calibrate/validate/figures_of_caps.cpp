@@ -78,10 +78,9 @@ Columns columns_of(std::string_view line) {
 CapFigure cap_figure(std::optional<double> cap_mb, std::optional<double> first_mb,
                      TorchVersion torch) {
   DdpOptions options;
-  options.torch = torch;
   options.bucket_cap_mb = cap_mb;
   options.first_bucket_mb = first_mb;
-  const std::vector<Bytes> limits = bucket_limits(options).rebuild;
+  const std::vector<Bytes> limits = bucket_limits(options, torch).rebuild;
   CapFigure cap;
   cap.cap_mb = cap_mb;
   cap.first = limits.front();

@@ -151,9 +151,8 @@ std::optional<TorchVersion> stated_torch(const std::optional<std::string>& text)
   return torch;
 }
 
-DdpOptions ddp_options(const DdpArguments& arguments, TorchVersion torch) {
+DdpOptions ddp_options(const DdpArguments& arguments) {
   DdpOptions options;
-  options.torch = torch;
   if (arguments.bucket_cap_mb)
     options.bucket_cap_mb = mib_number(*arguments.bucket_cap_mb, "--bucket-cap-mb");
   if (arguments.first_bucket_mb)
@@ -165,7 +164,6 @@ DdpOptions ddp_options(const DdpArguments& arguments, TorchVersion torch) {
   options.gradient_as_bucket_view = arguments.gradient_as_bucket_view;
   options.broadcast_buffers = !arguments.no_broadcast_buffers;
   options.process_groups = arguments.process_groups;
-  options.accumulate = arguments.accumulate.value_or(1);
   options.comm_hook = arguments.comm_hook;
   if (arguments.comm_hook_min_mb)
     options.comm_hook_min_mb = mib_number(*arguments.comm_hook_min_mb, "--comm-hook-min-mb");

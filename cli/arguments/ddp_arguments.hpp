@@ -43,7 +43,7 @@ void add_step_options(CLI::App& command, DdpArguments& arguments);
 std::optional<TorchVersion> stated_torch(const std::optional<std::string>& text);
 
 /// Throws UsageError. Combinations a version lacks are checked apart: see require_supported.
-DdpOptions ddp_options(const DdpArguments& arguments, TorchVersion torch);
+DdpOptions ddp_options(const DdpArguments& arguments);
 
 /// "1,10.5,50" -> MiB; finite and not negative, else UsageError naming `option`.
 std::vector<double> mib_list(const std::string& text, const std::string& option);

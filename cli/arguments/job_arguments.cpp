@@ -76,7 +76,7 @@ JobRequest job_request(const JobArguments& arguments, const TypedLine& typed) {
                      .cluster = cluster_request(arguments.cluster)};
   if (arguments.scheme) request.scheme = parse_scheme(*arguments.scheme);
   request.torch = stated_torch(arguments.ddp.torch);
-  request.ddp = ddp_options(arguments.ddp, request.torch.value_or(kAssumedTorch));
+  request.ddp = ddp_options(arguments.ddp);
   request.accumulate = arguments.ddp.accumulate;
   if (arguments.data_loader) request.data.loader = parse_data_loader(*arguments.data_loader);
   set_epoch(arguments.epoch, request.data);

@@ -86,8 +86,8 @@ int run(const AdviseArguments& arguments, const TypedLine& typed) {
   if (!uses_reducer(loaded.job.options().scheme))
     return advise_scheme(loaded, typed, arguments.output, arguments.threads, "advise");
   const Job& job = loaded.job;
-  require_supported(job.options().ddp);
-  if (!job.options().ddp.bucket_cap_mb_list.empty())
+  require_supported(job.options().ddp(), job.options().torch);
+  if (!job.options().ddp().bucket_cap_mb_list.empty())
     throw UsageError("--bucket-cap-mb-list: advise searches over caps; simulate takes a list");
   require_simulatable(loaded);
   require_searchable(loaded, "`ddpsim simulate --bucket-cap-mb` asks for one cap");

@@ -81,7 +81,8 @@ void warn_of_order(const Workload& workload, bool rebuilt, std::vector<std::stri
 int run(const BucketsArguments& arguments) {
   const bool in_ready_order = arguments.in_ready_order;
   const std::optional<TorchVersion> stated = stated_torch(arguments.ddp.torch);
-  if (stated) require_supported(ddp_options(arguments.ddp, *stated));
+  DdpOptions options = ddp_options(arguments.ddp);
+  if (stated) require_supported(options, *stated);
   std::optional<std::vector<Bytes>> limits;
   if (arguments.limits) limits = parse_limits(*arguments.limits);
 
@@ -101,25 +102,24 @@ int run(const BucketsArguments& arguments) {
   }
   TorchInForce torch = torch_in_force(stated, workload.torch);
   if (!torch.known) torch.version = assumed_for(workload);
-  DdpOptions options = ddp_options(arguments.ddp, torch.version);
-  require_supported(options);
-  for (std::string& warning : ddp_warnings(options)) warnings.push_back(std::move(warning));
+  require_supported(options, torch.version);
+  for (std::string& warning : ddp_warnings(options, torch.version)) warnings.push_back(std::move(warning));
   if (const std::optional<std::string> problem = cannot_assign(workload))
     throw InputError({.file = arguments.workload, .where = "", .message = *problem, .hint = ""});
 
   std::optional<LoggedBuckets> logged;
   if (log && !limits) {
     adopt_logged_options(*log, options);
-    require_supported(options);
-    logged = logged_buckets(*log, workload, options, in_ready_order);
+    require_supported(options, torch.version);
+    logged = logged_buckets(*log, workload, options, torch.version, in_ready_order);
   }
-  const BucketLimits derived = bucket_limits(options);
+  const BucketLimits derived = bucket_limits(options, torch.version);
   std::vector<Bucket> buckets;
   if (limits) {
     buckets = in_ready_order ? rebuilt_buckets(workload, *limits)
                              : construction_buckets(workload, *limits);
   } else {
-    buckets = in_ready_order ? steady_buckets(workload, options)
+    buckets = in_ready_order ? steady_buckets(workload, options, torch.version)
                              : construction_buckets(workload, derived.construction);
   }
   if (in_ready_order)

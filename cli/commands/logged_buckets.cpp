@@ -14,9 +14,9 @@ constexpr std::array kEras = {TorchVersion{1, 5}, TorchVersion{1, 13}, TorchVers
                               TorchVersion{2, 8}};
 
 std::vector<Bucket> assigned(const Workload& workload, const DdpOptions& options,
-                             bool in_ready_order) {
-  return in_ready_order ? steady_buckets(workload, options)
-                        : construction_buckets(workload, bucket_limits(options).construction);
+                             TorchVersion torch, bool in_ready_order) {
+  return in_ready_order ? steady_buckets(workload, options, torch)
+                        : construction_buckets(workload, bucket_limits(options, torch).construction);
 }
 
 std::string remedy_for(const DdpLog& log, const std::vector<Bytes>& logged,
@@ -28,11 +28,10 @@ std::string remedy_for(const DdpLog& log, const std::vector<Bytes>& logged,
   for (const TorchVersion& torch : kEras) {
     for (const bool explicit_default : {false, true}) {
       DdpOptions other = options;
-      other.torch = torch;
       if (explicit_default && other.bucket_cap_mb) continue;
       if (explicit_default) other.bucket_cap_mb = 25;
-      if (unsupported(other)) continue;
-      if (first_difference(assigned(workload, other, in_ready_order), logged)) continue;
+      if (unsupported(other, torch)) continue;
+      if (first_difference(assigned(workload, other, torch, in_ready_order), logged)) continue;
       return fmt::format("With --torch {}{} they match.", to_string(torch),
                          explicit_default ? " --bucket-cap-mb 25" : "");
     }
@@ -52,12 +51,13 @@ void adopt_logged_options(const DdpLog& log, DdpOptions& options) {
 }
 
 std::optional<LoggedBuckets> logged_buckets(const DdpLog& log, const Workload& workload,
-                                            const DdpOptions& options, bool in_ready_order) {
+                                            const DdpOptions& options, TorchVersion torch,
+                                            bool in_ready_order) {
   const bool rebuilt = in_ready_order && !log.rebuilt_bytes.empty();
   const std::vector<Bytes>& bytes = rebuilt ? log.rebuilt_bytes : log.construction_bytes;
   if (bytes.empty()) return std::nullopt;
   LoggedBuckets logged{.bytes = bytes, .remedy = {}};
-  if (first_difference(assigned(workload, options, in_ready_order), bytes))
+  if (first_difference(assigned(workload, options, torch, in_ready_order), bytes))
     logged.remedy = remedy_for(log, bytes, workload, options, in_ready_order);
   return logged;
 }

@@ -107,7 +107,7 @@ int run(const SimulateArguments& arguments, TypedLine typed) {
   const Job& job = loaded.job;
   std::optional<Timeline> measured;
   if (arguments.measured) measured = read_timeline(*arguments.measured);
-  require_supported(job.options().ddp);
+  require_supported(job.options().ddp(), job.options().torch);
   require_simulatable(loaded);
   const PeakMemory memory = require_memory(loaded);
   Trust& trust = loaded.trust;

@@ -47,10 +47,10 @@ int run(const TuneArguments& arguments, TypedLine typed) {
   }
   const Job& job = loaded.job;
   // A first bucket beside a cap may be unreachable; the curve says so point by point.
-  DdpOptions without_caps = job.options().ddp;
+  DdpOptions without_caps = job.options().ddp();
   if (!tuning.caps.empty()) without_caps.bucket_cap_mb.reset();
-  require_supported(without_caps);
-  if (!job.options().ddp.bucket_cap_mb_list.empty())
+  require_supported(without_caps, job.options().torch);
+  if (!job.options().ddp().bucket_cap_mb_list.empty())
     throw UsageError("--bucket-cap-mb-list: tune searches over single caps; simulate takes a list");
   require_simulatable(loaded);
   require_searchable(loaded, "`ddpsim simulate --bucket-cap-mb` asks for one cap");

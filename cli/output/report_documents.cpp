@@ -15,8 +15,9 @@ namespace {
 Job as_recommended(const Job& current, const Recommendation& recommended) {
   SimulationOptions options = current.options();
   options.buckets.reset();
-  options.ddp.bucket_cap_mb = recommended.bucket_cap_mb;
-  options.ddp.first_bucket_mb = recommended.first_bucket_mb;
+  DdpOptions& ddp = options.ddp_to_set();
+  ddp.bucket_cap_mb = recommended.bucket_cap_mb;
+  ddp.first_bucket_mb = recommended.first_bucket_mb;
   return current.with(std::move(options));
 }
 

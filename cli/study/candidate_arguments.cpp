@@ -79,7 +79,7 @@ LoadedCandidate load_candidate(const Candidate& candidate, const CandidateArgume
     own.compute.batch = batch_of_each(*arguments.global_batch, *known.ranks);
   BuiltJob job = build_job(own, workload, readers);
   job.provenance.label = candidate.label;
-  require_supported(job.job.options().ddp);
+  require_supported(job.job.options().ddp(), job.job.options().torch);
   require_simulatable(job);
   CountedMemory memory = count_memory(job);
   known.memory = memory.peak;

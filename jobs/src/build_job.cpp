@@ -53,8 +53,10 @@ Scheme on_hosts(Scheme scheme, const ClusterRequest& request, const Cluster& clu
 SimulationOptions simulation_options(const JobRequest& request, const VersionsInForce& versions,
                                      const ComputeTransfer& compute, const Cluster& cluster) {
   SimulationOptions options;
-  options.ddp = ddp_in_force(request, compute.workload, versions.torch.version);
+  options.torch = versions.torch.version;
+  options.accumulate = request.accumulate.value_or(compute.workload.recorded_with.accumulate);
   options.scheme = on_hosts(request.scheme.value_or(Ddp()), request.cluster, cluster);
+  if (DdpOptions* ddp = ddp_options_of(options.scheme)) *ddp = request.ddp;
   options.possible_versions = versions.possible;
   options.interference = request.interference.value_or(Interference());
   set_host_costs(request.host, compute.workload.host_costs, cluster.gpu_costs, options);
@@ -68,9 +70,9 @@ SimulationOptions simulation_options(const JobRequest& request, const VersionsIn
 }
 
 /// Checks all options but the bucket cap; a search over caps checks each cap it tries.
-void require_supported_but_for_caps(DdpOptions options) {
+void require_supported_but_for_caps(DdpOptions options, TorchVersion torch) {
   options.bucket_cap_mb.reset();
-  require_supported(options);
+  require_supported(options, torch);
 }
 
 /// What a reader should know before anything is simulated.
@@ -115,7 +117,7 @@ BuiltJob build_job(const JobRequest& request, std::optional<LoadedWorkload> read
   ComputeTransfer compute = transfer_compute(std::move(loaded.workload), request.workload.source,
                                              request.compute, timed.cluster);
   SimulationOptions options = simulation_options(request, versions, compute, timed.cluster);
-  require_supported_but_for_caps(options.ddp);
+  require_supported_but_for_caps(options.ddp(), options.torch);
   options.optimizer = know_memory(request.memory, compute.workload);
   CollectiveModel model = collective_model(timed, request, compute.workload, readers);
 

@@ -168,8 +168,8 @@ void require_of_nccl(const JobRequest& request, NcclVersion nccl) {
                 nccl, {2, 10, 0});
 }
 
-void require_supported(const DdpOptions& options) {
-  if (const std::optional<std::string> problem = unsupported(options)) throw UsageError(*problem);
+void require_supported(const DdpOptions& options, TorchVersion torch) {
+  if (const std::optional<std::string> problem = unsupported(options, torch)) throw UsageError(*problem);
 }
 
 void require_consistent(const JobRequest& request) {

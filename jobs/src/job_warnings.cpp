@@ -72,7 +72,7 @@ std::vector<std::string> recording_warnings(const Workload& workload, const Comp
 }
 
 std::vector<std::string> sync_batchnorm_warnings(const Job& job) {
-  const bool asked = job.options().ddp.sync_batchnorm;
+  const bool asked = job.options().ddp().sync_batchnorm;
   if (job.workload().recorded_with.sync_batchnorm)
     return {
         fmt::format("recorded with SyncBatchNorm: what it exchanged stays in forward and backward "
@@ -87,7 +87,7 @@ std::vector<std::string> sync_batchnorm_warnings(const Job& job) {
 }
 
 /// What stood in the job's way while it was recorded: its times hold it, and a reader who does not know is misled.
-std::vector<std::string> hindrance_warnings(const Workload& workload, const DdpOptions& ddp) {
+std::vector<std::string> hindrance_warnings(const Workload& workload, int accumulate) {
   constexpr double kMuch = 0.05;  // of a step
   std::vector<std::string> warnings;
   if (workload.earlier && workload.earlier->all_reduced > 0) {
@@ -95,7 +95,7 @@ std::vector<std::string> hindrance_warnings(const Workload& workload, const DdpO
     warnings.push_back(fmt::format(
         "{} micro-batches a step all-reduced, not 1: no_sync() has to hold forward ({})",
         workload.earlier->all_reduced + 1,
-        ddp.accumulate > 1 ? "simulated so"
+        accumulate > 1 ? "simulated so"
                            : fmt::format("--accumulate {}", micro_batches(workload))));
   }
   const auto take = [&](const std::string& whose, const Recorded& recorded) {
@@ -116,7 +116,7 @@ std::vector<std::string> hindrance_warnings(const Workload& workload, const DdpO
 /// Of DDP's options, beside what was recorded and what sends.
 std::vector<std::string> option_warnings(const Job& job, Backend backend) {
   std::vector<std::string> warnings;
-  const DdpOptions& ddp = job.options().ddp;
+  const DdpOptions& ddp = job.options().ddp();
   if (const auto wire = job.workload().recorded_with.wire;
       wire && wire_dtype(ddp, Dtype::float32) != *wire)
     warnings.push_back(fmt::format(
@@ -126,9 +126,9 @@ std::vector<std::string> option_warnings(const Job& job, Backend backend) {
   if (const int recorded = job.workload().recorded_with.accumulate; recorded > 1)
     warnings.push_back(
         fmt::format("recorded with gradient accumulation, {} micro-batches a step: {}", recorded,
-                    ddp.accumulate == recorded
+                    job.options().accumulate == recorded
                         ? "simulated as recorded (--accumulate)"
-                        : fmt::format("simulated with --accumulate {}", ddp.accumulate)));
+                        : fmt::format("simulated with --accumulate {}", job.options().accumulate)));
   if (backend == Backend::gloo && ddp.comm_hook == CommHook::bf16_compress)
     warnings.emplace_back(
         "gloo refuses bfloat16 in PyTorch 1.13 and many versions after (\"Invalid scalar type\"); "
@@ -144,7 +144,7 @@ std::vector<std::string> option_warnings(const Job& job, Backend backend) {
         warnings.push_back(fmt::format(
             "buffers {}: broadcast in front of each forward, unless with --no-broadcast-buffers",
             text));
-  for (std::string& warning : ddp_warnings(ddp)) warnings.push_back(std::move(warning));
+  for (std::string& warning : ddp_warnings(ddp, job.options().torch)) warnings.push_back(std::move(warning));
   return warnings;
 }
 
@@ -197,12 +197,12 @@ std::vector<std::string> scheme_warnings(const Job& job) {
 
 }  // namespace
 
-std::vector<std::string> ddp_warnings(const DdpOptions& options) {
+std::vector<std::string> ddp_warnings(const DdpOptions& options, TorchVersion torch) {
   std::vector<std::string> warnings;
-  if (options.torch > kNewestTorch)
+  if (torch > kNewestTorch)
     warnings.push_back(
         fmt::format("PyTorch {} is newer than the rules known here ({}); those are used",
-                    to_string(options.torch), to_string(kNewestTorch)));
+                    to_string(torch), to_string(kNewestTorch)));
   const auto check = [&](const char* option, double mib) {
     if (mib < kLikeBytes) return;
     warnings.push_back(fmt::format("{} {} are MiB, {:.3g} TiB: were bytes meant, {:.4g} MiB?",
@@ -215,7 +215,7 @@ std::vector<std::string> ddp_warnings(const DdpOptions& options) {
 }
 
 std::vector<std::string> job_warnings(const Job& job, const ComputeScale& scale) {
-  std::vector<std::string> warnings = hindrance_warnings(job.workload(), job.options().ddp);
+  std::vector<std::string> warnings = hindrance_warnings(job.workload(), job.options().accumulate);
   const auto add = [&](std::vector<std::string> further) {
     for (std::string& warning : further) warnings.push_back(std::move(warning));
   };
@@ -245,7 +245,7 @@ std::string why_no_cap(const Job& job) {
   const Workload& workload = job.workload();
   if (!uses_reducer(job.options().scheme))
     return fmt::format("--scheme {} has no buckets of DDP", name_of(job.options().scheme));
-  if (stops_backward(job.options().ddp.comm_hook) && std::holds_alternative<GlooModel>(job.model()))
+  if (stops_backward(job.options().ddp().comm_hook) && std::holds_alternative<GlooModel>(job.model()))
     return "gloo runs powerSGD_hook with one bucket alone, and this job has one";
   if (workload.recorded_with.compiled_gradients > 0)
     return "the backward was compiled: its gradients are ready together, where torch.compile cut "

@@ -4,13 +4,6 @@
 
 namespace ddpsim {
 
-DdpOptions ddp_in_force(const JobRequest& request, const Workload& workload, TorchVersion torch) {
-  DdpOptions options = request.ddp;
-  options.torch = torch;
-  options.accumulate = request.accumulate.value_or(workload.recorded_with.accumulate);
-  return options;
-}
-
 VersionsInForce versions_in_force(const JobRequest& request, const Workload& workload,
                                   const Cluster& cluster) {
   VersionsInForce versions{
@@ -24,7 +17,7 @@ VersionsInForce versions_in_force(const JobRequest& request, const Workload& wor
     };
     // What is asked for changes no assumption: an option the assumed version lacks is a usage error.
     torch.version = assumed_among(possible(DdpOptions{}));
-    versions.possible = possible(ddp_in_force(request, workload, torch.version));
+    versions.possible = possible(request.ddp);
   }
   versions.nccl = request.collectives.nccl.value_or(
       workload.recorded_with.nccl.value_or(bundled_nccl(torch.version)));

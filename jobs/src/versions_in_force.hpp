@@ -18,7 +18,4 @@ struct VersionsInForce {
 VersionsInForce versions_in_force(const JobRequest& request, const Workload& workload,
                                   const Cluster& cluster);
 
-/// Returns DDP's options under that version, with as many micro-batches as asked, else as recorded.
-DdpOptions ddp_in_force(const JobRequest& request, const Workload& workload, TorchVersion torch);
-
 }  // namespace ddpsim

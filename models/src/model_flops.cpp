@@ -56,7 +56,7 @@ StepWork step_work(const Job& job) {
   StepWork work;
   if (!workload.batch_per_gpu) return work;
   const double samples_of_rank =
-      static_cast<double>(*workload.batch_per_gpu) * job.options().ddp.accumulate;
+      static_cast<double>(*workload.batch_per_gpu) * job.options().accumulate;
   work.samples = samples_of_rank * job.cluster().ranks();
   if (!workload.sample) return work;
   if (workload.sample->tokens > 0)

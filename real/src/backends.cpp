@@ -11,7 +11,7 @@ struct BackendEntry {
   const char* name;
   const char* summary;
   const char* missing = "";  ///< why this build lacks it; the rest is set where it is here
-  std::string (*refuses)(const Workload& workload, const DdpOptions& options) = nullptr;
+  std::string (*refuses)(const Workload& workload, const ReducerOptions& options) = nullptr;
   std::unique_ptr<RealBackend> (*make)(StoreClient& store, const BackendSetting& setting) = nullptr;
   void (*require_machine)(const World& world) = nullptr;  ///< absent: any machine will do
 };
@@ -74,7 +74,7 @@ void require_machine(const std::string& name, const World& world) {
 }
 
 std::string backend_refuses(const std::string& name, const Workload& workload,
-                            const DdpOptions& options) {
+                            const ReducerOptions& options) {
   return backend_here(name).refuses(workload, options);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "host_clock.hpp"
+#include "reducer_options.hpp"
 #include "step_runner.hpp"
 #include "store.hpp"
 #include "world.hpp"
@@ -40,16 +41,16 @@ void require_machine(const std::string& name, const World& world);
 
 /// Why it cannot run this, as can be told before any rank starts; empty when it can.
 std::string backend_refuses(const std::string& name, const Workload& workload,
-                            const DdpOptions& options);
+                            const ReducerOptions& options);
 
 /// The store must outlive the backend. Throws PeerLost, Unavailable.
 std::unique_ptr<RealBackend> make_backend(const std::string& name, StoreClient& store,
                                           const BackendSetting& setting);
 
 // One per optional library; each is defined where the library is.
-std::string cpu_gloo_refuses(const Workload& workload, const DdpOptions& options);
-std::string c10d_gloo_refuses(const Workload& workload, const DdpOptions& options);
-std::string cuda_nccl_refuses(const Workload& workload, const DdpOptions& options);
+std::string cpu_gloo_refuses(const Workload& workload, const ReducerOptions& options);
+std::string c10d_gloo_refuses(const Workload& workload, const ReducerOptions& options);
+std::string cuda_nccl_refuses(const Workload& workload, const ReducerOptions& options);
 std::unique_ptr<RealBackend> make_cpu_gloo(StoreClient& store, const BackendSetting& setting);
 std::unique_ptr<RealBackend> make_c10d_gloo(StoreClient& store, const BackendSetting& setting);
 std::unique_ptr<RealBackend> make_cuda_nccl(StoreClient& store, const BackendSetting& setting);

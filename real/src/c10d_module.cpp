@@ -8,7 +8,7 @@
 
 namespace ddpsim {
 
-std::string c10d_gloo_refuses(const Workload& workload, const DdpOptions& options) {
+std::string c10d_gloo_refuses(const Workload& workload, const ReducerOptions& options) {
   if (!options.bucket_cap_mb_list.empty()) return "this libtorch has no bucket_cap_mb_list";
   if (options.broadcast_buffers && !workload.buffers.empty())
     return "c10d-gloo does not broadcast buffers: pass --no-broadcast-buffers to both";

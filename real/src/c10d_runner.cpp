@@ -152,7 +152,7 @@ std::vector<std::size_t> sizes_of(const std::vector<Bytes>& limits) {
 class C10dRunner : public StepRunner {
  public:
   C10dRunner(c10::intrusive_ptr<WatchedGloo> group, HostClock clock, const Workload& workload,
-             const DdpOptions& options)
+             const ReducerOptions& options)
       : group_(std::move(group)),
         clock_(clock),
         workload_(workload),
@@ -232,7 +232,7 @@ class C10dRunner : public StepRunner {
   }
 
   void make_reducer() {
-    const BucketLimits limits = bucket_limits(options_);
+    const BucketLimits limits = bucket_limits(options_, options_.torch);
     std::vector<bool> sparse(parameters_.size(), false);
     auto [buckets, sizes] =
         c10d::compute_bucket_assignment_by_size(parameters_, sizes_of(limits.construction), sparse);
@@ -293,7 +293,7 @@ class C10dRunner : public StepRunner {
   HostClock clock_;
   const Workload& workload_;
   const Recorded& recorded_;  ///< what this rank replays
-  DdpOptions options_;
+  ReducerOptions options_;
   Backward backward_;
   std::vector<at::Tensor> parameters_;
   std::unique_ptr<c10d::Reducer> reducer_;
@@ -323,7 +323,7 @@ class C10dBackend : public RealBackend {
             {"communication", "ProcessGroupGloo of libtorch " TORCH_VERSION}};
   }
 
-  std::unique_ptr<StepRunner> runner(const Workload& workload, const DdpOptions& options) override {
+  std::unique_ptr<StepRunner> runner(const Workload& workload, const ReducerOptions& options) override {
     return std::make_unique<C10dRunner>(group_, clock_, workload, options);
   }
 

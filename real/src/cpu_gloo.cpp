@@ -5,7 +5,7 @@
 
 namespace ddpsim {
 
-std::string cpu_gloo_refuses(const Workload& workload, const DdpOptions& options) {
+std::string cpu_gloo_refuses(const Workload& workload, const ReducerOptions& options) {
   return cannot_reduce(workload, options, CpuDevice::refuses).value_or("");
 }
 

@@ -63,7 +63,7 @@ void require_cuda_nccl(const World& world) {
         "Load a newer NCCL (LD_LIBRARY_PATH), or unset the variable.");
 }
 
-std::string cuda_nccl_refuses(const Workload& workload, const DdpOptions& options) {
+std::string cuda_nccl_refuses(const Workload& workload, const ReducerOptions& options) {
   return cannot_reduce(workload, options, CudaDevice::refuses).value_or("");
 }
 

@@ -133,8 +133,8 @@ void refuse_repeated(const char* option, std::string_view text, bool repeated) {
 
 std::vector<Configuration> configurations(const Arguments& arguments, const Workload& workload) {
   std::vector<std::optional<double>> caps;
-  DdpOptions base = ddp_options(
-      arguments.ddp, torch_in_force(stated_torch(arguments.ddp.torch), workload.torch).version);
+  ReducerOptions base{ddp_options(arguments.ddp)};
+  base.torch = torch_in_force(stated_torch(arguments.ddp.torch), workload.torch).version;
   base.accumulate = arguments.ddp.accumulate.value_or(workload.recorded_with.accumulate);
   if (arguments.caps) {
     for (const double cap : mib_list(*arguments.caps, "--caps")) {
@@ -154,7 +154,7 @@ std::vector<Configuration> configurations(const Arguments& arguments, const Work
       if (view) configuration.name += "-views";
       configuration.options.bucket_cap_mb = cap;
       configuration.options.gradient_as_bucket_view = view;
-      require_supported(configuration.options);
+      require_supported(configuration.options, configuration.options.torch);
       const CommHook hook = configuration.options.comm_hook;
       if (hook == CommHook::power_sgd || hook == CommHook::post_local_sgd)
         throw UsageError(

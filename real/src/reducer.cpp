@@ -25,9 +25,9 @@ bool same_parameters(const std::vector<Bucket>& a, const std::vector<Bucket>& b)
 
 }  // namespace
 
-std::optional<std::string> cannot_reduce(const Workload& workload, const DdpOptions& options,
+std::optional<std::string> cannot_reduce(const Workload& workload, const ReducerOptions& options,
                                          DtypeRule refuses) {
-  if (std::optional<std::string> problem = unsupported(options)) return problem;
+  if (std::optional<std::string> problem = unsupported(options, options.torch)) return problem;
   if (std::optional<std::string> problem = cannot_assign(workload)) return problem;
   if (std::optional<std::string> problem = cannot_replay(workload, options)) return problem;
   if (options.process_groups > 1 || options.sync_batchnorm)
@@ -46,13 +46,13 @@ std::optional<std::string> cannot_reduce(const Workload& workload, const DdpOpti
 }
 
 Reducer::Reducer(Device& device, Communicator& communicator, HostClock clock,
-                 const Workload& workload, const DdpOptions& options)
+                 const Workload& workload, const ReducerOptions& options)
     : device_(device),
       communicator_(communicator),
       clock_(clock),
       workload_(workload),
       options_(options),
-      rebuilt_from_(bucket_limits(options).rebuilt_from) {
+      rebuilt_from_(bucket_limits(options, options.torch).rebuilt_from) {
   for (const Parameter& parameter : workload.parameters) {
     gradients_.push_back(!is_reduced(parameter)
                              ? Region{}
@@ -64,7 +64,7 @@ Reducer::Reducer(Device& device, Communicator& communicator, HostClock clock,
   if (options.find_unused_parameters || options.static_graph)
     map_.emplace(device, communicator, workload, recorded_by(workload, communicator.rank()));
   for (const int iteration : {1, rebuilt_from_.value_or(1)}) {
-    std::vector<Bucket> buckets = buckets_of_iteration(workload, options, iteration);
+    std::vector<Bucket> buckets = buckets_of_iteration(workload, options, options.torch, iteration);
     if (assignments_.empty() || !same_parameters(buckets, assignments_.back().buckets))
       assignments_.push_back(assigned(std::move(buckets)));
   }

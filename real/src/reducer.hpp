@@ -27,6 +27,7 @@
 #include "device.hpp"
 #include "host_clock.hpp"
 #include "local_used_map.hpp"
+#include "reducer_options.hpp"
 
 namespace ddpsim {
 
@@ -43,14 +44,14 @@ struct LaunchedBucket {
 };
 
 /// Why the reducer cannot run this workload with these options; absent when it can.
-std::optional<std::string> cannot_reduce(const Workload& workload, const DdpOptions& options,
+std::optional<std::string> cannot_reduce(const Workload& workload, const ReducerOptions& options,
                                          DtypeRule refuses);
 
 class Reducer {
  public:
   /// Precondition: cannot_reduce(...) is absent. References must outlive the reducer.
   Reducer(Device& device, Communicator& communicator, HostClock clock, const Workload& workload,
-          const DdpOptions& options);
+          const ReducerOptions& options);
 
   /// Start of iteration `iteration`, from 1: rebuilds the buckets where PyTorch would, then
   /// broadcasts buffers.
@@ -110,7 +111,7 @@ class Reducer {
   Communicator& communicator_;
   HostClock clock_;
   const Workload& workload_;
-  DdpOptions options_;
+  ReducerOptions options_;
   std::optional<int> rebuilt_from_;  ///< the iteration
   std::vector<Region> gradients_;    ///< per parameter
   std::vector<Region> buffers_;

@@ -12,7 +12,7 @@
 namespace ddpsim {
 
 ReplayRunner::ReplayRunner(Device& device, Communicator& communicator, HostClock clock,
-                           const Workload& workload, const DdpOptions& options)
+                           const Workload& workload, const ReducerOptions& options)
     : device_(device),
       communicator_(communicator),
       workload_(workload),
@@ -293,7 +293,7 @@ std::vector<std::pair<std::string, std::string>> ReplayBackend::description() co
 }
 
 std::unique_ptr<StepRunner> ReplayBackend::runner(const Workload& workload,
-                                                  const DdpOptions& options) {
+                                                  const ReducerOptions& options) {
   return std::make_unique<ReplayRunner>(*device_, *communicator_, clock_, workload, options);
 }
 

@@ -6,6 +6,7 @@
 
 #include "gradient_check.hpp"
 #include "reducer.hpp"
+#include "reducer_options.hpp"
 #include "step_runner.hpp"
 
 namespace ddpsim {
@@ -14,7 +15,7 @@ class ReplayRunner : public StepRunner {
  public:
   /// References must outlive the runner.
   ReplayRunner(Device& device, Communicator& communicator, HostClock clock,
-               const Workload& workload, const DdpOptions& options);
+               const Workload& workload, const ReducerOptions& options);
   ~ReplayRunner() override;
   void run_step(int iteration) override;
   void check_step(int iteration) override;
@@ -52,7 +53,7 @@ class ReplayRunner : public StepRunner {
   Device& device_;
   Communicator& communicator_;
   const Workload& workload_;
-  DdpOptions options_;
+  ReducerOptions options_;
   HostClock clock_;
   int exceptions_ = std::uncaught_exceptions();
   Reducer reducer_;
@@ -74,7 +75,7 @@ class ReplayBackend : public RealBackend {
                 HostClock clock);
   ~ReplayBackend() override;
   std::vector<std::pair<std::string, std::string>> description() const override;
-  std::unique_ptr<StepRunner> runner(const Workload& workload, const DdpOptions& options) override;
+  std::unique_ptr<StepRunner> runner(const Workload& workload, const ReducerOptions& options) override;
   std::vector<AllReduceTimes> all_reduce(Dtype dtype, Bytes size, int repetitions,
                                          const std::function<void()>& meet) override;
 

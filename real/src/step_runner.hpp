@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "ddpsim/sim/values/ddp_options.hpp"
 #include "ddpsim/sim/values/workload.hpp"
+#include "reducer_options.hpp"
 #include "step_record.hpp"
 
 namespace ddpsim {
@@ -41,7 +41,7 @@ class RealBackend {
   virtual std::vector<std::pair<std::string, std::string>> description() const = 0;
   /// Memory is there when it returns.
   virtual std::unique_ptr<StepRunner> runner(const Workload& workload,
-                                             const DdpOptions& options) = 0;
+                                             const ReducerOptions& options) = 0;
   /// Times of `repetitions` all-reduces of so many bytes of this type, one after the other, each
   /// from all ranks together. Calls `meet` once memory is there: all ranks are to begin then.
   /// Values stay what they are, for where adding takes its time by them.

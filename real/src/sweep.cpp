@@ -39,7 +39,7 @@ std::string host_name() {
 }
 
 /// Every one of them: ranks that differ in any would launch other collectives, or wait for them.
-std::string text_of(const DdpOptions& options) {
+std::string text_of(const ReducerOptions& options) {
   const auto optional = [](std::optional<double> mb) { return mb ? fmt::format("{}", *mb) : "-"; };
   return fmt::format(" {} {} {} [{}] {} {} {} {} {} {} {}", to_string(options.torch),
                      optional(options.bucket_cap_mb), optional(options.first_bucket_mb),
@@ -118,7 +118,7 @@ class RankOfSweep {
   }
 
   /// What all configurations share.
-  void describe(const DdpOptions& options) {
+  void describe(const ReducerOptions& options) {
     auto& setup = measurement_.setup;
     if (options.find_unused_parameters) setup.emplace_back("find_unused_parameters", "true");
     if (options.static_graph) setup.emplace_back("static_graph", "true");

@@ -8,15 +8,15 @@
 #include <vector>
 
 #include "ddpsim/reports/measurement.hpp"
-#include "ddpsim/sim/values/ddp_options.hpp"
 #include "ddpsim/sim/values/workload.hpp"
+#include "reducer_options.hpp"
 #include "world.hpp"
 
 namespace ddpsim {
 
 struct Configuration {
   std::string name;  ///< also names its timeline: no slashes
-  DdpOptions options;
+  ReducerOptions options;
 };
 
 struct Sweep {

@@ -162,7 +162,7 @@ void write_confidence(JsonWriter& json, const Confidence& confidence) {
 }
 
 void write_versions(JsonWriter& json, const ReportContext& context) {
-  json.key("torch").string(to_string(context.job.options().ddp.torch));
+  json.key("torch").string(to_string(context.job.options().torch));
   json.key("torch_known").boolean(context.provenance.torch_known);
   const Backend backend = backend_of(context.job.model());
   json.key("nccl").string_or_null(backend == Backend::nccl ? to_string(nccl_version(context.job))
@@ -180,7 +180,7 @@ void write_setting(JsonWriter& json, const ReportContext& context) {
   json.key("compute_scale").number(options.compute_scale);
   json.key("rank_slowdown").number(slowdown_shares(context.job).slowdown());
   if (!options.variation.empty()) write_variation(json, options.variation);
-  write_ddp(json, options.ddp);
+  write_ddp(json, options.ddp());
   if (speaks_of_buckets(context)) json.key("bucket_setting").string(bucket_setting(context.job));
 }
 

@@ -149,14 +149,14 @@ std::string dict(const std::vector<std::string>& items) {
 }
 
 /// What PyTorch would do anyway is not written.
-std::string arguments_of(const DdpOptions& ddp) {
+std::string arguments_of(const DdpOptions& ddp, TorchVersion torch) {
   std::vector<std::string> items;
   if (ddp.bucket_cap_mb) items.push_back(fmt::format("\"bucket_cap_mb\": {}", *ddp.bucket_cap_mb));
   if (!ddp.bucket_cap_mb_list.empty())
     items.push_back(
         fmt::format("\"bucket_cap_mb_list\": [{}]", fmt::join(ddp.bucket_cap_mb_list, ", ")));
   if (!ddp.broadcast_buffers)
-    items.push_back(fmt::format("\"{}\": False", buffers_argument(ddp.torch)));
+    items.push_back(fmt::format("\"{}\": False", buffers_argument(torch)));
   if (ddp.gradient_as_bucket_view) items.emplace_back("\"gradient_as_bucket_view\": True");
   if (ddp.static_graph) items.emplace_back("\"static_graph\": True");
   if (ddp.find_unused_parameters) items.emplace_back("\"find_unused_parameters\": True");
@@ -260,7 +260,7 @@ std::string setting_dict(const char* name, const JobSettings& setting, const Job
     text += fmt::format(
         "    # over {} groups in turn: pass process_group=_round_robin_process_groups(…) to wrap\n",
         ddp.process_groups);
-  add("arguments", arguments_of(ddp));
+  add("arguments", arguments_of(ddp, setting.torch));
   add("first_bucket_bytes",
       ddp.first_bucket_mb ? fmt::format("{}", std::llround(*ddp.first_bucket_mb * kMiB)) : "None");
   add("hook", ddp.comm_hook == CommHook::none ? "None" : python_string(name_of(ddp.comm_hook)));
@@ -272,7 +272,7 @@ std::string setting_dict(const char* name, const JobSettings& setting, const Job
   if (uses.local_sgd) add("local_sgd", local_sgd_dict(setting));
   if (uses.large_buckets)
     add("hook_min_bytes", fmt::format("{}", std::llround(std::ceil(ddp.comm_hook_min_mb * kMiB))));
-  add("accumulate", fmt::format("{}", ddp.accumulate));
+  add("accumulate", fmt::format("{}", setting.accumulate));
   add("optimizer_in_backward", python_bool(ddp.optimizer_in_backward));
   add("sync_batchnorm", python_bool(ddp.sync_batchnorm));
   if (uses.groups)
@@ -324,7 +324,7 @@ std::string advice_python(const AdviceReport& report, const AdviceRow* best,
     add("Proposed", "nothing: no lever gains enough, surely enough; PROPOSED is TODAY");
   }
   add("Job", subject(context));
-  add("PyTorch", to_string(context.job.options().ddp.torch) +
+  add("PyTorch", to_string(context.job.options().torch) +
                      (context.provenance.torch_known ? "" : " (assumed: --torch)"));
   add("Made by", made_by);
   std::string text =

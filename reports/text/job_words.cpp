@@ -12,7 +12,7 @@
 namespace ddpsim {
 namespace {
 
-std::string setting_of(const DdpOptions& options) {
+std::string setting_of(const DdpOptions& options, TorchVersion torch) {
   std::string hook =
       options.comm_hook == CommHook::none ? "" : fmt::format(", {}", name_of(options.comm_hook));
   if (options.comm_hook_min_mb > 0) hook += fmt::format(" from {} MiB", options.comm_hook_min_mb);
@@ -24,7 +24,7 @@ std::string setting_of(const DdpOptions& options) {
   if (!options.bucket_cap_mb_list.empty())
     return fmt::format("bucket_cap_mb_list=[{}]{}", fmt::join(options.bucket_cap_mb_list, ", "),
                        hook);
-  const BucketLimits limits = bucket_limits(options);
+  const BucketLimits limits = bucket_limits(options, torch);
   const auto mib = [](Bytes bytes) { return static_cast<double>(bytes.count()) / 1048576; };
   const double first = mib(limits.rebuild.front());
   const double cap = mib(limits.rebuild.back());
@@ -87,7 +87,7 @@ bool speaks_of_buckets(const ReportContext& context) {
 }
 
 std::string bucket_setting(const Job& job) {
-  return job.options().buckets ? "as recorded" : setting_of(job.options().ddp);
+  return job.options().buckets ? "as recorded" : setting_of(job.options().ddp(), job.options().torch);
 }
 
 NcclVersion nccl_version(const Job& job) {
@@ -103,7 +103,7 @@ std::string setting_text(const ReportContext& context, SettingParts parts) {
   const Job& job = context.job;
   const std::string library =
       backend_of(job.model()) == Backend::gloo ? "gloo" : "NCCL " + to_string(nccl_version(job));
-  std::string text = fmt::format("PyTorch {}{}, {}, {} network", to_string(job.options().ddp.torch),
+  std::string text = fmt::format("PyTorch {}{}, {}, {} network", to_string(job.options().torch),
                                  context.provenance.torch_known ? "" : " (assumed: --torch)",
                                  library, network_name(job));
   if (const Scheme* scheme = asked_scheme(context); scheme != nullptr && parts.scheme)

@@ -106,7 +106,7 @@ std::string recorded_all_reduces(const ReportContext& context, const std::string
   const Duration replayed =
       context.trust.replay ? context.trust.replay->predicted : context.trust.confidence.predicted;
   const bool whole =
-      context.job.options().ddp.accumulate == 1 && context.job.options().compute_scale == 1;
+      context.job.options().accumulate == 1 && context.job.options().compute_scale == 1;
   if (current.comparable && current.iterations && whole && replayed > Duration())
     text += fmt::format(", {} replayed{}", time_text(replayed, kRecordedDigits), where);
   text +=
@@ -177,11 +177,11 @@ std::string recorded_buckets(const ReportContext& context) {
     return which + fmt::format(
                        " are not those of PyTorch {}'s default, which is simulated, and no cut of "
                        "the gradients has them: gains are not counted from what it ran.",
-                       to_string(context.job.options().ddp.torch));
+                       to_string(context.job.options().torch));
   if (!context.job.options().buckets)
     return which + " are not replayed: the first steps of a training have others.";
   if (!current.setting) return which + " are replayed as recorded: no bucket cap gives them.";
-  const std::string options = options_text(*current.setting, context.job.options().ddp.torch);
+  const std::string options = options_text(*current.setting, context.job.options().torch);
   return which + fmt::format(" are replayed as recorded: those of {}.", options);
 }
 

@@ -23,7 +23,7 @@ Duration share_out(Duration work, Duration ahead, const PlannedStep& planned, co
   loss[LossCause::jitter] += work - given;
 
   const SlowdownShares shares =
-      slowdown_shares(options.rank_slowdown, job.cluster(), options.ddp.accumulate);
+      slowdown_shares(options.rank_slowdown, job.cluster(), options.accumulate);
   const Duration here = alike - ahead;
   const Duration expected = here.scaled(1 / options.unexplained_compute);
   const Duration alone = expected.scaled(1 / shares.slowdown());

@@ -113,9 +113,9 @@ void explain_grade(Confidence& confidence, const Job& job, const Cluster& basis,
   if (!because.empty()) confidence.basis = because.front();
   if (options.rank_slowdown_range && cluster.ranks() > 1 && !replay) {
     const SlowdownShares shares =
-        slowdown_shares(options.rank_slowdown, cluster, options.ddp.accumulate);
+        slowdown_shares(options.rank_slowdown, cluster, options.accumulate);
     const auto unexplained = [&](const RankSlowdown& terms) {
-      return 100 * slowdown_shares(terms, cluster, options.ddp.accumulate).unexplained;
+      return 100 * slowdown_shares(terms, cluster, options.accumulate).unexplained;
     };
     const auto& [least, most] = *options.rank_slowdown_range;
     because.push_back(fmt::format(

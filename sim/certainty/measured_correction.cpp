@@ -171,9 +171,9 @@ std::optional<MeasuredCorrection> correct(const Job& job, const std::optional<Re
 
 Duration longest_stream(const Job& job) {
   const SimulationOptions& options = job.options();
-  Duration longest = stream(job.workload(), options.ddp.accumulate);
+  Duration longest = stream(job.workload(), options.accumulate);
   for (const RankRecording& rank : job.workload().ranks)
-    longest = std::max(longest, stream(rank, options.ddp.accumulate));
+    longest = std::max(longest, stream(rank, options.accumulate));
   return longest.scaled(1 / (options.compute_scale * fastest(options)));
 }
 

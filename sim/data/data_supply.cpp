@@ -107,7 +107,7 @@ std::optional<int> least_workers(const SupplySetting& setting, Duration step) {
 std::optional<Bandwidth> storage_demand(const Job& job, const DataLoader& loader, Duration step) {
   if (!loader.storage || step <= Duration()) return std::nullopt;
   const double samples = static_cast<double>(job.workload().batch_per_gpu.value_or(1)) *
-                         job.options().ddp.accumulate * job.cluster().ranks();
+                         job.options().accumulate * job.cluster().ranks();
   return Bandwidth::bytes_per_second(static_cast<double>(loader.sample_bytes.count()) * samples /
                                      step.seconds());
 }
@@ -137,7 +137,7 @@ void note_warm_up(const SupplySetting& setting, Duration step, DataSupply& suppl
 DataSupply recorded_supply(const Job& job, Duration step) {
   const Recorded& recorded = recorded_by(job.workload(), 0);
   DataSupply supply;
-  supply.batches = job.options().ddp.accumulate;
+  supply.batches = job.options().accumulate;
   supply.step_without = step;
   supply.cause = SupplyCause::recorded;
   supply.recorded = recorded.data_loading;
@@ -174,7 +174,7 @@ Duration replaced_pause(const Job& job, const Recorded& recorded) {
 SupplyStall supply_stall(const Job& job, Duration step, std::optional<Duration> host_step,
                          SharedWith shared) {
   const auto& loader = job.options().data_loader;
-  const int batches = job.options().ddp.accumulate;
+  const int batches = job.options().accumulate;
   if (!loader) {
     if (!bound_by_workers(recorded_by(job.workload(), 0))) return {};
     return {.wait = recorded_supply(job, step).wait, .copy = Duration()};
@@ -195,7 +195,7 @@ std::optional<DataSupply> data_supply(const Job& job, Duration step,
   supply.simulated = true;
   supply.loader = *loader;
   supply.loader.pcie = loader->pcie.value_or(kHostCopy);
-  supply.batches = job.options().ddp.accumulate;
+  supply.batches = job.options().accumulate;
   const SupplySetting setting = setting_of(job, *loader, host_step);
   supply.loader.steps_ahead = setting.steps_ahead;
   supply.worker_time = setting.read + setting.decode;
@@ -222,7 +222,7 @@ SupplyStall DataFeed::next(Duration step, std::optional<Duration> host_step) {
   const auto& loader = job_.options().data_loader;
   if (!loader) return supply_stall(job_, step, host_step);
   if (!chain_) chain_.emplace(setting_of(job_, *loader, host_step));
-  const int batches = job_.options().ddp.accumulate;
+  const int batches = job_.options().accumulate;
   SupplyStall stall;
   for (int batch = 0; batch < batches; ++batch) {
     const SupplyChain::Stall one = chain_->next(of_a_batch(step, batches));

@@ -7,11 +7,11 @@
 namespace ddpsim {
 
 Job reduced_among(const Job& job) {
-  return job.options().ddp.comm_hook == CommHook::post_local_sgd ? job.within(1) : job;
+  return job.options().ddp().comm_hook == CommHook::post_local_sgd ? job.within(1) : job;
 }
 
 BucketHook hook_of(const Job& job, const KernelCosts& kernels, const Bucket& bucket) {
-  const DdpOptions& ddp = job.options().ddp;
+  const DdpOptions& ddp = job.options().ddp();
   if (ddp.comm_hook == CommHook::power_sgd) return power_sgd_hook(job, kernels, bucket);
   if (ddp.comm_hook == CommHook::post_local_sgd) return local_sgd_hook(job, kernels, bucket);
   const Bytes sent = wire_bytes(ddp, bucket.dtype, bucket.bytes);

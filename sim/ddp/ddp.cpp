@@ -9,7 +9,7 @@
 namespace ddpsim {
 
 std::string changed_by_hook(const Job& job) {
-  const DdpOptions& ddp = job.options().ddp;
+  const DdpOptions& ddp = job.options().ddp();
   switch (ddp.comm_hook) {
     case CommHook::none:
       return "";

@@ -195,8 +195,8 @@ std::optional<ModelAveraging> model_averaging(const Job& job, const KernelCosts&
     return averaging_of(job, kernels, *periodic);
   if (const auto* slowmo = std::get_if<SlowMo>(&options.scheme))
     return averaging_of(job, kernels, *slowmo);
-  if (options.ddp.comm_hook != CommHook::post_local_sgd) return std::nullopt;
-  return averaging_among(job, job, kernels, options.ddp.local_sgd.period);
+  if (options.ddp().comm_hook != CommHook::post_local_sgd) return std::nullopt;
+  return averaging_among(job, job, kernels, options.ddp().local_sgd.period);
 }
 
 std::optional<std::string> cannot_average(const Job& job) {
@@ -210,13 +210,13 @@ std::optional<std::string> cannot_average(const Job& job) {
   if (std::holds_alternative<SlowMo>(options.scheme) && apart && differ)
     return "--scheme slowmo: " + std::string(kNotFollowed);
   const bool slowmo = std::holds_alternative<SlowMo>(options.scheme);
-  const bool within_nodes = slowmo || options.ddp.comm_hook == CommHook::post_local_sgd;
+  const bool within_nodes = slowmo || options.ddp().comm_hook == CommHook::post_local_sgd;
   if (within_nodes && job.cluster().hosts_per_node > 1)
     return fmt::format(
         "{} reduces within nodes first, which is not simulated where nodes share an "
         "NVLink domain: leave out the domain, or take another scheme",
         slowmo ? "--scheme slowmo" : "post_localSGD_hook");
-  if (options.ddp.comm_hook != CommHook::post_local_sgd) return std::nullopt;
+  if (options.ddp().comm_hook != CommHook::post_local_sgd) return std::nullopt;
   if (std::holds_alternative<FlowModel>(job.model()))
     return "post_localSGD_hook reduces within nodes, and the flow network knows collectives of all "
            "ranks alone: leave out --network flow";
@@ -224,7 +224,7 @@ std::optional<std::string> cannot_average(const Job& job) {
     return "post_localSGD_hook reduces within nodes, and the cluster's nodes differ: no number "
            "says "
            "what an all-reduce within one takes";
-  if (!options.ddp.local_sgd.averages_gradients && differ)
+  if (!options.ddp().local_sgd.averages_gradients && differ)
     return "without all-reduces of gradients ranks meet at the averaging alone, and ranks that "
            "differ are not followed from one to the next: leave out --local-sgd-gradients none, or "
            "what makes them differ";
@@ -233,7 +233,7 @@ std::optional<std::string> cannot_average(const Job& job) {
 
 BucketHook local_sgd_hook(const Job& job, const KernelCosts& kernels, const Bucket& bucket) {
   BucketHook hook{.stages = {{}}};
-  if (!job.options().ddp.local_sgd.averages_gradients) return hook;
+  if (!job.options().ddp().local_sgd.averages_gradients) return hook;
   hook.stages.front().bytes = bucket.bytes;
   hook.before.kernels.push_back(kernels.copy(bucket.bytes));
   return hook;

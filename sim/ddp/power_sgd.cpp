@@ -29,7 +29,7 @@ class Launched {
         gpu_(job.cluster().gpu),
         kernels_(kernels),
         dtype_(dtype),
-        qr_from_(job.options().ddp.torch >= kQr && !is_half(dtype)) {}
+        qr_from_(job.options().torch >= kQr && !is_half(dtype)) {}
 
   /// So many kernels; `passes` over so many elements, a read or a write each.
   void add(std::int64_t kernels, std::int64_t elements, std::int64_t passes) {
@@ -117,7 +117,7 @@ LowRankElements low_rank_elements(const Workload& workload, const Bucket& bucket
 /// may take the thread it waits for, and ranks may start the two in different orders.
 std::optional<std::string> cannot_reduce_low_rank(const Job& job) {
   if (!std::holds_alternative<GlooModel>(job.model())) return std::nullopt;
-  const DdpOptions& ddp = job.options().ddp;
+  const DdpOptions& ddp = job.options().ddp();
   constexpr const char* kWhy =
       "powerSGD_hook over gloo, whose threads run it: {}, training stops or ranks mix their "
       "all-reduces up (seen in trials of PyTorch 1.13, a stop once of 2.13); use NCCL, or {}";
@@ -130,7 +130,7 @@ std::optional<std::string> cannot_reduce_low_rank(const Job& job) {
 }
 
 std::optional<std::string> cannot_compress(const Job& job) {
-  if (job.options().ddp.comm_hook != CommHook::power_sgd) return std::nullopt;
+  if (job.options().ddp().comm_hook != CommHook::power_sgd) return std::nullopt;
   for (const Parameter& parameter : job.workload().parameters) {
     if (!is_reduced(parameter)) continue;
     const char* why = nullptr;
@@ -152,7 +152,7 @@ std::optional<std::string> cannot_compress(const Job& job) {
 
 BucketHook power_sgd_hook(const Job& job, const KernelCosts& kernels, const Bucket& bucket) {
   const Workload& workload = job.workload();
-  const PowerSgd& setting = job.options().ddp.power_sgd;
+  const PowerSgd& setting = job.options().ddp().power_sgd;
   const std::int64_t size = element_size(bucket.dtype);
   const std::int64_t elements = bucket.bytes.count() / size;
   const LowRankElements sent = low_rank_elements(workload, bucket, setting);

@@ -47,6 +47,7 @@ class StepScheduler {
         kind_(kind),
         workload_(step.job.workload()),
         ddp_(step.ddp()),
+        micro_batches_(step.job.options().accumulate),
         costs_(step.job.options().costs),
         buckets_(step.buckets),
         kernels_(step.kernels),
@@ -71,13 +72,13 @@ class StepScheduler {
     agree_on_buffers();
     broadcast_buffers();
     tell_reducing();
-    for (batch_ = 0; batch_ + 1 < ddp_.accumulate; ++batch_) {
+    for (batch_ = 0; batch_ + 1 < micro_batches_; ++batch_) {
       forward(batch_ == 0);
       backward_without_sync();
       tell_inputs();
       tell_reducing();
     }
-    forward(ddp_.accumulate == 1);
+    forward(micro_batches_ == 1);
     search_unused();
     if (kind_.delay_launch)
       backward_then_launch();
@@ -196,7 +197,7 @@ class StepScheduler {
     for (std::size_t k = step_.layers.size(); k-- > 0;) {
       go_on_to(shares_of_forward_[k]);
       streams_.exchange(step_.all_gather_of(k, batch_), kStatisticsKernels);
-      streams_.read_on_host(blocking_reads(ddp_.torch), kNormalisationKernels);
+      streams_.read_on_host(blocking_reads(step_.job.options().torch), kNormalisationKernels);
     }
     go_on_to(1);
   }
@@ -251,7 +252,7 @@ class StepScheduler {
       streams_.hold_gradient_until(on_host(std::min(gradient.host, gradient.at), gradient));
     if (step_.layer_of[gradient.parameter] >= 0) reach_on_host(gradient, hooks);
     exchange_in_backward(gradient.parameter);
-    if (ddp_.accumulate > 1) streams_.compute(OperationKind::backward, accumulate(gradient));
+    if (micro_batches_ > 1) streams_.compute(OperationKind::backward, accumulate(gradient));
     if (!streams_.in_intervals())
       written_.gradients.push_back({gradient.parameter, streams_.last_on_compute()});
     if (bucket >= 0) note_ready(bucket);
@@ -313,7 +314,7 @@ class StepScheduler {
 
   /// One kernel over the whole bucket, in versions that do not divide while copying.
   void divide(std::int32_t bucket) {
-    if (ddp_.torch >= kDividesWhileCopying || recording_.has_hooks()) return;
+    if (step_.job.options().torch >= kDividesWhileCopying || recording_.has_hooks()) return;
     streams_.compute(OperationKind::copy_in,
                      kernels_.copy(buckets_[static_cast<std::size_t>(bucket)].bytes), bucket);
   }
@@ -362,7 +363,7 @@ class StepScheduler {
   /// it up or launches took it longer; what was not recorded is taken to be as far ahead of any GPU.
   Duration on_host(Duration recorded, const GradientInterval& gradient) const {
     const Duration forward = recording_.recorded_forward();
-    const Duration before = scaled((forward + recording_.backward()) * (ddp_.accumulate - 1));
+    const Duration before = scaled((forward + recording_.backward()) * (micro_batches_ - 1));
     if (!recording_.has_host()) return before + scaled(forward + recorded);
     const Duration written = forward + gradient.at;
     const Duration sooner = std::max(written - scaled(written), Duration());
@@ -478,6 +479,7 @@ class StepScheduler {
   const StepKind& kind_;
   const Workload& workload_;
   const DdpOptions& ddp_;
+  const int micro_batches_;
   const DdpCosts& costs_;
   const std::vector<Bucket>& buckets_;
   const KernelCosts& kernels_;
@@ -506,7 +508,7 @@ PlannedStep schedule_reducer(const StepToPlan& asked) {
                      reads_map = reads_map || (step.local_used_map && !recording.unused().empty());
                      return StepScheduler(step, asked.kind, rank_class, recording).write();
                    });
-  result.schedule.in_flight = {.groups = job.options().ddp.process_groups,
+  result.schedule.in_flight = {.groups = job.options().ddp().process_groups,
                                .threads = collectives_at_a_time(job),
                                .to_fill = collectives_to_fill(job)};
   for (const BucketHook& hook : step.hooks) {
@@ -517,7 +519,7 @@ PlannedStep schedule_reducer(const StepToPlan& asked) {
     }
   }
   result.waits_behind_backward = true;
-  result.hook_waits = stops_backward(job.options().ddp.comm_hook);
+  result.hook_waits = stops_backward(job.options().ddp().comm_hook);
   const auto& inputs = job.options().uneven_inputs;
   const bool reads_inputs =
       inputs && (inputs->throw_on_early_termination || !inputs->divide_by_initial_world_size ||

@@ -26,7 +26,7 @@ void add_statistics(StepPlan& step) {
   step.statistics = step.collectives.count();
   const std::size_t unrecorded = step.buckets.size() + 1;
   const Job among = batch_norm_job(step.job);
-  for (int batch = 0; batch < step.ddp().accumulate; ++batch)
+  for (int batch = 0; batch < step.job.options().accumulate; ++batch)
     for (const std::size_t layer : step.layers) {
       const Parameter& weight = step.job.workload().parameters[layer];
       add(step, among, CollectiveKind::all_gather,
@@ -45,7 +45,7 @@ void add_join(StepPlan& step) {
     return add(step, step.job, CollectiveKind::all_reduce, bytes, kUnrecorded, StepPhase::forward,
                unit);
   };
-  for (int batch = 0; batch < step.ddp().accumulate; ++batch) {
+  for (int batch = 0; batch < step.job.options().accumulate; ++batch) {
     StepPlan::JoinNotices notices{.not_joined = notice(Bytes(4), "ranks not joined")};
     if (inputs->throw_on_early_termination)
       notices.early_termination = notice(Bytes(4), "early termination");

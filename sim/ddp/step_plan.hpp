@@ -55,7 +55,7 @@ struct StepPlan {
   std::vector<std::uint32_t> parameter_broadcasts;
   bool steps_by_bucket = false;  ///< overlap_with_ddp: a broadcast a bucket
 
-  const DdpOptions& ddp() const { return job.options().ddp; }
+  const DdpOptions& ddp() const { return job.options().ddp(); }
   bool broadcasts_buffers() const {
     return ddp().broadcast_buffers && !job.workload().buffers.empty();
   }

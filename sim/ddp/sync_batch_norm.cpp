@@ -19,7 +19,7 @@ std::int64_t channels_of(const Parameter& weight) {
 
 /// Why its process groups cannot be of so many ranks.
 std::optional<std::string> cannot_group(const Job& job) {
-  const std::optional<int>& group = job.options().ddp.sync_batchnorm_group;
+  const std::optional<int>& group = job.options().ddp().sync_batchnorm_group;
   if (!group) return std::nullopt;
   const int of_node = job.cluster().gpus_per_node;
   if (*group % of_node != 0 || job.cluster().ranks() % *group != 0)
@@ -44,8 +44,8 @@ std::optional<std::string> cannot_group(const Job& job) {
 std::vector<std::size_t> synced_layers(const Job& job) {
   std::vector<std::size_t> layers;
   const Workload& workload = job.workload();
-  if (!job.options().ddp.sync_batchnorm || workload.recorded_with.sync_batchnorm ||
-      job.options().ddp.sync_batchnorm_group.value_or(job.cluster().ranks()) == 1)
+  if (!job.options().ddp().sync_batchnorm || workload.recorded_with.sync_batchnorm ||
+      job.options().ddp().sync_batchnorm_group.value_or(job.cluster().ranks()) == 1)
     return layers;
   for (const ReadyEvent& event : workload.backward->ready)
     if (workload.parameters[event.parameter].batch_norm) layers.push_back(event.parameter);
@@ -53,7 +53,7 @@ std::vector<std::size_t> synced_layers(const Job& job) {
 }
 
 Job batch_norm_job(const Job& job) {
-  const std::optional<int>& group = job.options().ddp.sync_batchnorm_group;
+  const std::optional<int>& group = job.options().ddp().sync_batchnorm_group;
   return group ? job.within(*group / job.cluster().gpus_per_node) : job;
 }
 
@@ -84,7 +84,7 @@ std::vector<double> shares_of_forward(const Recorded& recorded,
 
 std::optional<std::string> cannot_synchronise(const Job& job) {
   const Workload& workload = job.workload();
-  const DdpOptions& ddp = job.options().ddp;
+  const int micro_batches = job.options().accumulate;
   if (std::optional<std::string> problem = cannot_group(job)) return problem;
   const auto layers = static_cast<std::int64_t>(synced_layers(job).size());
   if (layers == 0) return std::nullopt;
@@ -94,11 +94,11 @@ std::optional<std::string> cannot_synchronise(const Job& job) {
           "rank {} wrote its gradients in another order: SyncBatchNorm's collectives would not "
           "meet. Give the recording of one rank, or leave out --sync-batchnorm",
           rank.rank);
-  if (2 * layers * ddp.accumulate > kMostSimulatedCollectives)
+  if (2 * layers * micro_batches > kMostSimulatedCollectives)
     return fmt::format(
         "{} layers of SyncBatchNorm exchange {} times in a step of {} micro-batches: at most {} "
         "are simulated",
-        layers, 2 * layers * ddp.accumulate, ddp.accumulate, kMostSimulatedCollectives);
+        layers, 2 * layers * micro_batches, micro_batches, kMostSimulatedCollectives);
   return std::nullopt;
 }
 

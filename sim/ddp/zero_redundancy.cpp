@@ -113,7 +113,7 @@ std::optional<std::string> cannot_overlap(const Job& job, const ZeroRedundancy& 
     return problem("hook_with_zero_step may hang over gloo and refuses it; leave one out");
   if (scheme.parameters_as_bucket_view)
     return problem("PyTorch ignores parameters_as_bucket_view with it; leave that out");
-  if (job.options().ddp.comm_hook != CommHook::none || job.options().ddp.optimizer_in_backward)
+  if (job.options().ddp().comm_hook != CommHook::none || job.options().ddp().optimizer_in_backward)
     return problem(
         "buckets are stepped behind plain all-reduces alone here; leave out the other hook");
   return std::nullopt;

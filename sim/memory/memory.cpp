@@ -19,10 +19,10 @@ Bytes buffers_of_communicators(const Job& job) {
   if (!facts_of(options.scheme).by_servers) all = nccl_buffers(job);
   for (const int ranks : groups_of(options.scheme, job.cluster().gpus_per_host()))
     if (ranks < job.cluster().ranks() || all == Bytes()) all += nccl_buffers(group_of(job, ranks));
-  if (options.ddp.comm_hook == CommHook::post_local_sgd &&
-      options.ddp.local_sgd.averages_gradients && job.cluster().nodes > 1)
+  if (options.ddp().comm_hook == CommHook::post_local_sgd &&
+      options.ddp().local_sgd.averages_gradients && job.cluster().nodes > 1)
     all += nccl_buffers(job.within(1));
-  if (options.ddp.sync_batchnorm_group && !synced_layers(job).empty())
+  if (options.ddp().sync_batchnorm_group && !synced_layers(job).empty())
     all += nccl_buffers(batch_norm_job(job));
   return all;
 }

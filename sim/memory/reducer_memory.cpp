@@ -21,9 +21,9 @@ class ReducerMemory {
   ReducerMemory(const Job& job, const ReducerBuckets& kept)
       : job_(job),
         workload_(job.workload()),
-        views_(job.options().ddp.gradient_as_bucket_view),
+        views_(job.options().ddp().gradient_as_bucket_view),
         activations_(job.workload()),
-        keeps_gradients_(job.options().ddp.torch < kGradientsFreed),
+        keeps_gradients_(job.options().torch < kGradientsFreed),
         buckets_(buckets_of(job)),
         allocator_(on_host(job)),
         bucket_of_(workload_.parameters.size(), kNone) {
@@ -31,7 +31,7 @@ class ReducerMemory {
       add_parameter(workload_.parameters[p], kept.steps.empty() || kept.steps[p]);
     for (const BufferGroup& group : workload_.buffers) always_.buffers += group.bytes;
     for (std::size_t b = 0; b < buckets_.size(); ++b) add_bucket(b);
-    if (job.options().ddp.comm_hook == CommHook::post_local_sgd) add_flat_parameters();
+    if (job.options().ddp().comm_hook == CommHook::post_local_sgd) add_flat_parameters();
   }
 
   PeakMemory peak() const {
@@ -72,12 +72,12 @@ class ReducerMemory {
     if (bucket.closed_by == ClosedBy::sparse) return;
     always_.buckets += bucket.bytes;
     allocator_.allocate(bucket.bytes);
-    if (job_.options().ddp.comm_hook == CommHook::power_sgd) add_power_sgd(bucket);
+    if (job_.options().ddp().comm_hook == CommHook::power_sgd) add_power_sgd(bucket);
   }
 
   /// Its error, P and Q are kept from step to step.
   void add_power_sgd(const Bucket& bucket) {
-    const LowRankElements kept = low_rank_elements(workload_, bucket, job_.options().ddp.power_sgd);
+    const LowRankElements kept = low_rank_elements(workload_, bucket, job_.options().ddp().power_sgd);
     const std::int64_t size = element_size(bucket.dtype);
     for (const Bytes tensor : {bucket.bytes, Bytes(kept.p * size), Bytes(kept.q * size)}) {
       always_.hook += tensor;
@@ -124,7 +124,7 @@ class ReducerMemory {
 
   Beside beside(std::size_t parameter) const {
     const Bytes gradient = bytes_of(parameter);
-    const bool accumulated = job_.options().ddp.accumulate > 1;
+    const bool accumulated = job_.options().accumulate > 1;
     if (!lies_in_bucket(parameter))
       return {.before = keeps_gradients_ || accumulated ? gradient : Bytes(), .after = gradient};
     // Under no_sync() nothing is moved into buckets: what was None is written beside them.
@@ -154,7 +154,7 @@ class ReducerMemory {
       if (last) break;
       const Beside gradient = beside(order[k]);
       now.gradients = now.gradients - gradient.before + gradient.after;
-      if (full && job_.options().ddp.optimizer_in_backward)
+      if (full && job_.options().ddp().optimizer_in_backward)
         now.gradients = now.gradients - stepped(buckets_[b]);
     }
     return most;
@@ -162,7 +162,7 @@ class ReducerMemory {
 
   /// `written` last: the engine holds its gradient until the hook returns.
   MemoryParts while_hook_runs(MemoryParts now, const Bucket& bucket, std::size_t written) const {
-    if (job_.options().ddp.optimizer_in_backward) return most_while_stepping(bucket, now, written);
+    if (job_.options().ddp().optimizer_in_backward) return most_while_stepping(bucket, now, written);
     now.hook += held_by_power_sgd(bucket);
     if (!lies_in_bucket(written)) now.gradients += now.temporaries;
     now.temporaries = Bytes();
@@ -201,7 +201,7 @@ class ReducerMemory {
   }
 
   Bytes cast_by_hook(const Bucket& bucket) const {
-    const DdpOptions& ddp = job_.options().ddp;
+    const DdpOptions& ddp = job_.options().ddp();
     const bool hooked =
         ddp.comm_hook == CommHook::fp16_compress || ddp.comm_hook == CommHook::bf16_compress;
     const bool small = ddp.comm_hook_min_mb > 0 && !casts(ddp, bucket.dtype, bucket.bytes);
@@ -211,7 +211,7 @@ class ReducerMemory {
 
   /// Until it returns: the copy of the bucket, the next error beside the last, and what travels whole.
   Bytes held_by_power_sgd(const Bucket& bucket) const {
-    const DdpOptions& ddp = job_.options().ddp;
+    const DdpOptions& ddp = job_.options().ddp();
     if (ddp.comm_hook != CommHook::power_sgd) return {};
     const std::int64_t whole = low_rank_elements(workload_, bucket, ddp.power_sgd).whole;
     return bucket.bytes * 2 + Bytes(whole * element_size(bucket.dtype));
@@ -220,7 +220,7 @@ class ReducerMemory {
   MemoryParts optimizer() const {
     MemoryParts now = always_;
     now.activations = activations_.left();
-    if (job_.options().ddp.optimizer_in_backward) return now;  // its steps are backward's
+    if (job_.options().ddp().optimizer_in_backward) return now;  // its steps are backward's
     now.gradients = all_gradients();
     if (on_host(job_) || keeps_gradients_)
       now.temporaries = temporaries_of_a_step() * largest_;
@@ -235,7 +235,7 @@ class ReducerMemory {
     now.activations = activations_.left();
     if (!keeps_gradients_) return now;
     now.gradients = all_gradients();
-    if (views_ && bucket_limits(job_.options().ddp).rebuilt_from) now.buckets += always_.buckets;
+    if (views_ && bucket_limits(job_.options().ddp(), job_.options().torch).rebuilt_from) now.buckets += always_.buckets;
     return now;
   }
 

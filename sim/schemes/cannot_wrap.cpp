@@ -34,11 +34,11 @@ std::optional<std::string> cannot_wrap(const Job& job, const WrapPolicy& wrap) {
       std::ranges::all_of(units, [](const Unit& unit) { return unit.module.empty(); }))
     return fmt::format("wrap={}: no module of the workload is called so; it has {}", text_of(wrap),
                        some_modules(job.workload()));
-  if (4 * static_cast<std::int64_t>(units.size()) * job.options().ddp.accumulate >
+  if (4 * static_cast<std::int64_t>(units.size()) * job.options().accumulate >
       kMostSimulatedCollectives)
     return fmt::format(
         "{} units in a step of {} micro-batches: at most {} collectives are simulated",
-        units.size(), job.options().ddp.accumulate, kMostSimulatedCollectives);
+        units.size(), job.options().accumulate, kMostSimulatedCollectives);
   return std::nullopt;
 }
 

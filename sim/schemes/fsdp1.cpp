@@ -500,7 +500,7 @@ ShardedUnits sharded_units(const Job& job, Fsdp1 scheme) {
                     .freed_after_forward = {},
                     .frees_in_backward = shards,
                     .prefetches = scheme.backward_prefetch != BackwardPrefetch::none,
-                    .whole_gradients = scheme.no_sync && job.options().ddp.accumulate > 1,
+                    .whole_gradients = scheme.no_sync && job.options().accumulate > 1,
                     .casts_beside = true,
                     .frees_late = frees,
                     .param_dtype = scheme.param_dtype,
@@ -542,7 +542,7 @@ std::optional<std::string> cannot_flatten(const Job& job, const Fsdp1& scheme) {
 
 std::optional<std::string> cannot_shard(const Job& job, const Fsdp1& scheme) {
   if (auto problem = cannot_offload(job)) return problem;
-  if (scheme.offload.any() && !scheme.no_sync && job.options().ddp.accumulate > 1)
+  if (scheme.offload.any() && !scheme.no_sync && job.options().accumulate > 1)
     return "cpu_offload=true: FullyShardedDataParallel accumulates gradients that stay on the host "
            "under no_sync() alone; leave out no_sync=false, or use fsdp2";
   for (const int ranks : scheme.groups(job.cluster().gpus_per_host()))

@@ -429,7 +429,7 @@ ShardedUnits sharded_units(const Job& job, const Fsdp2& scheme) {
                     .sizes = {},
                     .freed_after_forward = {},
                     .prefetches_unreached = true,
-                    .whole_gradients = scheme.no_sync && job.options().ddp.accumulate > 1,
+                    .whole_gradients = scheme.no_sync && job.options().accumulate > 1,
                     .param_dtype = scheme.param_dtype,
                     .reduce_dtype = scheme.reduce_dtype,
                     .offloads = scheme.offload.any()};

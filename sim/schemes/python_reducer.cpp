@@ -27,7 +27,7 @@ struct Fused {
 };
 
 std::vector<Fused> fused(const Job& job, const Recorded& recorded) {
-  const CutLimits limits = fusion_limits(job.options().ddp);
+  const CutLimits limits = fusion_limits(job.options().ddp());
   const std::vector<ReadyEvent>& ready = recorded.backward->ready;
   std::vector<Fused> all;
   Bytes held;

@@ -22,7 +22,7 @@ class SchemeWriter {
   RankStreams& streams() { return streams_; }
   const KernelCosts& kernels() const { return kernels_; }
   const Recording& recording() const { return recording_; }
-  int micro_batches() const { return job_.options().ddp.accumulate; }
+  int micro_batches() const { return job_.options().accumulate; }
   /// The first thing on the compute stream.
   EventId begun() const { return begun_; }
 

@@ -51,8 +51,8 @@ double seconds_at_most(const Job& job, double bytes) {
   // Copies in, out, a hook's kernels and adding into gradients: at most twenty passes over memory.
   double passes = 20 * bytes;
   double tensors = static_cast<double>(workload.parameters.size());
-  if (options.ddp.comm_hook == CommHook::power_sgd) {
-    const auto rank = static_cast<double>(options.ddp.power_sgd.matrix_approximation_rank);
+  if (options.ddp().comm_hook == CommHook::power_sgd) {
+    const auto rank = static_cast<double>(options.ddp().power_sgd.matrix_approximation_rank);
     tensors *= 1 + rank;
     passes *= 1 + rank;
   }
@@ -66,7 +66,7 @@ double seconds_at_most(const Job& job, double bytes) {
   }
   if (!uses_reducer(options.scheme))  // gathered twice and reduced, or one by one
     transfers +=
-        4 * options.ddp.accumulate *
+        4 * options.accumulate *
             plan(quiet, CollectiveKind::all_reduce, Bytes(static_cast<std::int64_t>(bytes)))
                 .transfer.seconds() +
         tensors * plan(quiet, CollectiveKind::all_reduce, Bytes(8)).transfer.seconds();
@@ -74,7 +74,7 @@ double seconds_at_most(const Job& job, double bytes) {
     transfers += ServerCosts(job, *servers).seconds_at_most(bytes) + tensors * kSecondsPerTensor;
   for (const Bucket& bucket : buckets_for(job, 0))
     transfers += plan(quiet, CollectiveKind::all_reduce, bucket.bytes).transfer.seconds();
-  if (options.ddp.comm_hook == CommHook::post_local_sgd)
+  if (options.ddp().comm_hook == CommHook::post_local_sgd)
     transfers +=
         plan(quiet, CollectiveKind::all_reduce, flat_parameters(workload).bytes).transfer.seconds();
   for (const std::size_t layer : synced_layers(job)) {
@@ -82,13 +82,13 @@ double seconds_at_most(const Job& job, double bytes) {
     const Bytes gathered =
         gathered_statistics(weight, job.cluster().ranks());  // no group is larger
     transfers +=
-        options.ddp.accumulate *
+        options.accumulate *
         (plan(quiet, CollectiveKind::all_gather, gathered).transfer.seconds() +
          plan(quiet, CollectiveKind::all_reduce, reduced_statistics(weight)).transfer.seconds());
   }
   constexpr double kWidestBand = 16;  // of uncertainty.cpp
   constexpr double kSlowestBytesPerSecond = 1e9;
-  return (recorded / slowest_rank + tensors * kSecondsPerTensor) * options.ddp.accumulate +
+  return (recorded / slowest_rank + tensors * kSecondsPerTensor) * options.accumulate +
          passes / kSlowestBytesPerSecond + kWidestBand * transfers +
          options.variation.stagger.seconds();
 }
@@ -97,7 +97,7 @@ double seconds_at_most(const Job& job, double bytes) {
 std::optional<std::string> beyond_limits(const Job& job) {
   const SimulationOptions& options = job.options();
   const auto parameters = static_cast<std::int64_t>(job.workload().parameters.size());
-  const std::int64_t micro_batches = options.ddp.accumulate;
+  const std::int64_t micro_batches = options.accumulate;
   const std::int64_t ranks = options.variation.jitter > 0 ? job.cluster().ranks() : 1;
   if (parameters * micro_batches > kMostGradientsOfAStep / ranks)
     return fmt::format(
@@ -125,7 +125,7 @@ std::optional<std::string> cannot_simulate(const Job& job) {
     total += gradient_bytes(parameter).value_or(Bytes()).count();
   }
   if (!any) return "the workload has no parameters under DDP";
-  DdpOptions asked = options.ddp;
+  DdpOptions asked = options.ddp();
   asked.find_unused_parameters =
       asked.find_unused_parameters || facts_of(options.scheme).allows_unused;
   if (auto problem = cannot_replay(workload, asked)) return problem;
@@ -133,10 +133,10 @@ std::optional<std::string> cannot_simulate(const Job& job) {
   if (auto problem = cannot_synchronise(job)) return problem;
   if (auto problem = cannot_compress(job)) return problem;
   if (auto problem = cannot_average(job)) return problem;
-  if (options.ddp.optimizer_in_backward && !workload.optimizer)
+  if (options.ddp().optimizer_in_backward && !workload.optimizer)
     return "the workload has no time of the optimizer, which _apply_optimizer_in_backward would "
            "run in backward: record a step with it, or leave out --apply-optimizer-in-backward";
-  if (options.ddp.optimizer_in_backward && !std::holds_alternative<Ddp>(options.scheme))
+  if (options.ddp().optimizer_in_backward && !std::holds_alternative<Ddp>(options.scheme))
     return fmt::format(
         "{} steps its parameters when backward is over: leave out "
         "--apply-optimizer-in-backward",

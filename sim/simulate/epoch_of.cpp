@@ -11,7 +11,7 @@ std::optional<Epoch> epoch_of(const Job& job, Duration step, std::optional<Durat
   const auto& set = job.options().data_set;
   const auto& batch_size = job.workload().batch_per_gpu;
   if (!set || !batch_size) return std::nullopt;
-  const int accumulate = job.options().ddp.accumulate;
+  const int accumulate = job.options().accumulate;
   Epoch epoch{.set = *set,
               .sampled = deal_out(*set, job.cluster().ranks()),
               .batch = *batch_size,

@@ -44,10 +44,10 @@ JoinCollective of_bucket(const Bucket& bucket, Dtype wire) {
 
 std::vector<JoinCollective> iteration_of(const Job& job, const std::vector<Bucket>& buckets,
                                          bool joined) {
-  const DdpOptions& ddp = job.options().ddp;
+  const DdpOptions& ddp = job.options().ddp();
   const Workload& workload = job.workload();
   std::vector<JoinCollective> all;
-  for (int batch = 0; batch < ddp.accumulate; ++batch) {
+  for (int batch = 0; batch < job.options().accumulate; ++batch) {
     all.push_back(count_of_ranks("ranks not joined", joined));
     if (job.options().uneven_inputs->throw_on_early_termination)
       all.push_back(count_of_ranks("early termination", true));
@@ -79,7 +79,7 @@ std::vector<JoinCollective> end_of(const Job& job) {
   std::vector<Parameter> states;
   for (const Parameter& parameter : job.workload().parameters)
     if (!parameter.ignored) states.push_back(parameter);
-  if (job.options().ddp.broadcast_buffers)  // else those stay each rank's own
+  if (job.options().ddp().broadcast_buffers)  // else those stay each rank's own
     for (const BufferGroup& group : job.workload().buffers)
       states.push_back({.name = "buffers",
                         .shape = {{group.bytes.count() / element_size(group.dtype)}},

@@ -57,7 +57,7 @@ SimulatedStep run_once(const Job& job, const std::vector<Bucket>& buckets, const
 /// Where an optimizer that steps in backward does so depends on when its bucket has been reduced.
 SimulatedStep run_step(const Job& job, const std::vector<Bucket>& buckets, const StepKind& kind,
                        const std::vector<RankState>& states) {
-  if (!job.options().ddp.optimizer_in_backward || kind.delay_launch)
+  if (!job.options().ddp().optimizer_in_backward || kind.delay_launch)
     return run_once(job, buckets, kind, states);
   StepKind stepping = kind;
   stepping.detail = Detail::every_gradient;
@@ -190,7 +190,7 @@ Timeline draw(const Job& job, const std::vector<Bucket>& buckets, const Simulate
 
 SimulationResult simulate(const Job& job, Progress* progress, WithTimeline with_timeline) {
   const SimulationOptions& options = job.options();
-  const BucketLimits limits = bucket_limits(options.ddp);
+  const BucketLimits limits = bucket_limits(options.ddp(), options.torch);
   SimulationResult result;
   RankWaits waits;
   RankStates ranks(job);
@@ -202,7 +202,7 @@ SimulationResult simulate(const Job& job, Progress* progress, WithTimeline with_
     const std::vector<Bucket> buckets = buckets_for(job, iteration);
     last = iteration == options.iterations;
     StepKind kind{.rebuild = iteration > 0 && limits.rebuilt_from == iteration,
-                  .delay_launch = iteration == 1 && options.ddp.static_graph,
+                  .delay_launch = iteration == 1 && options.ddp().static_graph,
                   .host_lead = std::nullopt,
                   .detail = last ? Detail::every_gradient : Detail::those_of_rank_0};
     if (with_host) kind.host_lead = host_lead;

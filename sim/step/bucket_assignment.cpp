@@ -120,16 +120,17 @@ std::vector<Bucket> cut_buckets(const Workload& workload, std::span<const std::s
 }
 
 std::vector<Bucket> buckets_of_iteration(const Workload& workload, const DdpOptions& options,
-                                         int iteration) {
-  const BucketLimits limits = bucket_limits(options);
+                                         TorchVersion torch, int iteration) {
+  const BucketLimits limits = bucket_limits(options, torch);
   const bool rebuilt = limits.rebuilt_from && iteration >= *limits.rebuilt_from;
   return rebuilt ? rebuilt_buckets(workload, limits.rebuild)
                  : construction_buckets(workload, limits.construction);
 }
 
-std::vector<Bucket> steady_buckets(const Workload& workload, const DdpOptions& options) {
+std::vector<Bucket> steady_buckets(const Workload& workload, const DdpOptions& options,
+                                   TorchVersion torch) {
   constexpr int kSteady = 3;  // static_graph's rebuilt buckets are the last to appear
-  return buckets_of_iteration(workload, options, kSteady);
+  return buckets_of_iteration(workload, options, torch, kSteady);
 }
 
 std::vector<std::size_t> definition_order(const Workload& workload) {

@@ -85,17 +85,17 @@ std::vector<std::size_t> piece_ends(const Job& job, const Recorded& recorded) {
   const Compiled* compiled = compiled_pieces(job.options().scheme);
   if (compiled == nullptr || compiled->optimize_ddp == OptimizeDdp::no_optimization)
     return {recorded.backward->ready.size()};
-  return piece_ends(job.workload(), recorded, piece_limits(job.options().ddp));
+  return piece_ends(job.workload(), recorded, piece_limits(job.options().ddp()));
 }
 
 std::optional<std::string> cannot_compile(const Job& job) {
   const Compiled& compiled = std::get<Compiled>(job.options().scheme);
-  const DdpOptions& ddp = job.options().ddp;
+  const DdpOptions& ddp = job.options().ddp();
   const bool python = !compiled.in_pieces();
   const TorchVersion first = python ? kPythonReducer : kTorchCompile;
-  if (ddp.torch < first)
+  if (job.options().torch < first)
     return fmt::format("PyTorch {} has no {} (it came with {}): name yours with --torch",
-                       to_string(ddp.torch), python ? "python_reducer" : "torch.compile",
+                       to_string(job.options().torch), python ? "python_reducer" : "torch.compile",
                        to_string(first));
   if (recorded_compiled(job.workload()))
     return "the workload was recorded under torch.compile: its gradients come out together "

@@ -4,7 +4,7 @@ namespace ddpsim {
 
 SlowdownShares slowdown_shares(const Job& job) {
   return shares_beyond_recording(job.options().rank_slowdown, job.workload(), job.cluster(),
-                                 job.options().ddp.accumulate);
+                                 job.options().accumulate);
 }
 
 double compute_speed(const Job& job) {

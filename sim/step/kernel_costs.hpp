@@ -18,7 +18,7 @@ class KernelCosts {
     const bool host = gloo != nullptr && gloo->links.host_tensors;
     per_kernel_ = host ? costs.host_copy : costs.copy_kernel + costs.kernel_gap;
     if (host) fresh_ = gloo->links.fresh;
-    halves_by_scalar_ = host && job.options().ddp.torch < kVectorHalves;
+    halves_by_scalar_ = host && job.options().torch < kVectorHalves;
     // A byte copied is one read and one written.
     rate_ = host ? gloo->links.copy * 2
                  : costs.copy_rate.value_or(job.cluster().gpu.memory_bandwidth *

@@ -282,7 +282,7 @@ class RankStreams {
   /// groups that are not DDP's on a stream of their own: ProcessGroupNCCL has one per communicator.
   void exchange(std::uint32_t statistics, int kernels) {
     constexpr auto purpose = OperationKind::sync_batch_norm;
-    Program& stream = job_.options().ddp.sync_batchnorm_group ? apart() : programs_.communication;
+    Program& stream = job_.options().ddp().sync_batchnorm_group ? apart() : programs_.communication;
     host(OperationKind::launch, costs_.host_hook_kernel * kernels + costs_.host_launch);
     const EventId launched = record_on_host(OperationKind::launch);
     append_wait(stream, purpose, launched, costs_.launch_latency);

@@ -13,12 +13,12 @@ std::optional<Duration> measured_step(const TuneOptions& tuning) {
 
 std::optional<Outcome> outcome(const Job& job, const BucketCaps& setting, const TuneOptions& tuning,
                                const Readings& readings) {
-  DdpOptions options = job.options().ddp;
+  DdpOptions options = job.options().ddp();
   options.bucket_cap_mb = setting.bucket_cap_mb;
   options.first_bucket_mb = setting.first_bucket_mb;
-  if (unsupported(options)) return std::nullopt;
+  if (unsupported(options, job.options().torch)) return std::nullopt;
   const Gains gains(job, buckets_of(job), readings);
-  const std::vector<Bucket> after = steady_buckets(job.workload(), options);
+  const std::vector<Bucket> after = steady_buckets(job.workload(), options, job.options().torch);
   return Outcome{
       gains.of([&](const Job& one) { return with_buckets(one, after, setting); }, kBucketsAlone),
       measurable(gains.step_before(), tuning)};

@@ -19,7 +19,7 @@ constexpr const char* kDependsOnBoth =
 
 Job under(const Job& job, TorchVersion torch, NcclVersion nccl) {
   SimulationOptions options = job.options();
-  options.ddp.torch = torch;
+  options.torch = torch;
   options.possible_versions.clear();
   CollectiveModel model = job.model();
   if (AnalyticModel* chosen = nccl_of(model)) chosen->tuning.nccl = nccl;
@@ -90,7 +90,7 @@ bool may_gain(const Job& job, const TuneOptions& tuning) {
 
 /// The advice that this range would get if it were known.
 AdviceByVersion own_advice(const Job& job, const VersionRange& range, const TuneOptions& tuning) {
-  const TorchVersion torch = job.options().ddp.torch;
+  const TorchVersion torch = job.options().torch;
   // What was searched already was not advised, or not under each NCCL.
   if (torch >= range.from && torch <= range.to) return keep(range);
   const Job newest = jobs_of(job, range).back();

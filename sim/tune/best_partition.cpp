@@ -51,7 +51,7 @@ std::vector<Bucket> best_partition(const Job& job) {
   for (std::size_t k = 0; k < order.size(); ++k)
     before[k + 1] = before[k] + gradient_bytes(workload.parameters[order[k]]).value_or(Bytes());
   const auto on_the_wire = [&](Bytes bucket) {
-    return wire_bytes(job.options().ddp, workload.parameters[order.front()].dtype, bucket);
+    return wire_bytes(job.options().ddp(), workload.parameters[order.front()].dtype, bucket);
   };
 
   const Job among = reduced_among(job);

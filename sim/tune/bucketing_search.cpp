@@ -58,19 +58,20 @@ std::vector<LimitRange> walk(const GradientRuns& runs, Watched watched, LimitsFo
 /// The search over what one version lets a user set.
 class Search {
  public:
-  Search(const Workload& workload, const DdpOptions& options)
+  Search(const Workload& workload, const DdpOptions& options, TorchVersion torch)
       : options_(options),
+        torch_(torch),
         plain_(without_caps(options)),
-        runs_(workload, options),
-        default_first_(bucket_limits(plain_).rebuild.front()),
-        default_cap_(bucket_limits(plain_).rebuild.back()) {}
+        runs_(workload, options, torch),
+        default_first_(bucket_limits(plain_, torch_).rebuild.front()),
+        default_cap_(bucket_limits(plain_, torch_).rebuild.back()) {}
 
   BucketingSearch run(const std::vector<double>& caps) {
     if (!caps.empty())
       take_caps(caps);
-    else if (cap_holds_for_first_bucket(options_.torch))
+    else if (cap_holds_for_first_bucket(torch_))
       walk_one_cap_or_first();
-    else if (first_bucket_tunable(options_.torch) && !options_.first_bucket_mb)
+    else if (first_bucket_tunable(torch_) && !options_.first_bucket_mb)
       walk_both();
     else
       walk_caps(exactly(first_in_force()));
@@ -96,12 +97,12 @@ class Search {
     for (const double cap : std::set<double>(caps.begin(), caps.end())) {
       DdpOptions chosen = plain_;
       chosen.bucket_cap_mb = cap;
-      std::vector<Bytes> limits = bucket_limits(chosen).rebuild;
+      std::vector<Bytes> limits = bucket_limits(chosen, torch_).rebuild;
       bool reachable = true;
       if (options_.first_bucket_mb) {
         limits.front() = first_in_force();
         chosen.first_bucket_mb = options_.first_bucket_mb;
-        reachable = !unsupported(chosen);
+        reachable = !unsupported(chosen, torch_);
       }
       const std::size_t count = runs_.buckets(runs_.cut(limits));
       const Bytes value = limits.back();
@@ -118,7 +119,7 @@ class Search {
   Bytes first_in_force() const {
     DdpOptions first = plain_;
     first.first_bucket_mb = options_.first_bucket_mb;
-    return bucket_limits(first).rebuild.front();
+    return bucket_limits(first, torch_).rebuild.front();
   }
 
   /// Two families: one cap for all buckets, or no cap passed and another first bucket before 25 MiB.
@@ -182,6 +183,7 @@ class Search {
   }
 
   const DdpOptions& options_;
+  const TorchVersion torch_;
   const DdpOptions plain_;
   const GradientRuns runs_;
   const Bytes default_first_;
@@ -237,25 +239,25 @@ double round_cap(double low, double high) {
   return high;
 }
 
-std::vector<Bucket> buckets_under(const Workload& workload, const DdpOptions& options,
+std::vector<Bucket> buckets_under(const Workload& workload, const DdpOptions& options, TorchVersion torch,
                                   const std::vector<Bytes>& limits) {
-  return bucket_limits(options).rebuilt_from ? rebuilt_buckets(workload, limits)
+  return bucket_limits(options, torch).rebuilt_from ? rebuilt_buckets(workload, limits)
                                              : construction_buckets(workload, limits);
 }
 
-Bucketing default_bucketing(const Workload& workload, const DdpOptions& options) {
+Bucketing default_bucketing(const Workload& workload, const DdpOptions& options, TorchVersion torch) {
   const DdpOptions plain = without_caps(options);
-  const std::vector<Bytes> limits = bucket_limits(plain).rebuild;
+  const std::vector<Bytes> limits = bucket_limits(plain, torch).rebuild;
   Bucketing result{.limits = limits, .point = {}, .first_range_mb = {}};
   result.point.first_bucket_mb = mib(limits.front());
-  result.point.buckets = buckets_under(workload, plain, limits).size();
+  result.point.buckets = buckets_under(workload, plain, torch, limits).size();
   result.point.cap_range_mb = {mib(limits.back()), mib(limits.back())};
   return result;
 }
 
-BucketingSearch search_bucketings(const Workload& workload, const DdpOptions& options,
+BucketingSearch search_bucketings(const Workload& workload, const DdpOptions& options, TorchVersion torch,
                                   const std::vector<double>& caps) {
-  return Search(workload, options).run(caps);
+  return Search(workload, options, torch).run(caps);
 }
 
 }  // namespace ddpsim

@@ -76,11 +76,11 @@ void Candidates::correct(const std::vector<Duration>& estimates) {
 
 std::vector<Bucket> Candidates::buckets_of(std::size_t i) const {
   const Job& job = gains_.job(0);
-  return buckets_under(job.workload(), job.options().ddp, found_[i].limits);
+  return buckets_under(job.workload(), job.options().ddp(), job.options().torch, found_[i].limits);
 }
 
 Change Candidates::change_to(std::size_t i) const {
-  const BucketCaps caps = caps_of(found_[i], gains_.job(0).options().ddp.torch);
+  const BucketCaps caps = caps_of(found_[i], gains_.job(0).options().torch);
   return
       [buckets = buckets_of(i), caps](const Job& job) { return with_buckets(job, buckets, caps); };
 }
@@ -106,7 +106,7 @@ std::vector<Duration> Candidates::estimate(int threads) {
     if (QuickStep::can_estimate(gains_.job(reading))) steps.emplace_back(gains_.job(reading));
   if (steps.size() < gains_.readings()) return estimates;
   const Job& job = gains_.job(0);
-  const GradientRuns runs(job.workload(), job.options().ddp);
+  const GradientRuns runs(job.workload(), job.options().ddp(), job.options().torch);
   for_each_index(found_.size(), threads, kEstimatesPerThread, [&](std::size_t i) {
     CurvePoint& point = found_[i].point;
     const Cut cut = runs.cut(found_[i].limits);

@@ -72,20 +72,20 @@ class Tuner {
 
   /// DDPOptimizer's first limit must not be above its cap.
   BucketingSearch searched() const {
-    BucketingSearch search = search_bucketings(workload_, options_.ddp, tuning_.caps);
+    BucketingSearch search = search_bucketings(workload_, options_.ddp(), options_.torch, tuning_.caps);
     if (!cap_cuts(job_)) return search;
     for (Bucketing& bucketing : search.found) {
-      const BucketCaps caps = caps_of(bucketing, options_.ddp.torch);
+      const BucketCaps caps = caps_of(bucketing, options_.torch);
       const Job job = with_buckets(job_, {}, caps);
-      const CutLimits limits = piece_limits(job.options().ddp);
+      const CutLimits limits = piece_limits(job.options().ddp());
       bucketing.point.reachable = bucketing.point.reachable && limits.first <= limits.cap;
     }
     return search;
   }
 
   CurvePoint standard() const {
-    Bucketing bucketing = default_bucketing(workload_, options_.ddp);
-    const std::vector<Bucket> buckets = buckets_under(workload_, options_.ddp, bucketing.limits);
+    Bucketing bucketing = default_bucketing(workload_, options_.ddp(), options_.torch);
+    const std::vector<Bucket> buckets = buckets_under(workload_, options_.ddp(), options_.torch, bucketing.limits);
     const auto by_default = [&](const Job& job) {
       return with_buckets(job, buckets, BucketCaps{});
     };
@@ -94,7 +94,7 @@ class Tuner {
   }
 
   std::optional<CurrentBuckets> current() const {
-    const DdpOptions& ddp = options_.ddp;
+    const DdpOptions& ddp = options_.ddp();
     if (!options_.buckets && !ddp.bucket_cap_mb && !ddp.first_bucket_mb) return std::nullopt;
     CurrentBuckets current{
         .recorded = options_.buckets.has_value(), .point = {}, .bucket_bytes = {}};
@@ -104,7 +104,7 @@ class Tuner {
     time_bucketing(gains_, as_it_is, point);
     point.buckets = current_buckets_.size();
     if (current.recorded) return current;
-    const std::vector<Bytes> limits = bucket_limits(ddp).rebuild;
+    const std::vector<Bytes> limits = bucket_limits(ddp, options_.torch).rebuild;
     point.bucket_cap_mb = ddp.bucket_cap_mb;
     point.first_bucket_mb = mib(limits.front());
     point.cap_range_mb = {mib(limits.back()), mib(limits.back())};
@@ -133,7 +133,7 @@ class Tuner {
 
   /// A cap that is passed says what the first limit is; before, the two are apart even where they
   /// are as large.
-  bool cap_is_first_limit() const { return cap_holds_for_first_bucket(options_.ddp.torch); }
+  bool cap_is_first_limit() const { return cap_holds_for_first_bucket(options_.torch); }
 
   /// A setting that might be recommended: a point of the curve, what to write, what it gains.
   struct CapChoice {
@@ -397,7 +397,7 @@ class Tuner {
   void partition(const Candidates& candidates, std::size_t best, TuneResult& result) const {
     if (const std::optional<std::string> reason =
             cap_cuts(job_) ? std::optional<std::string>(kNoPartition)
-                           : no_partition_because(workload_, options_.ddp.comm_hook)) {
+                           : no_partition_because(workload_, options_.ddp().comm_hook)) {
       result.best_partition_absent_because = *reason;
       return;
     }
@@ -407,12 +407,12 @@ class Tuner {
     const Duration settable =
         best == kNone ? standard_.iteration : candidates[best].point.iteration;
     const bool list =
-        has_bucket_cap_mb_list(options_.ddp.torch) && bucket_limits(options_.ddp).rebuilt_from;
+        has_bucket_cap_mb_list(options_.torch) && bucket_limits(options_.ddp(), options_.torch).rebuilt_from;
     if (settable > time)
       result.best_partition = {std::move(cut), time, list, false};
     else if (best == kNone)
       result.best_partition = {
-          buckets_under(workload_, options_.ddp, default_bucketing(workload_, options_.ddp).limits),
+          buckets_under(workload_, options_.ddp(), options_.torch, default_bucketing(workload_, options_.ddp(), options_.torch).limits),
           settable, true, true};
     else
       result.best_partition = {candidates.buckets_of(best), settable, true, true};

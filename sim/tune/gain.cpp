@@ -54,8 +54,9 @@ Job with_buckets(const Job& job, std::vector<Bucket> buckets, const BucketCaps& 
   if (compiled_pieces(job.options().scheme) == nullptr)
     return with_buckets(job, std::move(buckets));
   SimulationOptions options = job.options();
-  options.ddp.bucket_cap_mb = caps.bucket_cap_mb;
-  options.ddp.first_bucket_mb = caps.first_bucket_mb;
+  DdpOptions& ddp = options.ddp_to_set();
+  ddp.bucket_cap_mb = caps.bucket_cap_mb;
+  ddp.first_bucket_mb = caps.first_bucket_mb;
   return with_buckets(job.with(std::move(options)), std::move(buckets));
 }
 
@@ -65,7 +66,7 @@ Duration lower_bound(const Job& job, std::vector<Bucket> buckets) {
   free.buckets = std::move(buckets);
   free.costs.host_hook = free.costs.host_launch = free.costs.host_search_per_parameter = Duration();
   free.costs.launch_latency = free.costs.event_latency = Duration();
-  free.ddp.comm_hook = CommHook::none;
+  if (uses_reducer(free.scheme)) free.ddp_to_set().comm_hook = CommHook::none;
   free.costs.host_step = free.costs.host_step_kernel = Duration();
   return simulate_times(job.with(std::move(free)).with(FreeModel{})).iteration;
 }
@@ -133,8 +134,8 @@ Gains::Bound Gains::bound(const Job& job) const {
 
 Duration Gains::gain(Duration most, const Bound& bound, const Change& change) {
   Job after = change(bound.job);
-  const int before_batches = bound.job.options().ddp.accumulate;
-  const int after_batches = after.options().ddp.accumulate;
+  const int before_batches = bound.job.options().accumulate;
+  const int after_batches = after.options().accumulate;
   const double batches = static_cast<double>(before_batches) / after_batches;
   if (batches != 1) after = with_same_allowance(after, before_batches);
   const Duration step = simulate_times(after).iteration;

@@ -7,9 +7,10 @@
 
 namespace ddpsim {
 
-GradientRuns::GradientRuns(const Workload& workload, const DdpOptions& options) {
+GradientRuns::GradientRuns(const Workload& workload, const DdpOptions& options,
+                           TorchVersion torch) {
   const std::vector<std::size_t> order =
-      bucket_limits(options).rebuilt_from ? ready_order(workload) : definition_order(workload);
+      bucket_limits(options, torch).rebuilt_from ? ready_order(workload) : definition_order(workload);
   std::vector<std::vector<std::size_t>> kinds;
   const auto kind_of = [&](const Parameter& parameter) {
     return std::find_if(kinds.begin(), kinds.end(), [&](const std::vector<std::size_t>& kind) {
@@ -38,7 +39,7 @@ GradientRuns::GradientRuns(const Workload& workload, const DdpOptions& options) 
       positions_.push_back(position);
     }
   }
-  order_tells_ = bucket_limits(options).rebuilt_from && kinds_.size() + sparse_.size() > 1;
+  order_tells_ = bucket_limits(options, torch).rebuilt_from && kinds_.size() + sparse_.size() > 1;
 }
 
 std::vector<std::size_t> GradientRuns::in_order(std::vector<Emission> emissions) const {

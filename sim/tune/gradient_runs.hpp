@@ -39,7 +39,7 @@ struct Watched {
 class GradientRuns {
  public:
   /// As the steady step's buckets are assigned.
-  GradientRuns(const Workload& workload, const DdpOptions& options);
+  GradientRuns(const Workload& workload, const DdpOptions& options, TorchVersion torch);
 
   Cut cut(std::span<const Bytes> limits, Watched watched = {.from = 0}) const;
   /// A sparse gradient is a bucket by itself under any limit.

@@ -51,16 +51,16 @@ Setting fused() {
 
 std::vector<Setting> host_settings(const Job& job) {
   std::vector<Setting> settings;
-  const DdpOptions& ddp = job.options().ddp;
+  const TorchVersion torch = job.options().torch;
   const PartTimes& waits = job.workload().launch_waits;
   const bool passes = waits.forward + waits.backward > Duration();
   if (passes && compiled_pieces(job.options().scheme) == nullptr) {
-    if (ddp.torch >= kCompile)
+    if (torch >= kCompile)
       settings.push_back(compiled());
-    else if (ddp.torch >= kCaptured)
+    else if (torch >= kCaptured)
       settings.push_back(captured());
   }
-  if (waits.optimizer > Duration() && ddp.torch >= kFused && !ddp.optimizer_in_backward)
+  if (waits.optimizer > Duration() && torch >= kFused && !job.options().ddp().optimizer_in_backward)
     settings.push_back(fused());
   return settings;
 }

@@ -77,10 +77,10 @@ class TwoStreams {
 }  // namespace
 
 bool QuickStep::can_estimate(const Job& job) {
-  const DdpOptions& ddp = job.options().ddp;
+  const DdpOptions& ddp = job.options().ddp();
   return !cap_cuts(job) && !no_partition_because(job.workload(), ddp.comm_hook) &&
          ddp.process_groups == 1 && collectives_at_a_time(job) == 1 &&
-         bucket_limits(ddp).rebuilt_from.has_value();
+         bucket_limits(ddp, job.options().torch).rebuilt_from.has_value();
 }
 
 QuickStep::QuickStep(const Job& job) {
@@ -109,7 +109,7 @@ QuickStep::QuickStep(const Job& job) {
   for (const std::size_t parameter : free.order) all += job.gradients()[parameter];
   const double most = index_of(static_cast<double>(all.count()));
   for (std::size_t i = 0; i <= static_cast<std::size_t>(most) + 1; ++i) {
-    const Bytes bytes = wire_bytes(job.options().ddp, dtype, Bytes(std::llround(bytes_at(i))));
+    const Bytes bytes = wire_bytes(job.options().ddp(), dtype, Bytes(std::llround(bytes_at(i))));
     const CollectivePlan planned = plan(among, CollectiveKind::all_reduce, bytes);
     const double load = planned.choice ? memory_load(CollectiveKind::all_reduce, bytes,
                                                      planned.transfer, among.cluster())

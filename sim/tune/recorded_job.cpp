@@ -24,7 +24,7 @@ bool are(const std::vector<Bucket>& buckets, const Collectives& recorded,
 
 /// One version of each set of rules the job may follow: its own first, then the newest of other ranges.
 std::vector<TorchVersion> versions_of(const SimulationOptions& options) {
-  const TorchVersion own = options.ddp.torch;
+  const TorchVersion own = options.torch;
   std::vector<TorchVersion> versions{own};
   // Not std::views::reverse: clang before 16 cannot compile views over libstdc++.
   for (auto range = options.possible_versions.rbegin(); range != options.possible_versions.rend();
@@ -39,19 +39,18 @@ struct FoundSetting {
 };
 std::optional<FoundSetting> setting_of(const Collectives& recorded, const Job& job) {
   for (const TorchVersion torch : versions_of(job.options())) {
-    DdpOptions options = with_recorded_hook(job.options().ddp, job.workload().recorded_with);
-    options.torch = torch;
+    DdpOptions options = with_recorded_hook(job.options().ddp(), job.workload().recorded_with);
     options.bucket_cap_mb.reset();
     options.first_bucket_mb.reset();
     const auto buckets = [&](const Bucketing& bucketing) {
-      return buckets_under(job.workload(), options, bucketing.limits);
+      return buckets_under(job.workload(), options, torch, bucketing.limits);
     };
     const auto match = [&](const Bucketing& bucketing) {
       return bucketing.point.reachable && are(buckets(bucketing), recorded, options);
     };
-    const Bucketing standard = default_bucketing(job.workload(), options);
+    const Bucketing standard = default_bucketing(job.workload(), options, torch);
     if (match(standard)) return FoundSetting{{torch, {}, {}}, buckets(standard)};
-    const std::vector<Bucketing> all = search_bucketings(job.workload(), options, {}).found;
+    const std::vector<Bucketing> all = search_bucketings(job.workload(), options, torch, {}).found;
     const auto found = std::ranges::find_if(all, [&](const Bucketing& bucketing) {
       return bucketing.point.buckets == recorded.size() && match(bucketing);
     });
@@ -124,8 +123,8 @@ std::optional<RecordedJob> recorded_job(const Job& job) {
       current.predicted_channels = std::max(current.predicted_channels, planned.channels);
   }
   if (cannot_assign(workload)) return current;
-  const DdpOptions options = with_recorded_hook(job.options().ddp, with);
-  current.same_buckets = are(steady_buckets(workload, options), with.collectives, options);
+  const DdpOptions options = with_recorded_hook(job.options().ddp(), with);
+  current.same_buckets = are(steady_buckets(workload, options, job.options().torch), with.collectives, options);
   current.asked_otherwise = options.bucket_cap_mb || options.first_bucket_mb ||
                             !options.bucket_cap_mb_list.empty() || options.find_unused_parameters ||
                             options.static_graph;

@@ -212,7 +212,7 @@ struct OfScheme {
   }
 
   std::vector<Setting> operator()(const Fsdp2& current) const {
-    const TorchVersion torch = job.options().ddp.torch;
+    const TorchVersion torch = job.options().torch;
     Settings<Fsdp2> settings(current, fully_shard(current.wrap, torch));
     for (const bool value : {true, false})
       settings.add(fmt::format("reshard_after_forward={}", value),

@@ -28,7 +28,7 @@ template <typename Set>
 Change of_ddp(Set set) {
   return [set](const Job& job) {
     SimulationOptions options = job.options();
-    set(options.ddp);
+    set(options.ddp_to_set());
     return job.with(std::move(options));
   };
 }
@@ -39,7 +39,7 @@ Change with_own_buckets(Set set) {
   return [set](const Job& job) {
     SimulationOptions options = job.options();
     options.buckets.reset();
-    set(options.ddp);
+    set(options.ddp_to_set());
     return job.with(std::move(options));
   };
 }
@@ -59,8 +59,8 @@ constexpr TorchVersion kGlooBfloat16{2, 7};
 
 /// A first backward under no_sync() ends in "expect_autograd_hooks_ INTERNAL ASSERT FAILED" where the graph is static
 /// (pytorch/pytorch#143580; tried with 1.13 and 2.13).
-bool fails_under_no_sync(const DdpOptions& ddp) {
-  return ddp.static_graph && ddp.accumulate > 1;
+bool fails_under_no_sync(const SimulationOptions& options) {
+  return options.ddp().static_graph && options.accumulate > 1;
 }
 
 bool every_parameter_is_used(const Workload& workload) {
@@ -72,13 +72,13 @@ bool every_parameter_is_used(const Workload& workload) {
 }
 
 void add_ddp_settings(const Job& job, std::vector<Setting>& settings) {
-  const DdpOptions& current = job.options().ddp;
+  const DdpOptions& current = job.options().ddp();
   const auto add = [&](const std::string& text, Change change, std::string note) {
     settings.push_back(
         {.name = text, .change = std::move(change), .argument = text, .note = std::move(note)});
   };
   if (current.broadcast_buffers && !job.workload().buffers.empty())
-    add(fmt::format("{}=False", buffers_argument(current.torch)),
+    add(fmt::format("{}=False", buffers_argument(job.options().torch)),
         of_ddp([](DdpOptions& ddp) { ddp.broadcast_buffers = false; }),
         "running statistics drift apart: save and evaluate rank 0's");
   if (!current.gradient_as_bucket_view)
@@ -123,13 +123,13 @@ Setting cast_setting(CommHook hook, double least) {
 }
 
 void add_hooks(const Job& job, std::vector<Setting>& settings) {
-  if (job.options().ddp.comm_hook != CommHook::none) return;
+  if (job.options().ddp().comm_hook != CommHook::none) return;
   for (const CommHook hook : {CommHook::fp16_compress, CommHook::bf16_compress})
     settings.push_back(cast_setting(hook));
 }
 
 void add_power_sgd(const Job& job, std::vector<Setting>& settings) {
-  if (job.options().ddp.comm_hook != CommHook::none) return;
+  if (job.options().ddp().comm_hook != CommHook::none) return;
   for (const int rank : {1, 4})
     settings.push_back(
         {.name = fmt::format("powerSGD_hook of rank {}", rank),
@@ -148,7 +148,7 @@ void add_power_sgd(const Job& job, std::vector<Setting>& settings) {
 
 /// Within one node there is nothing to leave out.
 void add_local_sgd(const Job& job, std::vector<Setting>& settings) {
-  if (job.options().ddp.comm_hook != CommHook::none || job.cluster().nodes == 1) return;
+  if (job.options().ddp().comm_hook != CommHook::none || job.cluster().nodes == 1) return;
   constexpr int kAverageFrom = 100;  // as PyTorch's examples have it
   for (const int period : {4, 16})
     settings.push_back(
@@ -174,7 +174,7 @@ void add_local_sgd(const Job& job, std::vector<Setting>& settings) {
 
 void add_optimizer_in_backward(const Job& job, std::vector<Setting>& settings) {
   // Under fp16 autocast a GradScaler decides after backward whether a step is taken.
-  if (job.options().ddp.optimizer_in_backward || job.workload().precision == "amp") return;
+  if (job.options().ddp().optimizer_in_backward || job.workload().precision == "amp") return;
   const std::string name = "_apply_optimizer_in_backward";
   settings.push_back(
       {.name = name,
@@ -193,10 +193,15 @@ void add_optimizer_in_backward(const Job& job, std::vector<Setting>& settings) {
 
 void add_accumulation(const Job& job, std::vector<Setting>& settings) {
   for (const int times : {2, 4}) {
-    const int micro_batches = times * job.options().ddp.accumulate;
+    const int micro_batches = times * job.options().accumulate;
     settings.push_back(
         {.name = fmt::format("accumulate {} under no_sync()", micro_batches),
-         .change = of_ddp([=](DdpOptions& ddp) { ddp.accumulate = micro_batches; }),
+         .change =
+             [=](const Job& job) {
+               SimulationOptions options = job.options();
+               options.accumulate = micro_batches;
+               return job.with(std::move(options));
+             },
          .after = fmt::format("sync = lambda k: contextlib.nullcontext() if k % {} == {} "
                               "else model.no_sync()",
                               micro_batches, micro_batches - 1),
@@ -211,7 +216,7 @@ void add_accumulation(const Job& job, std::vector<Setting>& settings) {
 }
 
 void add_sync_batchnorm(const Job& job, std::vector<Setting>& settings) {
-  if (!job.options().ddp.sync_batchnorm) return;
+  if (!job.options().ddp().sync_batchnorm) return;
   settings.push_back({.name = "BatchNorm in place of SyncBatchNorm",
                       .change = of_ddp([](DdpOptions& ddp) {
                         ddp.sync_batchnorm = false;
@@ -225,7 +230,7 @@ void add_sync_batchnorm(const Job& job, std::vector<Setting>& settings) {
 /// Of a node each, which has a network of its own; within one node there is none to leave out.
 void add_sync_batchnorm_groups(const Job& job, std::vector<Setting>& settings) {
   const Cluster& cluster = job.cluster();
-  const DdpOptions& current = job.options().ddp;
+  const DdpOptions& current = job.options().ddp();
   if (!current.sync_batchnorm || current.sync_batchnorm_group || cluster.nodes == 1 ||
       cluster.gpus_per_node == 1)
     return;
@@ -297,14 +302,14 @@ std::string_view buffers_argument(TorchVersion torch) {
 }
 
 bool is_possible(const Job& job, const Job& current) {
-  const DdpOptions& ddp = job.options().ddp;
-  if (unsupported(ddp) || cannot_simulate(job)) return false;
-  if (fails_under_no_sync(ddp) && !fails_under_no_sync(current.options().ddp)) return false;
+  const DdpOptions& ddp = job.options().ddp();
+  if (unsupported(ddp, job.options().torch) || cannot_simulate(job)) return false;
+  if (fails_under_no_sync(job.options()) && !fails_under_no_sync(current.options())) return false;
   if (const GlooModel* gloo = std::get_if<GlooModel>(&job.model()))
     // DDP takes the 16-bit hook of this name only where PyTorch was built for CUDA.
     return !(gloo->links.host_tensors &&
              (ddp.optimizer_in_backward || ddp.comm_hook == CommHook::bf16_compress)) &&
-           !(ddp.comm_hook == CommHook::bf16_compress && ddp.torch < kGlooBfloat16);
+           !(ddp.comm_hook == CommHook::bf16_compress && job.options().torch < kGlooBfloat16);
   const AnalyticModel* nccl = nccl_of(job.model());
   if (nccl == nullptr) return true;
   constexpr NcclVersion kBfloat16{2, 10, 0};
@@ -341,7 +346,7 @@ std::vector<Setting> settings_of(const Job& job) {
 }
 
 std::optional<Setting> partial_cast_setting(const Job& job, CommHook hook) {
-  if (job.options().ddp.comm_hook != CommHook::none) return std::nullopt;
+  if (job.options().ddp().comm_hook != CommHook::none) return std::nullopt;
   std::vector<Bytes> sizes;
   for (const Bucket& bucket : buckets_of(job)) sizes.push_back(bucket.bytes);
   std::ranges::sort(sizes);
@@ -364,7 +369,7 @@ std::optional<Setting> partial_cast_setting(const Job& job, CommHook hook) {
 
 std::optional<Setting> cap_list_setting(const Job& job, const std::vector<Bucket>& buckets) {
   constexpr std::size_t kMostLimits = 24;
-  if (!has_bucket_cap_mb_list(job.options().ddp.torch) || buckets.size() > kMostLimits)
+  if (!has_bucket_cap_mb_list(job.options().torch) || buckets.size() > kMostLimits)
     return std::nullopt;
   const Workload& workload = job.workload();
   std::vector<double> list;
@@ -379,12 +384,12 @@ std::optional<Setting> cap_list_setting(const Job& job, const std::vector<Bucket
     ddp.first_bucket_mb.reset();
     ddp.bucket_cap_mb_list = list;
   };
-  DdpOptions ddp = job.options().ddp;
+  DdpOptions ddp = job.options().ddp();
   set(ddp);
-  const std::vector<Bucket> given = steady_buckets(workload, ddp);
+  const std::vector<Bucket> given = steady_buckets(workload, ddp, job.options().torch);
   const bool same =
       std::ranges::equal(given, buckets, {}, &Bucket::parameters, &Bucket::parameters);
-  if (unsupported(ddp) || !same) return std::nullopt;
+  if (unsupported(ddp, job.options().torch) || !same) return std::nullopt;
   const std::string text = fmt::format("bucket_cap_mb_list=[{}]", fmt::join(list, ", "));
   return Setting{
       .name = text, .change = with_own_buckets(set), .argument = text, .sets_buckets = true};

@@ -105,8 +105,7 @@ bool has_bucket_cap_mb_list(TorchVersion version) {
   return version >= kCapList;
 }
 
-std::optional<std::string> unsupported(const DdpOptions& options) {
-  const TorchVersion torch = options.torch;
+std::optional<std::string> unsupported(const DdpOptions& options, TorchVersion torch) {
   const auto lacks = [&](std::string_view option, TorchVersion first) {
     return fmt::format("PyTorch {} has no {} (it came with {})", to_string(torch), option,
                        to_string(first));
@@ -157,8 +156,7 @@ std::optional<std::string> unsupported(const DdpOptions& options) {
   return std::nullopt;
 }
 
-BucketLimits bucket_limits(const DdpOptions& options) {
-  const TorchVersion torch = options.torch;
+BucketLimits bucket_limits(const DdpOptions& options, TorchVersion torch) {
   std::vector<Bytes> limits;
   if (!options.bucket_cap_mb_list.empty()) {
     for (const double cap : options.bucket_cap_mb_list) limits.push_back(bytes_of_mib(cap));

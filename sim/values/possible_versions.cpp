@@ -53,11 +53,8 @@ std::vector<VersionRange> possible_versions(const Workload& workload, const Clus
   // Of what is newer than any release known here, the newest rules are the best guess.
   const TorchVersion first = std::min(first_for(workload, cluster, recorded_on), kNewestTorch);
   std::vector<TorchVersion> possible;
-  for (const TorchVersion torch : torch_releases()) {
-    DdpOptions under = options;
-    under.torch = torch;
-    if (torch >= first && !unsupported(under)) possible.push_back(torch);
-  }
+  for (const TorchVersion torch : torch_releases())
+    if (torch >= first && !unsupported(options, torch)) possible.push_back(torch);
   const bool rccl = recorded_on != nullptr && recorded_on->vendor == GpuVendor::amd;
   if (const auto recorded = workload.recorded_with.nccl; recorded && !stated && !rccl) {
     const auto ships_it = [&](TorchVersion torch) { return bundled_nccl(torch) == *recorded; };

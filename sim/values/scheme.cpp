@@ -66,6 +66,29 @@ bool uses_reducer(const Scheme& scheme) {
   return facts_of(scheme).runs_reducer;
 }
 
+DdpOptions* ddp_options_of(Scheme& scheme) {
+  return std::visit(
+      [](auto& of) -> DdpOptions* {
+        if constexpr (requires { of.ddp; })
+          return &of.ddp;
+        else
+          return nullptr;
+      },
+      scheme);
+}
+
+const DdpOptions& ddp_options_of(const Scheme& scheme) {
+  static const DdpOptions standard;
+  return std::visit(
+      [](const auto& of) -> const DdpOptions& {
+        if constexpr (requires { of.ddp; })
+          return of.ddp;
+        else
+          return standard;
+      },
+      scheme);
+}
+
 const Compiled* compiled_pieces(const Scheme& scheme) {
   const Compiled* compiled = std::get_if<Compiled>(&scheme);
   return compiled != nullptr && compiled->in_pieces() ? compiled : nullptr;

@@ -63,7 +63,7 @@ void BM_TuneFlow1000Caps(benchmark::State& state) {
   for (int i = 1; i <= 1000; ++i) tuning.caps.push_back(i * 0.1);
   for (auto _ : state) {
     // A fresh model: nothing is remembered from the round before.
-    const CollectiveModel model = flow_model({.nccl = bundled_nccl(DdpOptions{}.torch)}, fabric);
+    const CollectiveModel model = flow_model({.nccl = bundled_nccl(TorchVersion())}, fabric);
     benchmark::DoNotOptimize(tune(Job(workload, cluster, SimulationOptions{}, model), tuning));
   }
   state.SetItemsProcessed(state.iterations() * 1000);
@@ -85,7 +85,7 @@ void BM_FlowBesideBackground(benchmark::State& state) {
           "jobs": [{"nodes": [0, 1], "all_reduce": "64MiB", "first": "5ms", "every": "5ms"}]})",
       "beside", request);
   const CollectiveTuning tuning{
-      .nccl = bundled_nccl(DdpOptions{}.torch),
+      .nccl = bundled_nccl(TorchVersion()),
       .algorithms = state.range(1) == 0 ? Algorithm::ring : Algorithm::tree};
   for (auto _ : state) {
     const CollectiveModel model = flow_model(tuning, fabric, background);
@@ -104,7 +104,7 @@ void BM_FlowOverDegradedLink(benchmark::State& state) {
   Topology topology = load_topology(v100s(state.range(0)));
   topology.degraded.push_back({.link = "node0/nic0 > switch", .bandwidth = 50_Gbps});
   const Fabric fabric = build_fabric(topology);
-  const CollectiveTuning tuning{.nccl = bundled_nccl(DdpOptions{}.torch),
+  const CollectiveTuning tuning{.nccl = bundled_nccl(TorchVersion()),
                                 .algorithms = Algorithm::ring};
   for (auto _ : state) {
     const CollectiveModel model = flow_model(tuning, fabric);

@@ -29,7 +29,7 @@ Cluster cluster_of(std::int64_t ranks) {
 
 Job job_on(std::int64_t ranks) {
   return Job(resnet50(), cluster_of(ranks), {},
-             AnalyticModel{.tuning = {.nccl = bundled_nccl(DdpOptions{}.torch)}});
+             AnalyticModel{.tuning = {.nccl = bundled_nccl(TorchVersion())}});
 }
 
 /// The curve over 1000 caps, 0.1 to 100 MiB; issue target: under a second.
@@ -60,7 +60,7 @@ BENCHMARK(BM_TuneEverything)
 /// More bucket assignments than can be simulated; issue target: 5 s at 10,000.
 void BM_TuneManyGradients(benchmark::State& state) {
   const Job job(many_gradients(state.range(0)), cluster_of(16), {},
-                AnalyticModel{.tuning = {.nccl = bundled_nccl(DdpOptions{}.torch)}});
+                AnalyticModel{.tuning = {.nccl = bundled_nccl(TorchVersion())}});
   for (auto _ : state) benchmark::DoNotOptimize(tune(job, {}));
 }
 BENCHMARK(BM_TuneManyGradients)
@@ -73,9 +73,9 @@ BENCHMARK(BM_TuneManyGradients)
 /// First bucket and cap of PyTorch 2.3 apart: some 47,000 bucket assignments.
 void BM_TuneTwoLimits(benchmark::State& state) {
   SimulationOptions options;
-  options.ddp.torch = {2, 3};
+  options.torch = {2, 3};
   const Job job(resnet50(), cluster_of(8), options,
-                AnalyticModel{.tuning = {.nccl = bundled_nccl(options.ddp.torch)}});
+                AnalyticModel{.tuning = {.nccl = bundled_nccl(options.torch)}});
   for (auto _ : state) benchmark::DoNotOptimize(tune(job, {}));
 }
 BENCHMARK(BM_TuneTwoLimits)->Unit(benchmark::kMillisecond)->UseRealTime();
@@ -86,7 +86,7 @@ void BM_JitteredIterations(benchmark::State& state) {
   options.iterations = static_cast<int>(state.range(0));
   options.variation.jitter = 0.02;
   const Job job(resnet50(), cluster_of(1024), options,
-                AnalyticModel{.tuning = {.nccl = bundled_nccl(DdpOptions{}.torch)}});
+                AnalyticModel{.tuning = {.nccl = bundled_nccl(TorchVersion())}});
   for (auto _ : state) benchmark::DoNotOptimize(simulate(job));
 }
 BENCHMARK(BM_JitteredIterations)
@@ -99,7 +99,7 @@ BENCHMARK(BM_JitteredIterations)
 /// (BM_ReadWorkload).
 void BM_SimulateManyGradients(benchmark::State& state) {
   const Job job(many_gradients(state.range(0)), cluster_of(16), {},
-                AnalyticModel{.tuning = {.nccl = bundled_nccl(DdpOptions{}.torch)}});
+                AnalyticModel{.tuning = {.nccl = bundled_nccl(TorchVersion())}});
   for (auto _ : state) {
     const SimulationResult result = simulate(job);
     benchmark::DoNotOptimize(assess(job, result.step.times, std::nullopt));
@@ -122,7 +122,7 @@ void BM_EnumerateBucketings(benchmark::State& state) {
   const Workload workload = resnet50();
   std::size_t count = 0;
   for (auto _ : state) {
-    const std::vector<Bucketing> all = search_bucketings(workload, {}, {}).found;
+    const std::vector<Bucketing> all = search_bucketings(workload, {}, {}, {}).found;
     count = all.size();
     benchmark::DoNotOptimize(all.data());
   }

@@ -45,7 +45,7 @@ class LoneCommunicator : public Communicator {
 };
 
 /// The message of a check whose sums are these; empty where it finds them right.
-std::string found(const DdpOptions& options, const LoneCommunicator::Spoil& spoil,
+std::string found(const ReducerOptions& options, const LoneCommunicator::Spoil& spoil,
                   const std::vector<std::size_t>& ready = {3, 2, 1, 0}) {
   const HostClock clock(monotonic_ns());
   CpuDevice device(clock);
@@ -66,7 +66,7 @@ TEST_CASE(
     "real check: an all-reduce that does nothing is found, by bucket, parameter, got and "
     "expected") {
   for (const bool views : {false, true}) {
-    DdpOptions options;
+    ReducerOptions options;
     options.gradient_as_bucket_view = views;
     const std::string message = found(options, [](std::size_t, Region) {});
     CAPTURE(message);

@@ -22,7 +22,7 @@ struct Outcome {
 };
 
 Outcome run_rank(std::uint16_t port, int rank, int ranks, const Workload& workload,
-                 const DdpOptions& options, int steps) {
+                 const ReducerOptions& options, int steps) {
   StoreClient store("127.0.0.1", port,
                     {.rank = rank, .ranks = ranks, .version = "", .job = "", .token = ""},
                     patient(20s));
@@ -44,7 +44,7 @@ Outcome run_rank(std::uint16_t port, int rank, int ranks, const Workload& worklo
   return outcome;
 }
 
-std::vector<Outcome> run_all(int ranks, const Workload& workload, const DdpOptions& options,
+std::vector<Outcome> run_all(int ranks, const Workload& workload, const ReducerOptions& options,
                              int steps) {
   const Listening listening = listen_on("127.0.0.1", 0);
   const StoreServer server(listening, ranks, patient(20s));
@@ -64,7 +64,7 @@ TEST_CASE("real gloo: every rank ends with the mean of all gradients, whatever t
     for (const bool views : {false, true}) {
       CAPTURE(ranks);
       CAPTURE(views);
-      DdpOptions options;
+      ReducerOptions options;
       options.bucket_cap_mb = 0.0001;
       options.gradient_as_bucket_view = views;
       Workload workload = ddpsim::testing::small_workload({1, 0, 13, 1000}, {3, 2, 1, 0});
@@ -86,7 +86,7 @@ TEST_CASE("real gloo: a step's check finds every average right, hooks, views and
   workload.buffers.push_back({.dtype = Dtype::float32, .bytes = Bytes(40)});
   for (const CommHook hook : {CommHook::none, CommHook::fp16_compress, CommHook::bf16_compress}) {
     for (const int ranks : {1, 2, 3, 5}) {
-      DdpOptions options;
+      ReducerOptions options;
       options.bucket_cap_mb = 0.0001;
       options.comm_hook = hook;
       options.gradient_as_bucket_view = ranks == 3;
@@ -99,7 +99,7 @@ TEST_CASE("real gloo: compression hooks average too, as far as 16 bits hold") {
   const Workload workload = ddpsim::testing::small_workload({1, 0, 13, 1000}, {3, 2, 1, 0});
   for (const CommHook hook : {CommHook::fp16_compress, CommHook::bf16_compress}) {
     for (const int ranks : {1, 2, 3}) {
-      DdpOptions options;
+      ReducerOptions options;
       options.bucket_cap_mb = 0.0001;
       options.comm_hook = hook;
       for (const Outcome& outcome : run_all(ranks, workload, options, 1))
@@ -111,7 +111,7 @@ TEST_CASE("real gloo: compression hooks average too, as far as 16 bits hold") {
 }
 
 TEST_CASE("real gloo: buckets of every step are those that sim assigns, times in order") {
-  DdpOptions options;
+  ReducerOptions options;
   options.bucket_cap_mb = 0.002;
   const Workload workload =
       ddpsim::testing::small_workload({300, 300, 300, 700, 20}, {4, 3, 2, 1, 0});
@@ -121,7 +121,8 @@ TEST_CASE("real gloo: buckets of every step are those that sim assigns, times in
     REQUIRE(outcome.records.size() == kSteps);
     for (int step = 1; step <= kSteps; ++step) {
       const StepRecord& record = outcome.records[static_cast<std::size_t>(step - 1)];
-      const std::vector<Bucket> expected = buckets_of_iteration(workload, options, step);
+      const std::vector<Bucket> expected =
+          buckets_of_iteration(workload, options, options.torch, step);
       REQUIRE(record.buckets.size() == expected.size());
       for (std::size_t i = 0; i < expected.size(); ++i) {
         CHECK(record.buckets[i].parameters == expected[i].parameters);

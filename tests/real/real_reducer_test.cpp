@@ -14,14 +14,14 @@ struct Scene {
   FakeCommunicator communicator{calls, device};
   Workload workload;
   Reducer reducer;
-  Scene(Workload given, const DdpOptions& options)
+  Scene(Workload given, const ReducerOptions& options)
       : workload(std::move(given)), reducer(device, communicator, HostClock(), workload, options) {}
 };
 
 constexpr double kBytesInMib = 1048576;
 
-DdpOptions cap_of_bytes(double bytes) {
-  DdpOptions options;
+ReducerOptions cap_of_bytes(double bytes) {
+  ReducerOptions options;
   options.bucket_cap_mb = bytes / kBytesInMib;
   return options;
 }
@@ -59,7 +59,7 @@ TEST_CASE("real reducer: a bucket that is ready before its turn waits, and both 
 }
 
 TEST_CASE("real reducer: with gradient_as_bucket_view nothing is copied out") {
-  DdpOptions options = cap_of_bytes(8);
+  ReducerOptions options = cap_of_bytes(8);
   options.gradient_as_bucket_view = true;
   Scene scene(small_workload({2}, {0}), options);
   scene.reducer.prepare_for_forward(kRebuilt);
@@ -85,7 +85,7 @@ TEST_CASE(
 
 TEST_CASE(
     "real reducer: a compression hook casts a full bucket, divides it there, casts sums back") {
-  DdpOptions options = cap_of_bytes(8);
+  ReducerOptions options = cap_of_bytes(8);
   options.comm_hook = CommHook::fp16_compress;
   Scene scene(small_workload({1, 1}, {1, 0}), options);
   scene.reducer.prepare_for_forward(kRebuilt);
@@ -103,7 +103,7 @@ TEST_CASE("real reducer: buffers are broadcast and waited for before forward") {
   Scene scene(workload, {});
   scene.reducer.prepare_for_forward(kRebuilt);
   CHECK(scene.calls == Calls{"broadcast 1+0:2", "wait 0"});
-  DdpOptions without;
+  ReducerOptions without;
   without.broadcast_buffers = false;
   Scene quiet(workload, without);
   quiet.reducer.prepare_for_forward(kRebuilt);
@@ -115,7 +115,7 @@ TEST_CASE(
     "asks "
     "the map whether others have it") {
   // Parameters 1 and 2 take no part here; the other rank has 1. Buckets {2}, {1}, {0}: never rebuilt.
-  DdpOptions options = cap_of_bytes(4);
+  ReducerOptions options = cap_of_bytes(4);
   options.find_unused_parameters = true;
   Scene scene(small_workload({1, 1, 1}, {0}), options);
   scene.device.peer_used = {1, 1, 0};
@@ -135,7 +135,7 @@ TEST_CASE(
 
 TEST_CASE(
     "real reducer: where a rank leaves nothing out, nobody waits for the map but the stream") {
-  DdpOptions options;
+  ReducerOptions options;
   options.find_unused_parameters = true;
   options.gradient_as_bucket_view = true;
   Scene scene(small_workload({1}, {0}), options);
@@ -150,7 +150,7 @@ TEST_CASE(
     "real reducer: the first step of a static graph launches behind backward, map first; later "
     "ones "
     "in their hooks, without a map, and rebuilt from the third on") {
-  DdpOptions options = cap_of_bytes(4);
+  ReducerOptions options = cap_of_bytes(4);
   options.static_graph = true;
   options.torch = {1, 11};  // buckets at construction follow the caps
   options.first_bucket_mb = options.bucket_cap_mb;
@@ -178,10 +178,12 @@ TEST_CASE("real reducer: what it cannot run is said before anything starts") {
   const auto device = FakeDevice::refuses;
   Workload workload = small_workload({2}, {0});
   CHECK_FALSE(cannot_reduce(workload, {}, device));
-  DdpOptions options;
+  ReducerOptions options;
   CHECK(cannot_reduce(small_workload({2, 2}, {0}), options, device)
             ->find("--find-unused-parameters") != std::string::npos);
-  options = {.torch = {1, 13}, .process_groups = 2};
+  options = {};
+  options.torch = {1, 13};
+  options.process_groups = 2;
   CHECK(cannot_reduce(workload, options, device)->find("process groups") != std::string::npos);
   workload.parameters[0].dtype = Dtype::float64;
   options = {};

@@ -20,7 +20,7 @@ Sweep small_sweep() {
   Sweep sweep;
   sweep.workload = ddpsim::testing::small_workload({300, 1, 7000, 20}, {3, 2, 1, 0});
   sweep.backend = "cpu-gloo";
-  DdpOptions options;
+  ReducerOptions options;
   options.bucket_cap_mb = 0.01;
   sweep.configurations = {{"plain", options}};
   options.comm_hook = CommHook::fp16_compress;

@@ -70,7 +70,7 @@ inline RecordedModel no_wire() {
 
 inline SimulationOptions free_of_costs() {
   SimulationOptions options = small::bare();
-  options.ddp.bucket_cap_mb = 0.5;
+  options.ddp_to_set().bucket_cap_mb = 0.5;
   return options;
 }
 

@@ -124,7 +124,7 @@ inline Step run(const Job& job, const TimeOf& time = by_the_table) {
 inline Step run(Scheme scheme, const TimeOf& time = by_the_table, int accumulate = 1,
                 const Cluster& cluster = small::node(2)) {
   SimulationOptions all = options(std::move(scheme));
-  all.ddp.accumulate = accumulate;
+  all.accumulate = accumulate;
   return run(Job(layered(), cluster, all, FreeModel{}), time);
 }
 

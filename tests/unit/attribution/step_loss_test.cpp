@@ -156,7 +156,7 @@ TEST_CASE("loss: of joined recordings the rank that comes last is the slowest GP
 
 TEST_CASE("loss: the map of used parameters, buffers, SyncBatchNorm") {
   SimulationOptions options = free_of_costs();
-  options.ddp.find_unused_parameters = true;
+  options.ddp_to_set().find_unused_parameters = true;
   CHECK(lost_by(options, {{LossCause::exposed_all_reduce, 30_us}, {LossCause::used_map, 5_us}}) ==
         "");
   Workload step = workload();
@@ -166,7 +166,7 @@ TEST_CASE("loss: the map of used parameters, buffers, SyncBatchNorm") {
   CHECK(with.loss[LossCause::buffer_broadcast] == with.buffer_broadcast);
   CHECK(with.blocking_communication() == with.buffer_broadcast + with.exposed_communication);
   CHECK(with.buffer_broadcast > Duration());
-  options.ddp.broadcast_buffers = false;
+  options.ddp_to_set().broadcast_buffers = false;
   CHECK(lost_by(options, {{LossCause::exposed_all_reduce, 30_us}}, step) == "");
 }
 
@@ -205,22 +205,22 @@ TEST_CASE("loss: every picosecond of random jobs has one cause, and none of them
     if (chance(3)) step.buffers = {{.dtype = Dtype::float32, .bytes = 12'000'000_B, .tensors = 7}};
     if (chance(4)) step.iteration = Duration::microseconds(static_cast<double>(250 + below(200)));
     SimulationOptions options = chance(3) ? free_of_costs() : all_costs();
-    options.ddp.bucket_cap_mb = chance(2) ? 0.5 : 25;
-    options.ddp.find_unused_parameters = chance(4);
-    options.ddp.gradient_as_bucket_view = chance(4);
-    options.ddp.accumulate = chance(4) ? 3 : 1;
-    if (chance(5)) options.ddp.comm_hook = CommHook::fp16_compress;
-    if (chance(5)) options.ddp.comm_hook = CommHook::power_sgd;
-    if (chance(5)) options.ddp.comm_hook = CommHook::post_local_sgd;
-    options.ddp.local_sgd = {.period = static_cast<int>(1 + below(5)),
-                             .averages_gradients = !chance(3)};
-    if (options.ddp.comm_hook == CommHook::none && chance(3)) {
-      options.ddp.optimizer_in_backward = true;
+    options.ddp_to_set().bucket_cap_mb = chance(2) ? 0.5 : 25;
+    options.ddp_to_set().find_unused_parameters = chance(4);
+    options.ddp_to_set().gradient_as_bucket_view = chance(4);
+    options.accumulate = chance(4) ? 3 : 1;
+    if (chance(5)) options.ddp_to_set().comm_hook = CommHook::fp16_compress;
+    if (chance(5)) options.ddp_to_set().comm_hook = CommHook::power_sgd;
+    if (chance(5)) options.ddp_to_set().comm_hook = CommHook::post_local_sgd;
+    options.ddp_to_set().local_sgd = {.period = static_cast<int>(1 + below(5)),
+                                      .averages_gradients = !chance(3)};
+    if (options.ddp().comm_hook == CommHook::none && chance(3)) {
+      options.ddp_to_set().optimizer_in_backward = true;
       options.optimizer.kind = chance(2) ? Optimizer::adam : Optimizer::sgd;
     }
-    options.ddp.power_sgd = {.matrix_approximation_rank = static_cast<int>(1 + below(5)),
-                             .min_compression_rate = chance(2) ? 0.1 : 2};
-    if (chance(3)) options.ddp.process_groups = 2;
+    options.ddp_to_set().power_sgd = {.matrix_approximation_rank = static_cast<int>(1 + below(5)),
+                                      .min_compression_rate = chance(2) ? 0.1 : 2};
+    if (chance(3)) options.ddp_to_set().process_groups = 2;
     if (chance(3)) options.interference = {.sm_share = 0.7, .memory_share = 0.3};
     if (chance(2)) options.rank_slowdown = {.gpu_spread = 0.013, .several_gpus = 0.037};
     if (chance(3)) options.variation.stragglers = {{static_cast<int>(below(4)), 1.37}};
@@ -257,12 +257,12 @@ TEST_CASE("loss: every picosecond of random jobs has one cause, and none of them
       CHECK(sum == times.iteration);
       CHECK(times.blocking_communication() <= times.iteration);
       // One GPU's step is the recording's, whatever it is part of.
-      const double compute = 300.0 * options.ddp.accumulate + 30;
+      const double compute = 300.0 * options.accumulate + 30;
       const double stall = step.iteration ? step.iteration->microseconds() - 330 : 0;
-      const double pause = std::max(stall, 0.0) * options.ddp.accumulate;
-      const double ahead = -std::min(stall, 0.0) * options.ddp.accumulate;
+      const double pause = std::max(stall, 0.0) * options.accumulate;
+      const double ahead = -std::min(stall, 0.0) * options.accumulate;
       const double added =
-          options.ddp.accumulate > 1 && options.costs.kernel_gap > Duration() ? 60.0 : 0;
+          options.accumulate > 1 && options.costs.kernel_gap > Duration() ? 60.0 : 0;
       CHECK(
           times.alone().microseconds() ==
           doctest::Approx((compute - ahead) / options.compute_scale + pause + added).epsilon(1e-5));

@@ -68,7 +68,7 @@ TEST_CASE(
   REQUIRE(launch_bound(job.workload));
   const auto view = [](const Job& current) {
     SimulationOptions options = current.options();
-    options.ddp.gradient_as_bucket_view = true;
+    options.ddp_to_set().gradient_as_bucket_view = true;
     return current.with(std::move(options));
   };
   const auto saved = [&](const Job& current) {

@@ -21,7 +21,7 @@ Workload two_buckets() {
 
 SimulationOptions limits() {
   SimulationOptions options;
-  options.ddp.bucket_cap_mb = 1;
+  options.ddp_to_set().bucket_cap_mb = 1;
   return options;
 }
 
@@ -232,10 +232,10 @@ TEST_CASE("measure next: what the steps send is what goes over the wire, bucket 
     return all_reduce_sizes(Job(two_buckets(), small::node(2), options, FreeModel{}));
   };
   CHECK(sent() == std::vector<Bytes>{Bytes(3'000'000), Bytes(5'000'000)});
-  options.ddp.comm_hook = CommHook::bf16_compress;
+  options.ddp_to_set().comm_hook = CommHook::bf16_compress;
   CHECK(sent() == std::vector<Bytes>{Bytes(1'500'000), Bytes(2'500'000)});
-  options.ddp.comm_hook = CommHook::none;
-  options.buckets = steady_buckets(two_buckets(), {.bucket_cap_mb = 25});
+  options.ddp_to_set().comm_hook = CommHook::none;
+  options.buckets = steady_buckets(two_buckets(), {.bucket_cap_mb = 25}, {});
   CHECK(sent() == std::vector<Bytes>{Bytes(8'000'000)});
 }
 

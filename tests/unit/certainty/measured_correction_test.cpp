@@ -128,7 +128,7 @@ TEST_CASE("measured correction: the longest stream is the recorded compute, of t
   job.options.compute_scale_range = {1.5, 2.5};
   CHECK(longest_stream(job) == 180_us);
   job.options = small::bare();
-  job.options.ddp.accumulate = 3;
+  job.options.accumulate = 3;
   CHECK(longest_stream(job) == 1250_us);
   job.options = small::bare();
   job.workload.recorded_with.buffer_broadcast = 30_us;  // is communication
@@ -137,7 +137,7 @@ TEST_CASE("measured correction: the longest stream is the recorded compute, of t
   job.workload.iteration = 380_us;  // 70 us of the next forward run beside a step of 450
   CHECK(longest_stream(job) == 380_us);
   job.workload.iteration.reset();
-  job.options.ddp.accumulate = 2;
+  job.options.accumulate = 2;
   job.workload.busy = PartTimes{.forward = 40_us, .backward = 200_us, .optimizer = 10_us};
   CHECK(longest_stream(job) == 490_us);  // what it waited for its host is nobody's compute
   job.options = small::bare();

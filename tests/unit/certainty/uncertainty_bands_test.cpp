@@ -259,11 +259,11 @@ TEST_CASE("uncertainty: the largest bucket decides, by what goes over the wire")
   const auto beyond = [](double octaves) {
     return doctest::Approx(std::exp(1.28 * std::sqrt(0.0025 + std::pow(0.03 * octaves, 2))));
   };
-  options.ddp.bucket_cap_mb = 1;  // [1] [16] [1]
+  options.ddp_to_set().bucket_cap_mb = 1;  // [1] [16] [1]
   CHECK(slower() == beyond(2));
-  options.ddp.comm_hook = CommHook::fp16_compress;  // 8 MiB
+  options.ddp_to_set().comm_hook = CommHook::fp16_compress;  // 8 MiB
   CHECK(slower() == beyond(1));
-  options.buckets = steady_buckets(workload, {.bucket_cap_mb = 1});
+  options.buckets = steady_buckets(workload, {.bucket_cap_mb = 1}, {});
   options.buckets->erase(options.buckets->begin() + 1);  // partitions under study count, too
   CHECK(slower() == beyond(0));
 }

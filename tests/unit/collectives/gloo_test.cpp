@@ -209,7 +209,7 @@ TEST_CASE("gloo: gradients on the host are copied at its rate, whatever the GPU'
   CHECK(times({.copy = 22_GBps, .host_tensors = true}, options).finalize == 502_us);
   // What a GPU copies is its memory's affair.
   CHECK(times({.copy = 11_GBps}, options).finalize == Duration());
-  options.ddp.gradient_as_bucket_view = true;
+  options.ddp_to_set().gradient_as_bucket_view = true;
   CHECK(times(links, options).finalize == Duration());
 }
 
@@ -222,7 +222,7 @@ TEST_CASE("gloo: a step holds two all-reduces in flight, and no kernel slows com
   // Two gradients of 8 MB ready together at 10 us; each takes about 5.7 ms of links.
   const Workload workload = small::chain({{8'000'000, 10}, {8'000'000, 10}}, 0, 10);
   SimulationOptions options = small::bare();
-  options.ddp.bucket_cap_mb = 1;
+  options.ddp_to_set().bucket_cap_mb = 1;
   options.interference = {};
   const auto run = [&](int threads) {
     const GlooLinks links{.to_fill = 1,
@@ -246,12 +246,12 @@ TEST_CASE("gloo: a step holds two all-reduces in flight, and no kernel slows com
 TEST_CASE("process groups: NCCL's all-reduces run side by side, and hold SMs side by side") {
   const Workload workload = small::chain({{8'000'000, 10}, {8'000'000, 10}}, 0, 10'000);
   SimulationOptions options = small::bare();
-  options.ddp.torch = {1, 13};
-  options.ddp.bucket_cap_mb = 1;
+  options.torch = {1, 13};
+  options.ddp_to_set().bucket_cap_mb = 1;
   options.interference = {.sm_share = 1, .memory_share = 0};
   const CollectiveModel model = AnalyticModel{};
   const StepResult one = simulate(Job(workload, small::node(4), options, model)).step;
-  options.ddp.process_groups = 2;
+  options.ddp_to_set().process_groups = 2;
   const StepResult two = simulate(Job(workload, small::node(4), options, model)).step;
   CHECK(one.buckets[1].start >= one.buckets[0].end);
   CHECK(two.buckets[1].start < two.buckets[0].end);
@@ -280,8 +280,7 @@ TEST_CASE("process groups: over sockets one communicator does not fill the link"
 }
 
 TEST_CASE("process groups: PyTorch 2.0 has none") {
-  DdpOptions options{.torch = {1, 13}, .process_groups = 3};
-  CHECK_FALSE(unsupported(options));
-  options.torch = {2, 0};
-  CHECK(unsupported(options));
+  const DdpOptions options{.process_groups = 3};
+  CHECK_FALSE(unsupported(options, {1, 13}));
+  CHECK(unsupported(options, {2, 0}));
 }

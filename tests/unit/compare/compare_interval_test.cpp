@@ -99,7 +99,7 @@ TEST_CASE("compare: what kept the recorded GPU waiting between steps it waits fo
   job.workload.iteration = 430_us;
   CHECK(alone(job).times.iteration == 1030_us);
   CHECK(alone(job).times.alone() == 430_us);
-  job.options.ddp.accumulate = 2;  // and for each micro-batch
+  job.options.accumulate = 2;  // and for each micro-batch
   CHECK(alone(job).times.iteration == 1460_us);
   CHECK(alone(job).times.alone() == 860_us);
   job.options.rank_slowdown = {.several_gpus = 0.25};  // which slows compute, not the wait

@@ -120,7 +120,7 @@ TEST_CASE("data supply: a copy in front of each step is lost, pinned or not") {
 
 TEST_CASE("data supply: each micro-batch takes a batch") {
   SimulationOptions options = free_of_costs();
-  options.ddp.accumulate = 2;
+  options.accumulate = 2;
   const Duration plain = step_with(options).times.iteration;
   options = loaded(1, 500_us, options);
   CHECK(plain < 1000_us);
@@ -224,7 +224,7 @@ TEST_CASE("data supply: under every scheme spans stay in order of start, the wai
     CAPTURE(name_of(scheme));
     SimulationOptions options = loaded(1, 5000_us, all_costs());
     options.scheme = scheme;
-    options.ddp.torch = {2, 8};
+    options.torch = {2, 8};
     options.data_loader->batch_bytes = 100'000_B;
     options.data_loader->pcie = 10_GBps;
     const Job job(workload(), gpus(), options, AnalyticModel{});

@@ -27,9 +27,9 @@ Cluster two_nodes() {
 }
 
 SimulationOptions local(SimulationOptions options, int period = 4) {
-  options.ddp.comm_hook = CommHook::post_local_sgd;
-  options.ddp.local_sgd.period = period;
-  options.ddp.torch = {2, 8};
+  options.ddp_to_set().comm_hook = CommHook::post_local_sgd;
+  options.ddp_to_set().local_sgd.period = period;
+  options.torch = {2, 8};
   return options;
 }
 
@@ -92,7 +92,7 @@ TEST_CASE("local SGD: buckets are divided in place and reduced within a node") {
 
 TEST_CASE("local SGD: without all-reduces of gradients nothing is sent in a step") {
   SimulationOptions options = local(free_of_costs());
-  options.ddp.local_sgd.averages_gradients = false;
+  options.ddp_to_set().local_sgd.averages_gradients = false;
   const StepResult step = step_with(options, workload(), in_node(), two_nodes());
   CHECK(step.times.iteration == 330_us);
   CHECK(step.times.communication == Duration());
@@ -104,7 +104,7 @@ TEST_CASE("local SGD: without all-reduces of gradients nothing is sent in a step
     CHECK_FALSE(bucket.choice);
   }
   options = local(all_costs());
-  options.ddp.local_sgd.averages_gradients = false;
+  options.ddp_to_set().local_sgd.averages_gradients = false;
   // Copies in and out as ever, 23 us each; the hook's host is far ahead.
   CHECK(step_with(options, workload(), in_node(), two_nodes()).times.iteration == 376_us + 23_us);
 }
@@ -138,7 +138,7 @@ TEST_CASE("local SGD: where it cannot be simulated") {
   SimulationOptions straggling = local(free_of_costs());
   straggling.variation.stragglers = {{1, 1.5}};
   CHECK(averaging_problem(straggling) == "");
-  straggling.ddp.local_sgd.averages_gradients = false;
+  straggling.ddp_to_set().local_sgd.averages_gradients = false;
   CHECK(mentions(averaging_problem(straggling), "ranks meet at the averaging alone"));
 }
 

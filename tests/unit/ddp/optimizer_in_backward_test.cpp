@@ -16,8 +16,8 @@ Workload workload_of_35() {
 }
 
 SimulationOptions stepping(SimulationOptions options) {
-  options.ddp.optimizer_in_backward = true;
-  options.ddp.torch = {2, 4};
+  options.ddp_to_set().optimizer_in_backward = true;
+  options.torch = {2, 4};
   options.optimizer.kind = Optimizer::sgd;
   return options;
 }
@@ -59,7 +59,7 @@ TEST_CASE("optimizer in backward: the host steps one parameter after the other")
   Workload step = workload_of_35();
   step.launches = Launches{.forward = 0, .backward = {0, 0, 0}, .optimizer = 0};
   const auto host = [&](SimulationOptions options) {
-    options.ddp.gradient_as_bucket_view = true;
+    options.ddp_to_set().gradient_as_bucket_view = true;
     return *step_with(options, step).times.host;
   };
   CHECK(host(stepping(all_costs())) - host(all_costs()) == 12_us);

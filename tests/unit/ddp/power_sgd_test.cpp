@@ -25,9 +25,9 @@ struct Matrices {
     for (int k = 1; k <= count; ++k) gradients.push_back({4'000'000, 50.0 * k});
     workload = small::chain(gradients, 100, 50.0 * count + 20);
     for (Parameter& parameter : workload.parameters) parameter.shape = {{1000, 1000}};
-    options.ddp.comm_hook = CommHook::power_sgd;
-    options.ddp.bucket_cap_mb = 1;
-    options.ddp.gradient_as_bucket_view = true;
+    options.ddp_to_set().comm_hook = CommHook::power_sgd;
+    options.ddp_to_set().bucket_cap_mb = 1;
+    options.ddp_to_set().gradient_as_bucket_view = true;
     cluster.gpu.fp32_tflops = 0;
     cluster.gpu.memory_bandwidth = 1000_GBps;  // a byte a picosecond
   }
@@ -64,7 +64,7 @@ TEST_CASE("PowerSGD: what is worth compressing, and by which rank") {
 
 TEST_CASE("PowerSGD: three all-reduces of a bucket, those of nothing left out") {
   Matrices matrices(1);
-  matrices.options.ddp.power_sgd.matrix_approximation_rank = 2;
+  matrices.options.ddp_to_set().power_sgd.matrix_approximation_rank = 2;
   const StepResult step = matrices.step();
   CHECK(step.buckets[0].all_reduces == std::vector<Bytes>{0_B, 8'000_B, 8'000_B});
   CHECK(step.buckets[0].on_the_wire == 16'000_B);
@@ -115,17 +115,17 @@ TEST_CASE("PowerSGD: a host that launches kernel by kernel is what it takes") {
   CHECK(times.iteration == 270_us + 20_us);
   CHECK(times.loss[LossCause::hooks] == 60_us);
   // Rank 2: 8 kernels instead of 2, twice.
-  matrices.options.ddp.power_sgd.matrix_approximation_rank = 2;
+  matrices.options.ddp_to_set().power_sgd.matrix_approximation_rank = 2;
   CHECK(matrices.step().times.iteration == times.iteration + 120_us);
   // Rank 3 is torch.linalg.qr's from 1.12 on: twice 20 + 3 * 1 us.
-  matrices.options.ddp.power_sgd.matrix_approximation_rank = 3;
+  matrices.options.ddp_to_set().power_sgd.matrix_approximation_rank = 3;
   matrices.options.costs.qr = 20_us;
   matrices.options.costs.qr_column = 1_us;
-  matrices.options.ddp.torch = {1, 12};
+  matrices.options.torch = {1, 12};
   const Duration once = 23_us + 23_us;  // on the host, and on the GPU behind it
   CHECK(matrices.step().times.iteration >= times.iteration - 40_us + once);
   CHECK(matrices.step().times.iteration <= times.iteration - 40_us + 2 * once);
-  matrices.options.ddp.torch = {1, 11};
+  matrices.options.torch = {1, 11};
   CHECK(matrices.step().times.iteration == times.iteration + 2 * 120_us);
 }
 
@@ -134,9 +134,9 @@ TEST_CASE("PowerSGD: behind its wait the host has nothing in store") {
   matrices.workload.launches = Launches{.forward = 10, .backward = {2, 2}, .optimizer = 0};
   matrices.options.costs.host_kernel = 5_us;
   // Hidden without the hook. With it, the first kernel of the second matrix and the two behind: one 5 us late.
-  matrices.options.ddp.comm_hook = CommHook::none;
+  matrices.options.ddp_to_set().comm_hook = CommHook::none;
   CHECK(matrices.step().times.launch_bound == Duration());
-  matrices.options.ddp.comm_hook = CommHook::power_sgd;
+  matrices.options.ddp_to_set().comm_hook = CommHook::power_sgd;
   CHECK(matrices.step().times.launch_bound >= 5_us);
   CHECK(matrices.step().times.launch_bound <= 15_us);
 }

@@ -13,8 +13,8 @@ namespace {
 PlannedStep scheduled(const SimulationOptions& options, const StepKind& kind = {},
                       const Workload& step = workload(), const CollectiveModel& model = wire(),
                       const Cluster& cluster = gpus(), const std::vector<RankState>& states = {}) {
-  return schedule_step(Job(step, cluster, options, model), steady_buckets(step, options.ddp), kind,
-                       states);
+  return schedule_step(Job(step, cluster, options, model),
+                       steady_buckets(step, options.ddp(), options.torch), kind, states);
 }
 
 std::vector<Bytes> sizes(const PlannedStep& planned, CollectiveKind kind) {
@@ -39,7 +39,7 @@ TEST_CASE(
   CHECK(sizes(scheduled(options), CollectiveKind::all_reduce) ==
         std::vector<Bytes>{2'000'000_B, 4'000'000_B, 1'000'000_B});
   CHECK_FALSE(scheduled(options).local_used_map);
-  options.ddp.find_unused_parameters = true;
+  options.ddp_to_set().find_unused_parameters = true;
   const PlannedStep searched = scheduled(options);
   CHECK(sizes(searched, CollectiveKind::all_reduce) ==
         std::vector<Bytes>{2'000'000_B, 4'000'000_B, 1'000'000_B, 12_B});
@@ -63,7 +63,7 @@ TEST_CASE("reducer: broadcasts come first, rebuilding before buffers") {
 
 TEST_CASE("reducer: groups, threads and what fills the wire come from options and backend") {
   SimulationOptions options = all_costs();
-  options.ddp.process_groups = 3;
+  options.ddp_to_set().process_groups = 3;
   const InFlight nccl = scheduled(options).schedule.in_flight;
   CHECK(nccl.groups == 3);
   CHECK(nccl.threads == 1);
@@ -158,7 +158,7 @@ TEST_CASE(
   step.parameters[kP2].ignored = true;
   step.backward->ready.resize(1);
   SimulationOptions options = all_costs();
-  options.ddp.find_unused_parameters = true;
+  options.ddp_to_set().find_unused_parameters = true;
   const StepResult result = step_with(options, step);
   REQUIRE(result.buckets.size() == 2);
   CHECK(result.buckets[0].launch == TimePoint(100_us));

@@ -24,7 +24,7 @@ Workload normed() {
 }
 
 SimulationOptions synced(SimulationOptions options) {
-  options.ddp.sync_batchnorm = true;
+  options.ddp_to_set().sync_batchnorm = true;
   return options;
 }
 
@@ -79,7 +79,7 @@ TEST_CASE("sync batch norm: the host launches, and thrice reads back what was ga
                                  .sync_batchnorm = 222_us,
                                  .stall = 3_us}) == "");
   CHECK(step.buckets[0].launch == TimePoint(296_us));
-  options.ddp.torch = {1, 12};  // one read: 104 us less, and the rebuild is as before
+  options.torch = {1, 12};  // one read: 104 us less, and the rebuild is as before
   CHECK(step_with(options, normed(), exchanging()).times.sync_batchnorm == 118_us);
   CHECK(blocking_reads({1, 13}) == 3);
 }
@@ -110,7 +110,7 @@ TEST_CASE("sync batch norm: a read takes the lead away of a host that keeps up")
 TEST_CASE("sync batch norm: micro-batches under no_sync exchange, too") {
   // 40 to 50 and 230 to 240, then forward from 320: 360 to 370 and 550 to 560; the last bucket ends at 670.
   SimulationOptions options = synced(free_of_costs());
-  options.ddp.accumulate = 2;
+  options.accumulate = 2;
   const StepTimes times = step_with(options, normed(), exchanging()).times;
   CHECK(times.sync_batchnorm == 40_us);
   CHECK(times.iteration == 700_us);
@@ -123,8 +123,8 @@ TEST_CASE("sync batch norm: under no_sync every kernel is launched once, and eac
   options.costs.host_kernel = 12_us;
   const auto host = [&](bool exchanges, int micro_batches) {
     SimulationOptions all = options;
-    all.ddp.sync_batchnorm = exchanges;
-    all.ddp.accumulate = micro_batches;
+    all.ddp_to_set().sync_batchnorm = exchanges;
+    all.accumulate = micro_batches;
     return step_with(all, launched, exchanging()).times.host.value_or(Duration());
   };
   for (const int micro_batches : {1, 2, 3}) {
@@ -137,7 +137,7 @@ TEST_CASE("sync batch norm: under no_sync every kernel is launched once, and eac
 TEST_CASE("sync batch norm: static_graph's first iteration exchanges before it launches buckets") {
   // Of one bucket, so that an exchange takes as long as the third of the wire: 20 us.
   SimulationOptions options = synced(all_costs());
-  options.ddp.static_graph = true;
+  options.ddp_to_set().static_graph = true;
   options.iterations = 1;
   const SimulationResult result = simulated(options, normed(), exchanging());
   CHECK(result.step.times.sync_batchnorm > 180_us);
@@ -149,7 +149,8 @@ TEST_CASE("sync batch norm: what it exchanges, by rank and channel") {
   const SimulationOptions options = synced(free_of_costs());
   const auto collectives = [&](const Workload& step, int ranks) {
     const Job job(step, gpus(ranks), options, exchanging());
-    return schedule_step(job, steady_buckets(step, options.ddp), {}, {}).schedule.collectives;
+    return schedule_step(job, steady_buckets(step, options.ddp(), options.torch), {}, {})
+        .schedule.collectives;
   };
   const auto two = collectives(normed(), 2);
   REQUIRE(two.size() == 5);
@@ -187,7 +188,7 @@ TEST_CASE("sync batch norm: ranks that differ still meet; those of another order
 
 TEST_CASE("sync batch norm: more exchanges than can be simulated are refused") {
   SimulationOptions options = synced(free_of_costs());
-  options.ddp.accumulate = 500'001;
+  options.accumulate = 500'001;
   const auto problem = cannot_simulate(Job(normed(), gpus(), options, exchanging()));
   REQUIRE(problem);
   CHECK(problem->find("exchange 1000002 times") != std::string::npos);
@@ -197,7 +198,7 @@ TEST_CASE("sync batch norm: groups of their own do not queue behind buckets, but
   // As above, b0 160 to 260 by itself; p1's exchange is beside it at 230, each at half the rate: 10 us take 20, and b0
   // ends at 270. b1 270 to 360, backward ends at 330, b2 380.
   SimulationOptions options = synced(free_of_costs());
-  options.ddp.sync_batchnorm_group = 2;
+  options.ddp_to_set().sync_batchnorm_group = 2;
   const SimulationResult result = simulated(options, normed(), exchanging(100_us));
   CHECK(result.step.times.sync_batchnorm == 30_us);
   CHECK(result.step.buckets[0].end == TimePoint(270_us));
@@ -217,13 +218,15 @@ TEST_CASE("sync batch norm: groups hold whole nodes and exchange among their ran
   cluster.network = {.kind = NetworkKind::infiniband, .nics_per_node = 1, .per_nic = 1_GBps};
   const auto job = [&](int ranks) {
     SimulationOptions options = synced(free_of_costs());
-    options.ddp.sync_batchnorm_group = ranks;
+    options.ddp_to_set().sync_batchnorm_group = ranks;
     return Job(normed(), cluster, options, AnalyticModel{});
   };
   const auto gathered = [&](int ranks) {
     const Job grouped = job(ranks);
     REQUIRE_FALSE(cannot_simulate(grouped));
-    return schedule_step(grouped, steady_buckets(normed(), grouped.options().ddp), {}, {})
+    return schedule_step(grouped,
+                         steady_buckets(normed(), grouped.options().ddp(), grouped.options().torch),
+                         {}, {})
         .schedule.collectives[3];
   };
   CHECK(gathered(2).size == Bytes(2 * (2 * 1'000'000 + 1) * 4));
@@ -237,9 +240,10 @@ TEST_CASE("sync batch norm: groups hold whole nodes and exchange among their ran
   CHECK(says(6, "takes a multiple of 2 that divides 8"));
   CHECK(says(4, "the cluster's nodes differ"));  // nothing is known of two
   CHECK(batch_norm_job(job(2)).cluster().ranks() == 2);
-  DdpOptions without{.torch = {2, 0}};
+  DdpOptions without;
   without.sync_batchnorm_group = 2;
-  CHECK(unsupported(without).value_or("").find("add --sync-batchnorm") != std::string::npos);
+  CHECK(unsupported(without, {2, 0}).value_or("").find("add --sync-batchnorm") !=
+        std::string::npos);
 
   cluster.nodes = 2;
   SimulationOptions options = synced(free_of_costs());
@@ -251,11 +255,10 @@ TEST_CASE("sync batch norm: groups hold whole nodes and exchange among their ran
 }
 
 TEST_CASE("sync batch norm: since 1.1, and not beside round-robin groups") {
-  DdpOptions options{.torch = {1, 0}, .sync_batchnorm = true};
-  CHECK(unsupported(options).value_or("").find("no SyncBatchNorm (it came with 1.1)") !=
+  DdpOptions options{.sync_batchnorm = true};
+  CHECK(unsupported(options, {1, 0}).value_or("").find("no SyncBatchNorm (it came with 1.1)") !=
         std::string::npos);
-  options.torch = {1, 13};
-  CHECK_FALSE(unsupported(options));
+  CHECK_FALSE(unsupported(options, {1, 13}));
   options.process_groups = 2;
-  CHECK(unsupported(options).value_or("").find("--process-groups") != std::string::npos);
+  CHECK(unsupported(options, {1, 13}).value_or("").find("--process-groups") != std::string::npos);
 }

@@ -85,9 +85,9 @@ TEST_CASE(
   // Copies out follow: 10 us for each of five gradients of 4 MB at 800 GB/s.
   SimulationOptions copies = options(overlapped);
   copies.costs.copy_rate = Bandwidth::gigabytes_per_second(800);
-  copies.ddp.gradient_as_bucket_view = true;
+  copies.ddp_to_set().gradient_as_bucket_view = true;
   const Step viewed = run_reducer(copies);
-  copies.ddp.gradient_as_bucket_view = false;
+  copies.ddp_to_set().gradient_as_bucket_view = false;
   const Step copied = run_reducer(copies);
   CHECK(copied.times.finalize == 50_us);
   CHECK(copied.times.iteration - viewed.times.iteration == 50_us);
@@ -141,7 +141,7 @@ TEST_CASE("ZeroRedundancyOptimizer: one rank owns all, ranks beyond the paramete
 
 TEST_CASE("ZeroRedundancyOptimizer: not with an optimizer that steps in backward") {
   SimulationOptions all = options(ZeroRedundancy{});
-  all.ddp.optimizer_in_backward = true;
+  all.ddp_to_set().optimizer_in_backward = true;
   const auto problem = cannot_simulate(Job(layered(), small::node(2), all, FreeModel{}));
   REQUIRE(problem);
   CHECK(problem->find("--apply-optimizer-in-backward") != std::string::npos);

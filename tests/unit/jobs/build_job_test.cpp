@@ -60,7 +60,7 @@ TEST_CASE("jobs: the version that is stated, else the recorded one, else one tha
   const BuiltJob stated = built_with([](JobRequest& request) { request.torch = {1, 13}; });
   CHECK(stated.provenance.torch_known);
   CHECK(stated.job.options().possible_versions.empty());
-  CHECK(stated.job.options().ddp.torch == TorchVersion{1, 13});
+  CHECK(stated.job.options().torch == TorchVersion{1, 13});
   CHECK(nccl_of(stated.job.model())->tuning.nccl == bundled_nccl({1, 13}));
   const BuiltJob nccl = built_with([](JobRequest& request) {
     request.collectives.nccl = NcclVersion{2, 21, 5};
@@ -76,12 +76,12 @@ TEST_CASE("jobs: an option that the version in force lacks is refused after the 
 }
 
 TEST_CASE("jobs: micro-batches as asked, else as recorded") {
-  CHECK(build_job(asked_of_resnet()).job.options().ddp.accumulate == 1);
+  CHECK(build_job(asked_of_resnet()).job.options().accumulate == 1);
   const BuiltJob asked = built_with([](JobRequest& request) { request.accumulate = 4; });
-  CHECK(asked.job.options().ddp.accumulate == 4);
+  CHECK(asked.job.options().accumulate == 4);
   LoadedWorkload read = load_workload(asked_of_resnet().workload);
   read.workload.recorded_with.accumulate = 3;
-  CHECK(build_job(asked_of_resnet(), read).job.options().ddp.accumulate == 3);
+  CHECK(build_job(asked_of_resnet(), read).job.options().accumulate == 3);
 }
 
 TEST_CASE("jobs: a group of SyncBatchNorm holds whole nodes") {

@@ -10,15 +10,17 @@
 using namespace ddpsim;
 
 TEST_CASE("jobs: a cap that looks like bytes is asked about, from a TiB on") {
-  const auto warned = [](const DdpOptions& options) { return ddp_warnings(options); };
-  CHECK(warned({.torch = {2, 8}, .bucket_cap_mb = 999'999}).empty());
-  CHECK(warned({.torch = {2, 8}, .bucket_cap_mb = 26'214'400}) ==
+  const auto warned = [](const DdpOptions& options, TorchVersion torch) {
+    return ddp_warnings(options, torch);
+  };
+  CHECK(warned({.bucket_cap_mb = 999'999}, {2, 8}).empty());
+  CHECK(warned({.bucket_cap_mb = 26'214'400}, {2, 8}) ==
         std::vector<std::string>{
             "--bucket-cap-mb 26214400 are MiB, 25 TiB: were bytes meant, 25 MiB?"});
-  CHECK(mentions(warned({.torch = {2, 8}, .first_bucket_mb = 1e6}), "--first-bucket-mb 1000000"));
-  CHECK(warned({.torch = {2, 8}, .bucket_cap_mb_list = {1, 2e6, 3e6}}).size() == 2);
-  CHECK(warned({.torch = kNewestTorch}).empty());
+  CHECK(mentions(warned({.first_bucket_mb = 1e6}, {2, 8}), "--first-bucket-mb 1000000"));
+  CHECK(warned({.bucket_cap_mb_list = {1, 2e6, 3e6}}, {2, 8}).size() == 2);
+  CHECK(warned({}, kNewestTorch).empty());
   TorchVersion newer = kNewestTorch;
   ++newer.minor;
-  CHECK(mentions(warned({.torch = newer}), "is newer than the rules known here"));
+  CHECK(mentions(warned({}, newer), "is newer than the rules known here"));
 }

@@ -19,7 +19,7 @@ struct MemoryJob {
 
 PeakMemory peak(const std::function<void(MemoryJob&)>& change = {}) {
   MemoryJob setting;
-  setting.options.ddp.torch = {2, 8};
+  setting.options.torch = {2, 8};
   setting.options.optimizer.kind = Optimizer::momentum;
   if (change) change(setting);
   Workload workload =
@@ -53,7 +53,9 @@ TEST_CASE(
 }
 
 TEST_CASE("memory: views leave gradients in their buckets") {
-  const auto views = [](MemoryJob& setting) { setting.options.ddp.gradient_as_bucket_view = true; };
+  const auto views = [](MemoryJob& setting) {
+    setting.options.ddp_to_set().gradient_as_bucket_view = true;
+  };
   CHECK(peak(views).parts.gradients == Bytes());
   CHECK(in_mib(peak().allocated() - peak(views).allocated()) == 24);
 }
@@ -66,7 +68,7 @@ TEST_CASE("memory: activations leave in equal shares with each gradient") {
   Workload workload =
       small::chain({{4 * small::kMiB, 10}, {8 * small::kMiB, 20}, {12 * small::kMiB, 40}}, 10, 40);
   SimulationOptions options = small::bare();
-  options.ddp.torch = {2, 8};
+  options.torch = {2, 8};
   options.optimizer.kind = Optimizer::sgd;
   workload.activations =
       Activations{.bytes = Bytes(30 * small::kMiB), .recorded = true, .held = {}};
@@ -86,17 +88,17 @@ TEST_CASE("memory: activations leave in equal shares with each gradient") {
   // Before 2.0 gradients are there from the start, and temporaries of the optimizer are one tensor's.
   const PeakMemory old = peak([](MemoryJob& setting) {
     setting.activations->bytes = Bytes(100 * small::kMiB);
-    setting.options.ddp.torch = {1, 13};
+    setting.options.torch = {1, 13};
   });
   CHECK(in_mib(old.parts.gradients) == 24);
   const PeakMemory accumulating = peak([](MemoryJob& setting) {
     setting.activations->bytes = Bytes(100 * small::kMiB);
-    setting.options.ddp.accumulate = 2;
+    setting.options.accumulate = 2;
   });
   CHECK(in_mib(accumulating.parts.gradients) == 24);
   const PeakMemory fast_gradients = peak([](MemoryJob& setting) {
     setting.activations->bytes = Bytes(6 * small::kMiB);
-    setting.options.ddp.torch = {1, 13};
+    setting.options.torch = {1, 13};
     setting.options.optimizer.kind = Optimizer::sgd;
   });
   // The last gradient, of 12 MiB, is added to what is there: beside it lie the last third.
@@ -109,8 +111,8 @@ TEST_CASE("memory: what is held between gradients comes from the recording, thei
   const auto held = [](std::vector<std::int64_t> mib, bool views = false, int accumulate = 1) {
     return peak([&](MemoryJob& setting) {
       setting.options.optimizer.kind = Optimizer::sgd;
-      setting.options.ddp.gradient_as_bucket_view = views;
-      setting.options.ddp.accumulate = accumulate;
+      setting.options.ddp_to_set().gradient_as_bucket_view = views;
+      setting.options.accumulate = accumulate;
       setting.activations->bytes = Bytes(10 * small::kMiB);
       for (const std::int64_t count : mib)
         setting.activations->held.emplace_back(count * small::kMiB);
@@ -160,8 +162,8 @@ TEST_CASE("memory: what optimizers keep") {
 
 TEST_CASE("memory: a compression hook keeps half of every bucket that is full") {
   const PeakMemory memory = peak([](MemoryJob& setting) {
-    setting.options.ddp.comm_hook = CommHook::fp16_compress;
-    setting.options.ddp.torch = {1, 13};
+    setting.options.ddp_to_set().comm_hook = CommHook::fp16_compress;
+    setting.options.torch = {1, 13};
     setting.options.optimizer.kind = Optimizer::sgd;
     setting.activations->bytes = Bytes(4 * small::kMiB);
   });
@@ -173,8 +175,8 @@ TEST_CASE("memory: an optimizer in backward frees gradients bucket by bucket") {
   // Buckets of 4, 8 and 12 MiB: the last gradient beside the other 48, and in its place a temporary while it steps.
   // PyTorch 2.13 on a CPU, eight layers in buckets of 3, 3 and 2: 2.38 times the parameters with SGD, 3.38 with momentum.
   const auto stepping = [](MemoryJob& setting) {
-    setting.options.ddp.optimizer_in_backward = true;
-    setting.options.ddp.bucket_cap_mb = 1;
+    setting.options.ddp_to_set().optimizer_in_backward = true;
+    setting.options.ddp_to_set().bucket_cap_mb = 1;
     setting.options.optimizer.kind = Optimizer::sgd;
   };
   const PeakMemory memory = peak(stepping);
@@ -187,16 +189,16 @@ TEST_CASE("memory: an optimizer in backward frees gradients bucket by bucket") {
   // Views: beside a gradient on its way to its bucket a temporary.
   CHECK(in_mib(peak([&](MemoryJob& setting) {
                  stepping(setting);
-                 setting.options.ddp.gradient_as_bucket_view = true;
+                 setting.options.ddp_to_set().gradient_as_bucket_view = true;
                }).allocated()) == 24 + 24 + 12 + 12);
 }
 
 TEST_CASE("memory: powerSGD_hook keeps an error, P and Q, and copies of the bucket it reduces") {
   // One bucket of three matrices of one column: with their 1, 2 and 3 Mi elements P, and Q of one each.
   const auto hooked = [](MemoryJob& setting) {
-    setting.options.ddp.comm_hook = CommHook::power_sgd;
-    setting.options.ddp.power_sgd.min_compression_rate = 0.5;
-    setting.options.ddp.bucket_cap_mb = 100;
+    setting.options.ddp_to_set().comm_hook = CommHook::power_sgd;
+    setting.options.ddp_to_set().power_sgd.min_compression_rate = 0.5;
+    setting.options.ddp_to_set().bucket_cap_mb = 100;
     setting.options.optimizer.kind = Optimizer::sgd;
   };
   const PeakMemory memory = peak(hooked);
@@ -207,8 +209,8 @@ TEST_CASE("memory: powerSGD_hook keeps an error, P and Q, and copies of the buck
   // Bucket by bucket: 4 MiB, 8 MiB, 12 MiB, and all travel whole.
   const PeakMemory apart = peak([&](MemoryJob& setting) {
     hooked(setting);
-    setting.options.ddp.power_sgd = {};
-    setting.options.ddp.bucket_cap_mb = 1;
+    setting.options.ddp_to_set().power_sgd = {};
+    setting.options.ddp_to_set().bucket_cap_mb = 1;
   });
   CHECK(apart.at == PeakMoment::backward);
   CHECK(in_mib(apart.parts.hook) == 24 + 3 * 12);
@@ -216,8 +218,8 @@ TEST_CASE("memory: powerSGD_hook keeps an error, P and Q, and copies of the buck
 
 TEST_CASE("memory: local SGD's next average stands beside the parameters") {
   const auto local = [](MemoryJob& setting) {
-    setting.options.ddp.comm_hook = CommHook::post_local_sgd;
-    setting.options.ddp.torch = {1, 13};
+    setting.options.ddp_to_set().comm_hook = CommHook::post_local_sgd;
+    setting.options.torch = {1, 13};
     setting.options.optimizer.kind = Optimizer::sgd;
   };
   const PeakMemory memory = peak(local);
@@ -230,8 +232,8 @@ TEST_CASE("memory: local SGD's next average stands beside the parameters") {
 
 TEST_CASE("memory: before 2.0 the rebuild holds old and new buckets of views") {
   const auto rebuilding = [](MemoryJob& setting) {
-    setting.options.ddp.torch = {1, 13};
-    setting.options.ddp.gradient_as_bucket_view = true;
+    setting.options.torch = {1, 13};
+    setting.options.ddp_to_set().gradient_as_bucket_view = true;
     setting.options.optimizer.kind = Optimizer::sgd;
   };
   const PeakMemory memory = peak(rebuilding);
@@ -241,7 +243,7 @@ TEST_CASE("memory: before 2.0 the rebuild holds old and new buckets of views") {
   // Buckets that are never rebuilt.
   CHECK(peak([&](MemoryJob& setting) {
           rebuilding(setting);
-          setting.options.ddp.find_unused_parameters = true;
+          setting.options.ddp_to_set().find_unused_parameters = true;
         }).at != PeakMoment::rebuild);
 }
 
@@ -264,7 +266,7 @@ TEST_CASE("memory: what is larger than 10 MiB is a segment of its own, in multip
   workload.activations = Activations{};
   SimulationOptions options = small::bare();
   options.optimizer.kind = Optimizer::sgd;
-  options.ddp.bucket_cap_mb = 1;
+  options.ddp_to_set().bucket_cap_mb = 1;
   const PeakMemory memory = peak_memory(Job(workload, small::node(2), options, FreeModel{}));
   // Parameter and bucket of 11 MiB take 12 each, those of 3 MiB one segment of 20 together.
   CHECK(memory.rounding == Bytes());

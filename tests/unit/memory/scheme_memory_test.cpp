@@ -12,7 +12,7 @@ namespace {
 PeakMemory peak(Scheme scheme, Optimizer optimizer, int accumulate = 1) {
   SimulationOptions asked = options(std::move(scheme));
   asked.optimizer.kind = optimizer;
-  asked.ddp.accumulate = accumulate;
+  asked.accumulate = accumulate;
   Workload step = layered();
   step.activations = Activations{.bytes = Bytes(), .recorded = true, .held = std::vector<Bytes>(7)};
   return peak_memory(Job(std::move(step), small::node(2), std::move(asked), FreeModel{}));

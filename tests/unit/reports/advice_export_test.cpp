@@ -65,7 +65,7 @@ TEST_CASE(
   CHECK_FALSE(mentions(text, "averager"));
   ddp.broadcast_buffers = false;
   CHECK(mentions(text_of(), "\"broadcast_buffers\": False"));
-  ddp.torch = {2, 13};
+  advice.rows[0].job_settings.torch = {2, 13};
   CHECK(mentions(text_of(), "\"forward_sync_buffers\": False"));
 }
 

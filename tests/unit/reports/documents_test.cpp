@@ -72,7 +72,7 @@ TEST_CASE("result document: whole") {
 
 TEST_CASE("result document: what a setting adds") {
   SimulationOptions options{.compute_scale = 2, .rank_slowdown = {.given = 0.05}};
-  options.ddp.comm_hook = CommHook::fp16_compress;
+  options.ddp_to_set().comm_hook = CommHook::fp16_compress;
   options.variation = {
       .stragglers = {{.rank = 3, .slowdown = 1.2}}, .jitter = 0.02, .stagger = 4_ms, .seed = 7};
   ReportContext context = sample::with(options);

@@ -9,31 +9,31 @@ using namespace ddpsim;
 
 namespace {
 
-std::string buckets_said(const DdpOptions& options) {
-  return bucket_setting(sample::with(SimulationOptions{.ddp = options}).job);
+std::string buckets_said(const DdpOptions& options, TorchVersion torch) {
+  return bucket_setting(
+      sample::with(SimulationOptions{.torch = torch, .scheme = Ddp{.ddp = options}}).job);
 }
 
 }  // namespace
 
 TEST_CASE("job words: buckets are said as what is passed, and what is in force") {
-  CHECK(buckets_said({.torch = {2, 8}}) == "default (1 MiB first, then 25 MiB)");
-  CHECK(buckets_said({.torch = {2, 8}, .first_bucket_mb = 25}) == "default (25 MiB each)");
-  CHECK(buckets_said({.torch = {2, 8}, .first_bucket_mb = 2.5}) ==
-        "default (2.5 MiB first, then 25 MiB)");
-  CHECK(buckets_said({.torch = {2, 8}, .bucket_cap_mb = 50}) == "bucket_cap_mb=50 (50 MiB each)");
-  CHECK(buckets_said({.torch = {2, 4}, .bucket_cap_mb = 50}) ==
+  CHECK(buckets_said({}, {2, 8}) == "default (1 MiB first, then 25 MiB)");
+  CHECK(buckets_said({.first_bucket_mb = 25}, {2, 8}) == "default (25 MiB each)");
+  CHECK(buckets_said({.first_bucket_mb = 2.5}, {2, 8}) == "default (2.5 MiB first, then 25 MiB)");
+  CHECK(buckets_said({.bucket_cap_mb = 50}, {2, 8}) == "bucket_cap_mb=50 (50 MiB each)");
+  CHECK(buckets_said({.bucket_cap_mb = 50}, {2, 4}) ==
         "bucket_cap_mb=50 (1 MiB first, then 50 MiB)");
-  CHECK(buckets_said({.torch = {2, 4}, .bucket_cap_mb = 1}) == "bucket_cap_mb=1 (1 MiB each)");
-  CHECK(buckets_said({.torch = {2, 11}, .bucket_cap_mb_list = {1, 10.5, 50}}) ==
+  CHECK(buckets_said({.bucket_cap_mb = 1}, {2, 4}) == "bucket_cap_mb=1 (1 MiB each)");
+  CHECK(buckets_said({.bucket_cap_mb_list = {1, 10.5, 50}}, {2, 11}) ==
         "bucket_cap_mb_list=[1, 10.5, 50]");
 }
 
 TEST_CASE("job words: a hook is said behind the buckets, with what it was told") {
-  DdpOptions options{.torch = {2, 4}};
+  DdpOptions options;
   const std::string buckets = "default (1 MiB first, then 25 MiB)";
   const auto behind = [&](CommHook hook) {
     options.comm_hook = hook;
-    const std::string all = buckets_said(options);
+    const std::string all = buckets_said(options, {2, 4});
     REQUIRE(all.starts_with(buckets));
     return all.substr(buckets.size());
   };
@@ -49,7 +49,7 @@ TEST_CASE("job words: a hook is said behind the buckets, with what it was told")
   CHECK(behind(CommHook::fp16_compress) ==
         ", fp16_compress_hook from 0.5 MiB, optimizer in backward");
   options.bucket_cap_mb_list = {2};
-  CHECK(buckets_said(options) ==
+  CHECK(buckets_said(options, {2, 4}) ==
         "bucket_cap_mb_list=[2], fp16_compress_hook from 0.5 MiB, optimizer in backward");
 }
 

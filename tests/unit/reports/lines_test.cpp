@@ -44,7 +44,8 @@ TEST_CASE(
   CHECK(setting(sample::context()) == "PyTorch 2.8, NCCL 2.27.3, analytic network\n");
   const ReportContext context =
       sample::with(CollectiveModel(flow_model({.nccl = {2, 14, 3}}, Fabric{})),
-                   sample::with(SimulationOptions{.ddp = {.torch = {1, 13}, .bucket_cap_mb = 50}}));
+                   sample::with(SimulationOptions{.torch = {1, 13},
+                                                  .scheme = Ddp{.ddp = {.bucket_cap_mb = 50}}}));
   CHECK(setting_text(context) ==
         "PyTorch 1.13, NCCL 2.14.3, flow network; buckets: bucket_cap_mb=50 (1 MiB first, then 50 "
         "MiB)");
@@ -271,7 +272,7 @@ TEST_CASE("report lines: how the recorded steps vary, and what is replayed of th
   context.trust.confidence.predicted = 104_ms;  // corrected
   CHECK(mentions(recorded_line(context, kWidePage), ", 103 ms replayed; 0 "));
   // One of its micro-batches was recorded.
-  context = sample::with(SimulationOptions{.ddp = {.accumulate = 2}}, context);
+  context = sample::with(SimulationOptions{.accumulate = 2}, context);
   CHECK_FALSE(mentions(recorded_line(context, kWidePage), "replayed"));
   context = sample::with(SimulationOptions{.compute_scale = 2}, context);
   CHECK_FALSE(mentions(recorded_line(context, kWidePage), "replayed"));

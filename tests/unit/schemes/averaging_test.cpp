@@ -70,10 +70,10 @@ TEST_CASE("local SGD as a scheme: an averaging costs what post-local SGD's does"
     return simulate(Job(paper::workload(), nodes, all, paper::wire(std::vector<Duration>(8))))
         .step.averaging->whole;
   };
-  all.ddp.comm_hook = CommHook::post_local_sgd;
+  all.ddp_to_set().comm_hook = CommHook::post_local_sgd;
   // 7 MB flattened in 3 + 14 us and divided in as much, 3 for the host to see the end, 40 and 12 to launch, 3 back.
   CHECK(whole() == 92_us);
-  all.ddp.comm_hook = CommHook::none;
+  all.ddp_to_set().comm_hook = CommHook::none;
   all.scheme = PeriodicAveraging{.period = 4};
   CHECK(whole() == 92_us);
 }
@@ -170,8 +170,8 @@ TEST_CASE("local SGD against DDP: worth it where more of an all-reduce is saved 
         CAPTURE(cap_mb);
         SimulationOptions all = options(Ddp());
         all.interference = {.sm_share = 0, .memory_share = 0, .communication_rate = 1};
-        all.ddp.torch = {2, 8};
-        all.ddp.bucket_cap_mb = cap_mb;
+        all.torch = {2, 8};
+        all.ddp_to_set().bucket_cap_mb = cap_mb;
         const Job ddp(layered(), small::node(2, gigabytes), all, AnalyticModel{});
         all.scheme = PeriodicAveraging{.period = period};
         const Job local = ddp.with(all);

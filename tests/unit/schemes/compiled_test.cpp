@@ -44,8 +44,8 @@ using PieceEnds = std::vector<std::size_t>;
 
 SimulationOptions compiled(Compiled scheme, double cap_mb = 8) {
   SimulationOptions all = options(scheme);
-  all.ddp.torch = {2, 8};
-  all.ddp.bucket_cap_mb = cap_mb;
+  all.torch = {2, 8};
+  all.ddp_to_set().bucket_cap_mb = cap_mb;
   return all;
 }
 
@@ -130,9 +130,9 @@ TEST_CASE("compiled: compute is what it was, whatever is compiled, copied or acc
   for (const int accumulate : {1, 3})
     for (const Compiled& scheme : {kCut, kWhole, kPython}) {
       SimulationOptions all = paper::all_costs();
-      all.ddp.torch = {2, 8};
-      all.ddp.bucket_cap_mb = 2;
-      all.ddp.accumulate = accumulate;
+      all.torch = {2, 8};
+      all.ddp_to_set().bucket_cap_mb = 2;
+      all.accumulate = accumulate;
       const StepTimes eager = paper::step_with(all).times;
       all.scheme = scheme;
       const StepTimes times = paper::step_with(all).times;
@@ -146,8 +146,8 @@ TEST_CASE("compiled: compute is what it was, whatever is compiled, copied or acc
 TEST_CASE("compiled: where every operation is a piece the step is DDP's own") {
   for (const double cap : {0.0, 4.0, 8.0, 1000.0}) {
     SimulationOptions all = compiled(kCut, cap);
-    all.ddp.torch = {2, 4};
-    all.ddp.first_bucket_mb = 0;
+    all.torch = {2, 4};
+    all.ddp_to_set().first_bucket_mb = 0;
     const StepResult cut = step_of(all);
     all.scheme = Ddp();
     const StepResult eager = step_of(all);
@@ -175,7 +175,6 @@ TEST_CASE(
 
 TEST_CASE("compiled: caps of the Python reducer are whole MiB") {
   DdpOptions ddp;
-  ddp.torch = {2, 8};
   ddp.bucket_cap_mb = 8.9;
   CHECK(fusion_limits(ddp) == CutLimits{.first = 1_MiB, .cap = 8_MiB});
   ddp.bucket_cap_mb.reset();
@@ -191,7 +190,7 @@ TEST_CASE("compiled: caps of the Python reducer are whole MiB") {
 TEST_CASE("compiled: tune weighs each cap with the cuts it makes") {
   for (const Compiled& scheme : {kCut, kWhole}) {
     SimulationOptions all = compiled(scheme);
-    all.ddp.bucket_cap_mb.reset();
+    all.ddp_to_set().bucket_cap_mb.reset();
     const Job job(layered(), small::node(2, 20), all, AnalyticModel{});
     const TuneResult result = tune(job, {});
     CHECK(result.left_out.empty() == (scheme == kWhole));
@@ -199,7 +198,7 @@ TEST_CASE("compiled: tune weighs each cap with the cuts it makes") {
     std::set<Duration> steps;
     for (const CurvePoint& point : result.curve) {
       if (!point.bucket_cap_mb) continue;
-      all.ddp.bucket_cap_mb = point.bucket_cap_mb;
+      all.ddp_to_set().bucket_cap_mb = point.bucket_cap_mb;
       const Duration step = simulate_times(job.with(all)).iteration;
       CAPTURE(*point.bucket_cap_mb);
       CHECK(point.iteration == step);
@@ -221,16 +220,16 @@ TEST_CASE("compiled: what torch.compile refuses, or nobody knows") {
   CHECK(compiled_problem(compiled(kWhole)) == "");
   CHECK(compiled_problem(compiled(kPython)) == "");
   SimulationOptions old = compiled(kCut);
-  old.ddp.torch = {1, 13};
+  old.torch = {1, 13};
   CHECK(mentions(compiled_problem(old), "PyTorch 1.13 has no torch.compile (it came with 2.0)"));
   old = compiled(kPython);
-  old.ddp.torch = {2, 2};
+  old.torch = {2, 2};
   CHECK(mentions(compiled_problem(old), "PyTorch 2.2 has no python_reducer (it came with 2.3)"));
   CHECK(mentions(compiled_problem(compiled(kCut, 0.5)),
                  "the first bucket's limit, 1 MiB, is above the cap"));
   CHECK(compiled_problem(compiled(kWhole, 0.5)) == "");
   SimulationOptions synced = compiled(kCut);
-  synced.ddp.sync_batchnorm = true;
+  synced.ddp_to_set().sync_batchnorm = true;
   CHECK(mentions(compiled_problem(synced), "SyncBatchNorm"));
   Workload step = layered();
   step.recorded_with.compiled_gradients = 1;

@@ -25,7 +25,7 @@ Workload even() {
 Step run_megatron(const MegatronOptimizer& scheme, int accumulate = 1,
                   const TimeOf& time = megatron_times, int ranks = 2) {
   SimulationOptions all = options(scheme);
-  all.ddp.accumulate = accumulate;
+  all.accumulate = accumulate;
   return run(Job(even(), small::node(ranks), all, FreeModel{}), time);
 }
 

@@ -45,7 +45,7 @@ const Workload kThree =
 
 TEST_CASE("host tensors: hooks and launches delay the backward of the thread that calls them") {
   SimulationOptions options = small::bare();
-  options.ddp.bucket_cap_mb = 1;
+  options.ddp_to_set().bucket_cap_mb = 1;
   options.costs.host_hook = 10_us;
   options.costs.host_launch = 20_us;
   GlooLinks links = host_links();
@@ -53,7 +53,7 @@ TEST_CASE("host tensors: hooks and launches delay the backward of the thread tha
   CHECK((step_of(kThree, options, links) - plain).microseconds() ==
         doctest::Approx(3 * 10 + 3 * 20));
   // A hook of each gradient, one launch.
-  options.ddp.bucket_cap_mb = 100;
+  options.ddp_to_set().bucket_cap_mb = 100;
   CHECK((step_of(kThree, options, links) - plain).microseconds() == doctest::Approx(3 * 10 + 20));
   // A GPU's host runs ahead of it: the last launch alone is seen.
   links.host_tensors = false;
@@ -65,7 +65,7 @@ TEST_CASE("host tensors: a backward recorded under DDP holds its hooks and launc
   Workload recorded = kThree;
   recorded.recorded_with.ddp_hooks = true;
   SimulationOptions options = small::bare();
-  options.ddp.bucket_cap_mb = 1;
+  options.ddp_to_set().bucket_cap_mb = 1;
   options.costs.host_hook = 10_us;
   CHECK(step_of(recorded, options, host_links()) - step_of(recorded, small::bare(), host_links()) <
         3 * 10_us);
@@ -73,9 +73,9 @@ TEST_CASE("host tensors: a backward recorded under DDP holds its hooks and launc
 
 TEST_CASE("host tensors: a compression hook casts into memory that nobody touched before") {
   SimulationOptions options = small::bare();
-  options.ddp.torch = {2, 13};
-  options.ddp.bucket_cap_mb = 100;
-  options.ddp.comm_hook = CommHook::fp16_compress;
+  options.torch = {2, 13};
+  options.ddp_to_set().bucket_cap_mb = 100;
+  options.ddp_to_set().comm_hook = CommHook::fp16_compress;
   GlooLinks links = host_links();
   const Duration before = step_of(kThree, options, links);
   links.fresh = 2_GBps;
@@ -91,9 +91,9 @@ TEST_CASE("host tensors: a compression hook casts into memory that nobody touche
 TEST_CASE("host tensors: halves are divided one by one before PyTorch 2.1, bfloat16 is not") {
   const auto step = [](TorchVersion torch, CommHook hook) {
     SimulationOptions options = small::bare();
-    options.ddp.torch = torch;
-    options.ddp.bucket_cap_mb = 100;
-    options.ddp.comm_hook = hook;
+    options.torch = torch;
+    options.ddp_to_set().bucket_cap_mb = 100;
+    options.ddp_to_set().comm_hook = hook;
     return step_of(kThree, options, host_links());
   };
   CHECK(step({2, 0}, CommHook::fp16_compress) - step({2, 1}, CommHook::fp16_compress) == 12000_us);
@@ -104,17 +104,17 @@ TEST_CASE("gloo: PowerSGD with one bucket, and nothing beside it") {
   Workload workload = kThree;
   for (Parameter& parameter : workload.parameters) parameter.shape = {{1000, 2000}};
   SimulationOptions options = small::bare();
-  options.ddp.torch = {2, 13};
-  options.ddp.bucket_cap_mb = 100;
-  options.ddp.comm_hook = CommHook::power_sgd;
+  options.torch = {2, 13};
+  options.ddp_to_set().bucket_cap_mb = 100;
+  options.ddp_to_set().comm_hook = CommHook::power_sgd;
   const auto problem = [&] { return cannot_simulate(job_of(workload, options, host_links())); };
   CHECK_FALSE(problem());
-  options.ddp.find_unused_parameters = true;
+  options.ddp_to_set().find_unused_parameters = true;
   REQUIRE(problem());
   CHECK(problem()->find("leave that out") != std::string::npos);
-  options.ddp.static_graph = true;
+  options.ddp_to_set().static_graph = true;
   CHECK_FALSE(problem());
-  options.ddp.bucket_cap_mb = 1;
+  options.ddp_to_set().bucket_cap_mb = 1;
   REQUIRE(problem());
   CHECK(problem()->find("with several buckets, here 3") != std::string::npos);
   // Over NCCL several are as good as one.
@@ -127,14 +127,14 @@ TEST_CASE("gloo: hooks are offered where they run") {
   SimulationOptions options = small::bare();
   GlooLinks links = host_links();
   const auto offered = [&](TorchVersion torch, const std::string& name) {
-    options.ddp.torch = torch;
+    options.torch = torch;
     return offers(job_of(workload, options, links), name);
   };
   CHECK(offered({2, 13}, "fp16_compress_hook"));
   CHECK(offered({1, 13}, "fp16_compress_hook"));
   CHECK_FALSE(offered({2, 13}, "bf16_compress_hook"));
   CHECK_FALSE(offered({2, 13}, "powerSGD_hook of rank 1"));
-  options.ddp.bucket_cap_mb = 100;
+  options.ddp_to_set().bucket_cap_mb = 100;
   CHECK(offered({2, 13}, "powerSGD_hook of rank 1"));
   links.host_tensors = false;
   CHECK(offered({2, 13}, "bf16_compress_hook"));
@@ -147,8 +147,8 @@ TEST_CASE("gloo: no cap is advised beside PowerSGD that would take a second buck
       small::chain({{8'000'000, 1000}, {8'000'000, 20000}, {8'000'000, 40000}}, 50, 40000);
   for (Parameter& parameter : workload.parameters) parameter.shape = {{1000, 2000}};
   SimulationOptions options = small::bare();
-  options.ddp.torch = {2, 13};
-  options.ddp.bucket_cap_mb = 100;
+  options.torch = {2, 13};
+  options.ddp_to_set().bucket_cap_mb = 100;
   GlooLinks links = host_links();
   links.process = 1_GBps;
   for (const AdviceRow& row : advise(job_of(workload, options, links), {}).rows) {
@@ -192,7 +192,7 @@ TEST_CASE("host tensors: the collectives of FSDP hold up the thread that calls t
 TEST_CASE(
     "host tensors: what launches ZeroRedundancyOptimizer's broadcasts is no part of backward") {
   SimulationOptions options = small::bare();
-  options.ddp.bucket_cap_mb = 100;
+  options.ddp_to_set().bucket_cap_mb = 100;
   options.scheme = ZeroRedundancy{};
   const StepTimes before = simulate_times(job_of(kThree, options, host_links()));
   options.costs.host_launch = 20_us;

@@ -66,7 +66,7 @@ TEST_CASE("join: buffers come from the highest rank that has inputs") {
                   {.dtype = Dtype::int64, .bytes = 8_B, .tensors = 1}};
   const UnevenInputs inputs{.least = 1, .most = 1, .total = 2};
   SimulationOptions options = uneven(free_of_costs(), inputs);
-  options.ddp.broadcast_buffers = true;
+  options.ddp_to_set().broadcast_buffers = true;
   const JoinedEpoch with = *step_with(options, step).joined;
   CHECK(told(with.iteration) ==
         std::vector<std::string_view>{"ranks not joined", "common rank", "buffers", "buffers",
@@ -75,7 +75,7 @@ TEST_CASE("join: buffers come from the highest rank that has inputs") {
   CHECK(with.iteration[1].op == "max");
   CHECK(with.end.size() == 4);  // floats of parameters and buffers in one
   CHECK(with.end[2].elements == 7'000'000 / 4 + 100);
-  options.ddp.broadcast_buffers = false;
+  options.ddp_to_set().broadcast_buffers = false;
   const JoinedEpoch without = *step_with(options, step).joined;
   CHECK(without.end.size() == 3);
   CHECK(without.end[2].elements == 7'000'000 / 4);
@@ -83,7 +83,7 @@ TEST_CASE("join: buffers come from the highest rank that has inputs") {
 
 TEST_CASE("join: each micro-batch's forward tells, whether it reduces or not") {
   SimulationOptions options = uneven(free_of_costs(), {.least = 1, .most = 1, .total = 2});
-  options.ddp.accumulate = 2;
+  options.accumulate = 2;
   const StepResult step = step_with(options);
   CHECK(std::ranges::count(told(step.joined->iteration), "ranks not joined") == 2);
   CHECK(std::ranges::count(told(step.joined->iteration), "bucket") == 3);
@@ -99,9 +99,9 @@ TEST_CASE("join: what is listed is what is scheduled, also where a parameter is 
   step.parameters.push_back(frozen);
   SimulationOptions options = uneven(
       free_of_costs(), {.least = 4, .most = 6, .total = 10, .throw_on_early_termination = true});
-  options.ddp.broadcast_buffers = true;
-  options.ddp.find_unused_parameters = true;
-  options.ddp.accumulate = 2;
+  options.ddp_to_set().broadcast_buffers = true;
+  options.ddp_to_set().find_unused_parameters = true;
+  options.accumulate = 2;
   const StepResult result = step_with(options, step);
   std::vector<std::int64_t> listed;
   for (const JoinCollective& one : result.joined->iteration)

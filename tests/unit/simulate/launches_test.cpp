@@ -17,7 +17,7 @@ Workload launched() {
 SimulationOptions launching(SimulationOptions options, Duration each) {
   options.costs.host_kernel = each;
   options.costs.host_copy_kernel = 5_us;
-  options.ddp.gradient_as_bucket_view = true;
+  options.ddp_to_set().gradient_as_bucket_view = true;
   return options;
 }
 
@@ -56,22 +56,22 @@ TEST_CASE("launches: DDP's own are the host's, too") {
   CHECK(times_of(options).host == 480_us + 150_us);
   CHECK(times_of(options).iteration >= 630_us);
   SUBCASE("copies out of the buckets") {
-    options.ddp.gradient_as_bucket_view = false;
+    options.ddp_to_set().gradient_as_bucket_view = false;
     CHECK(times_of(options).host == 480_us + 150_us + 15_us);
   }
   SUBCASE("a hook in Python") {
-    options.ddp.comm_hook = CommHook::fp16_compress;
+    options.ddp_to_set().comm_hook = CommHook::fp16_compress;
     CHECK(times_of(options).host == 480_us + 150_us + 90_us);
   }
   SUBCASE("micro-batches launch their kernels again, and no hooks") {
-    options.ddp.accumulate = 3;
+    options.accumulate = 3;
     CHECK(times_of(options).host ==
           480_us + 150_us + 2 * 440_us + 6 * 5_us);  // and add to gradients
   }
   SUBCASE("buffers are flattened by one kernel, and copied back by one each") {
     Workload step = launched();
     step.buffers = {{.dtype = Dtype::float32, .bytes = 1000_B, .tensors = 7}};
-    options.ddp.broadcast_buffers = true;
+    options.ddp_to_set().broadcast_buffers = true;
     CHECK(step_with(options, step, wire({5_us, 40_us, 90_us, 20_us})).times.host ==
           480_us + 150_us + 40_us);
   }

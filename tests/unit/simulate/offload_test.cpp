@@ -21,7 +21,7 @@ CpuOffload offload(bool optimizer, bool parameters) {
 Step stepped(Scheme scheme, const TimeOf& time = by_the_table, int accumulate = 1,
              Optimizer optimizer = Optimizer::sgd) {
   SimulationOptions asked = options(std::move(scheme));
-  asked.ddp.accumulate = accumulate;
+  asked.accumulate = accumulate;
   asked.optimizer.kind = optimizer;
   return run(Job(layered(), small::node(2), asked, FreeModel{}), time);
 }

@@ -37,7 +37,7 @@ TEST_CASE("paper options: one bucket for all waits for the last gradient") {
   // A cap that is passed holds for the first bucket since 2.5: 7 MB, launched when the host comes to p0.
   // Filled at 313: 316 to 356; copies out, all 23 us of them, from 359.
   SimulationOptions options = all_costs();
-  options.ddp.bucket_cap_mb = 25;
+  options.ddp_to_set().bucket_cap_mb = 25;
   const StepResult step = step_with(options);
   CHECK(members(step.buckets) == Members{{kP2, kP1, kP0}});
   CHECK(step.buckets[0].bucket.bytes == 7'000'000_B);
@@ -61,8 +61,8 @@ TEST_CASE("paper options: a first bucket of 1 MiB, then the cap") {
   // out 409 to 425.
   SimulationOptions options = all_costs();
   const auto check = [&](std::optional<double> cap, TorchVersion torch) {
-    options.ddp.bucket_cap_mb = cap;
-    options.ddp.torch = torch;
+    options.ddp_to_set().bucket_cap_mb = cap;
+    options.torch = torch;
     const StepResult step = step_with(options);
     CHECK(members(step.buckets) == Members{{kP2}, {kP1, kP0}});
     CHECK(differences(step.times, {.iteration = 455_us,
@@ -87,8 +87,8 @@ TEST_CASE("paper options: a first bucket of 1 MiB, then the cap") {
 TEST_CASE("paper options: a first bucket of 5 MiB holds two gradients") {
   // p2 and p1, filled at 238: 241 to 281, hidden. p0: 316 to 406. The first's copies out take 18 us.
   SimulationOptions options = all_costs();
-  options.ddp.bucket_cap_mb.reset();
-  options.ddp.first_bucket_mb = 5;
+  options.ddp_to_set().bucket_cap_mb.reset();
+  options.ddp_to_set().first_bucket_mb = 5;
   const StepResult step = step_with(options);
   CHECK(members(step.buckets) == Members{{kP2, kP1}, {kP0}});
   CHECK(differences(step.times, {.iteration = 444_us,
@@ -111,7 +111,7 @@ TEST_CASE(
     "paper options: views leave nothing to copy out, and wait for the last all-reduce alone") {
   // The optimizer follows b2's end by an event: 354.
   SimulationOptions options = all_costs();
-  options.ddp.gradient_as_bucket_view = true;
+  options.ddp_to_set().gradient_as_bucket_view = true;
   StepTimes expected = times_with_all_costs();
   expected.finalize = {};
   expected.iteration = 384_us;
@@ -124,7 +124,7 @@ TEST_CASE(
   // 120, in time. The map is copied to the device behind p0's slice (kMapCopy, to 326), launched at 230 to 270 and follows b2: 351 to 356; b2's copy out lies beside
   // it for 2 of its 5 us, and the optimizer begins at 356 + 3, as that copy ends.
   SimulationOptions options = all_costs();
-  options.ddp.find_unused_parameters = true;
+  options.ddp_to_set().find_unused_parameters = true;
   const SimulationResult result = simulated(options);
   CHECK(differences(result.step.times, {.iteration = 389_us,
                                         .forward = 100_us,
@@ -149,7 +149,7 @@ TEST_CASE(
 TEST_CASE("paper options: a map that takes longer than the copies out is waited for") {
   // 351 to 381: the optimizer begins at 384, 25 us later.
   SimulationOptions options = all_costs();
-  options.ddp.find_unused_parameters = true;
+  options.ddp_to_set().find_unused_parameters = true;
   const StepTimes times = step_with(options, workload(), wire({40_us, 90_us, 20_us, 30_us})).times;
   CHECK(times.iteration == 414_us);
   CHECK(times.exposed_communication == 58_us - kMapCopy);
@@ -166,7 +166,7 @@ TEST_CASE(
   // There, at p0, the host waits for the map (363) and reads it back, which is a round trip (12 us, and 40 for its next
   // launch): 415. Nobody used p0, so nothing is copied.
   SimulationOptions options = all_costs();
-  options.ddp.find_unused_parameters = true;
+  options.ddp_to_set().find_unused_parameters = true;
   const StepResult step = step_with(options, without_p0());
   CHECK(differences(step.times, {.iteration = 445_us,
                                  .forward = 100_us,
@@ -191,7 +191,7 @@ TEST_CASE(
   // b0 167 to 207, b1 to 297, b2 312 to 332, the map to 337. b0 is copied out from 319 to 326; p1 is in b1: 337 + 3 +
   // 52 = 392. Behind it b2's copy, to 397.
   SimulationOptions options = all_costs();
-  options.ddp.find_unused_parameters = true;
+  options.ddp_to_set().find_unused_parameters = true;
   Workload step = workload();
   step.backward->ready.erase(step.backward->ready.begin() + 1);
   CHECK(differences(step_with(options, step).times, {.iteration = 427_us,
@@ -214,7 +214,7 @@ TEST_CASE(
     CHECK(drawn(result.timeline.ranks.at(0)).find("copy out of bucket 1: ") != std::string::npos);
   }
   SUBCASE("views leave nothing to copy, but the map is read") {
-    options.ddp.gradient_as_bucket_view = true;
+    options.ddp_to_set().gradient_as_bucket_view = true;
     CHECK(step_with(options, step).times.iteration == 422_us);
   }
 }
@@ -223,7 +223,7 @@ TEST_CASE(
     "paper options: behind the map copies out come at the pace of the host that launches them") {
   // p2, in the first bucket, is unused; behind the round trip b1's copy takes the GPU 11 us, b2's 5.
   SimulationOptions options = all_costs();
-  options.ddp.find_unused_parameters = true;
+  options.ddp_to_set().find_unused_parameters = true;
   Workload step = workload();
   step.backward->ready.erase(step.backward->ready.begin());
   const auto with_launches_of = [&](Duration each) {
@@ -238,7 +238,7 @@ TEST_CASE("paper options: an ignored parameter is no unused one") {
   // p0 outside DDP and without a gradient: nothing to fill or read back. Two buckets, backward to 318, b1 to
   // 331, the map to 336. Copies out 318 to 325 and 334 to 345, then the optimizer.
   SimulationOptions options = all_costs();
-  options.ddp.find_unused_parameters = true;
+  options.ddp_to_set().find_unused_parameters = true;
   Workload step = without_p0();
   step.parameters[kP0].ignored = true;
   const StepResult result = step_with(options, step, wire({40_us, 90_us, 5_us}));
@@ -250,10 +250,10 @@ TEST_CASE("paper options: an ignored parameter is no unused one") {
 
 TEST_CASE("paper options: static_graph knows the unused parameters and searches no more") {
   SimulationOptions options = all_costs();
-  options.ddp.static_graph = true;
+  options.ddp_to_set().static_graph = true;
   CHECK(differences(step_with(options).times, times_with_all_costs()) == "");
   // Beside find_unused_parameters, too, and no map is reduced, even where a parameter is unused.
-  options.ddp.find_unused_parameters = true;
+  options.ddp_to_set().find_unused_parameters = true;
   CHECK(differences(step_with(options).times, times_with_all_costs()) == "");
   CHECK(step_with(options, without_p0()).times.communication == 150_us);
 }
@@ -265,7 +265,7 @@ TEST_CASE(
   // The host comes to gradients a forward ahead of them: 350, 420, 490. b0 469, b1 565 to 655, b2 to 675.
   // Copies out 653, 660 and 678 to 683.
   SimulationOptions options = all_costs();
-  options.ddp.accumulate = 2;
+  options.accumulate = 2;
   StepTimes expected{.iteration = 713_us,
                      .forward = 200_us,
                      .backward = 453_us,
@@ -292,7 +292,7 @@ TEST_CASE(
   CHECK(differences(step_with(options, stalling).times, expected) == "");
 
   // A third: its forward, backward and 30 us of adding, all before the last forward.
-  options.ddp.accumulate = 3;
+  options.accumulate = 3;
   const StepResult three = step_with(options);
   expected.iteration = 1043_us;
   expected.forward = 300_us;
@@ -329,12 +329,14 @@ TEST_CASE("paper options: buffers are broadcast before the forward, one type aft
   }
 
   // Once a synchronised step, not per micro-batch.
-  options.ddp.accumulate = 2;
+  options.accumulate = 2;
   const StepTimes two = step_with(options, step).times;
   CHECK(two.buffer_broadcast == 163_us);
   CHECK(two.iteration == 713_us + 163_us);
 
-  options.ddp = all_costs().ddp;
-  options.ddp.broadcast_buffers = false;
+  options.torch = all_costs().torch;
+  options.accumulate = all_costs().accumulate;
+  options.scheme = all_costs().scheme;
+  options.ddp_to_set().broadcast_buffers = false;
   CHECK(differences(step_with(options, step).times, times_with_all_costs()) == "");
 }

@@ -10,7 +10,7 @@ namespace {
 /// One bucket of 40 us, ready at 290.
 SimulationOptions one_bucket() {
   SimulationOptions options = free_of_costs();
-  options.ddp.bucket_cap_mb = 25;
+  options.ddp_to_set().bucket_cap_mb = 25;
   return options;
 }
 
@@ -129,7 +129,7 @@ TEST_CASE("paper ranks: a recorded stall holds every rank back alike, once a mic
   CHECK(run.iterations[0].buckets[0].last_arrival == TimePoint(290_us));
   CHECK(run.iterations[2].buckets[0].last_arrival == TimePoint(330_us));
   CHECK(run.iterations[2].buckets[0].last_rank == 1);
-  options.ddp.accumulate = 2;
+  options.accumulate = 2;
   const SimulationResult two = simulated(options, step);
   CHECK(two.iterations[2].times.wait == 80_us);
 }
@@ -195,7 +195,7 @@ TEST_CASE("paper ranks: rebuilding buckets is two broadcasts, each a round trip 
 
 TEST_CASE("paper ranks: buckets that are never rebuilt are steady from the second iteration on") {
   SimulationOptions options = free_of_costs();
-  options.ddp.find_unused_parameters = true;
+  options.ddp_to_set().find_unused_parameters = true;
   options.iterations = 3;
   const SimulationResult result = simulated(options);
   for (const StepResult& step : result.iterations) CHECK(step.times.iteration == 365_us);
@@ -233,7 +233,7 @@ TEST_CASE("paper ranks: static_graph's first iteration copies and launches after
   // copies into the bucket 303 to 326, the all-reduce 329 to 369; copies out 372 to 395. The second iteration still has one bucket, launched in backward; the third
   // rebuilds.
   SimulationOptions options = all_costs();
-  options.ddp.static_graph = true;
+  options.ddp_to_set().static_graph = true;
   options.iterations = 4;
   const Duration map_copy = 3_us + Duration::picoseconds(24);
   const SimulationResult result = simulated(options, workload(), wire({40_us, 5_us, 20_us}));

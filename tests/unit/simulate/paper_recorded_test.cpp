@@ -66,7 +66,7 @@ TEST_CASE("paper recorded: a GPU that waited for its host before a copy waits ag
 TEST_CASE("paper recorded: micro-batches without synchronisation leave the recorded copies out") {
   // 200 us of the first backward are compute; the second adds 30 us of adding to 223.
   SimulationOptions options = all_costs();
-  options.ddp.accumulate = 2;
+  options.accumulate = 2;
   const StepTimes times = step_with(options, recorded_under_ddp()).times;
   CHECK(times.backward == 453_us);
   CHECK(times.copies_in == 23_us);
@@ -80,7 +80,7 @@ TEST_CASE("paper recorded: the host's clock is shifted by the micro-batches befo
   SimulationOptions options = all_costs();
   CHECK(step_with(options, step).buckets[0].launch == TimePoint(200_us));
   CHECK(step_with(options, step).buckets[2].launch == TimePoint(360_us));
-  options.ddp.accumulate = 2;
+  options.accumulate = 2;
   const std::vector<BucketResult> buckets = step_with(options, step).buckets;
   CHECK(buckets[0].launch == TimePoint(523_us));
   CHECK(buckets[1].launch == TimePoint(593_us));
@@ -140,14 +140,14 @@ TEST_CASE(
   expected.iteration = 422_us;
   CHECK(differences(step_with(options, step).times, expected) == "");
 
-  options.ddp.accumulate = 2;
+  options.accumulate = 2;
   CHECK(step_with(options, step).times.forward == 233_us);
-  options.ddp.accumulate = 1;
+  options.accumulate = 1;
   options.compute_scale = 2;
   CHECK(step_with(options, step).times.forward == 66.5_us);
   CHECK(step_with(options, step).times.buffer_broadcast == 10_us);
   options = all_costs();
-  options.ddp.broadcast_buffers = false;
+  options.ddp_to_set().broadcast_buffers = false;
   CHECK(differences(step_with(options, step).times, times_with_all_costs()) == "");
 }
 
@@ -167,16 +167,16 @@ TEST_CASE(
   // Casts and divisions take 11, 16 and 8.5 us.
   Workload step = recorded_under_ddp();
   SimulationOptions options = all_costs();
-  options.ddp.comm_hook = CommHook::fp16_compress;
+  options.ddp_to_set().comm_hook = CommHook::fp16_compress;
   const auto copies_in = [&] { return step_with(options, step).times.copies_in; };
   CHECK(copies_in() == 23_us + 35.5_us);
   step.recorded_with.wire = Dtype::bfloat16;
   CHECK(copies_in() == 23_us + 35.5_us);
   step.recorded_with.wire = Dtype::float16;
   CHECK(copies_in() == 23_us);
-  options.ddp.comm_hook = CommHook::none;
+  options.ddp_to_set().comm_hook = CommHook::none;
   CHECK(copies_in() == 23_us);
-  options.ddp.torch = {1, 6};  // a division in place is in the recording, too
+  options.torch = {1, 6};  // a division in place is in the recording, too
   CHECK(copies_in() == 23_us);
 }
 
@@ -184,7 +184,7 @@ TEST_CASE("paper recorded: a zero fill of an unused parameter is in the recordin
   Workload step = recorded_under_ddp();
   step.backward->ready.pop_back();
   SimulationOptions options = all_costs();
-  options.ddp.find_unused_parameters = true;
+  options.ddp_to_set().find_unused_parameters = true;
   const StepTimes times = step_with(options, step).times;
   const Duration map_copy = 3_us + Duration::picoseconds(24);  // of the map, to the device
   CHECK(times.copies_in == 18_us + map_copy);

@@ -219,7 +219,7 @@ TEST_CASE("paper step: copies into buckets are slowed as compute is, and stay co
                                                                  .optimizer = 30_us}) == "");
   // A first all-reduce of 170 us, 157 to 327: p1 takes 140 us to 297, its copy 22 to 319; of p0's 70 us 4
   // are done by 327, so it is ready at 393, copied at 398, and backward ends at 408.
-  options.ddp.gradient_as_bucket_view = true;
+  options.ddp_to_set().gradient_as_bucket_view = true;
   const StepTimes slow_copy =
       step_with(options, workload(),
                 RecordedModel{.durations = {170_us, 0_us, 0_us}, .channels = 32})
@@ -326,7 +326,7 @@ TEST_CASE("paper step: a forward that begins early is as long, and as early, as 
   CHECK(times.stall == Duration());
   // Two micro-batches, two forwards.
   options.compute_scale = 1;
-  options.ddp.accumulate = 2;
+  options.accumulate = 2;
   CHECK(step_with(options, step).times.forward_ahead == 120_us);
   CHECK(step_with(options, step).times.forward == 80_us);
 }

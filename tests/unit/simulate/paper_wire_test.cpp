@@ -14,7 +14,7 @@ TEST_CASE("paper wire: a compression hook casts before and after, on half the by
   // cast, 5.
   SimulationOptions options = all_costs();
   for (const CommHook hook : {CommHook::fp16_compress, CommHook::bf16_compress}) {
-    options.ddp.comm_hook = hook;
+    options.ddp_to_set().comm_hook = hook;
     const StepResult step = step_with(options);
     CHECK(differences(step.times, {.iteration = 423.5_us,
                                    .forward = 100_us,
@@ -43,7 +43,7 @@ TEST_CASE("paper wire: gradients of the hook's own type are divided, not cast") 
     parameter.shape->front() *= 2;
   }
   SimulationOptions options = all_costs();
-  options.ddp.comm_hook = CommHook::fp16_compress;
+  options.ddp_to_set().comm_hook = CommHook::fp16_compress;
   const StepResult result = step_with(options, step);
   CHECK(differences(result.times, {.iteration = 407_us,
                                    .forward = 100_us,
@@ -64,7 +64,7 @@ TEST_CASE("paper wire: a hook's casts wait for the host that launches them") {
   // p2 had ended at 157.
   SimulationOptions options = all_costs();
   options.costs.host_hook = 130_us;
-  options.ddp.comm_hook = CommHook::fp16_compress;
+  options.ddp_to_set().comm_hook = CommHook::fp16_compress;
   const StepResult step = step_with(options);
   CHECK(step.buckets[0].launch == TimePoint(200_us));
   CHECK(step.buckets[0].start == TimePoint(212_us));  // launched at 200, filled at 172 + 11
@@ -74,11 +74,11 @@ TEST_CASE("paper wire: a hook's casts wait for the host that launches them") {
 TEST_CASE("paper wire: before 1.7 a full bucket is divided in place") {
   // 7, 11 and 5 us more on the compute stream, as where the hook divides: see above.
   SimulationOptions options = all_costs();
-  options.ddp.torch = {1, 6};
+  options.torch = {1, 6};
   const StepTimes before = step_with(options).times;
   CHECK(before.copies_in == 46_us);
   CHECK(before.iteration == 407_us);
-  options.ddp.torch = {1, 7};
+  options.torch = {1, 7};
   CHECK(differences(step_with(options).times, times_with_all_costs()) == "");
 }
 
@@ -86,8 +86,8 @@ TEST_CASE("paper wire: two process groups hold two all-reduces in flight, which 
   // b0 160 to 200. b1 from 241 alone; b2, of b0's group, at 316: b1 has 15 us left and takes 30, to 346; b2 has
   // had 15 of its 20 by then and ends at 351. Copies out 323 to 330, 349 to 360 (2 us beside b2), to 365.
   SimulationOptions options = all_costs();
-  options.ddp.torch = {1, 13};
-  options.ddp.process_groups = 2;
+  options.torch = {1, 13};
+  options.ddp_to_set().process_groups = 2;
   const StepResult step = step_with(options);
   CHECK(differences(step.times, {.iteration = 395_us,
                                  .forward = 100_us,

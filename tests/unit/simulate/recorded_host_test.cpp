@@ -37,7 +37,7 @@ Workload gpu_bound() {
 /// Nothing to launch but the model's kernels.
 SimulationOptions views() {
   SimulationOptions options = free_of_costs();
-  options.ddp.gradient_as_bucket_view = true;
+  options.ddp_to_set().gradient_as_bucket_view = true;
   return options;
 }
 
@@ -173,16 +173,16 @@ TEST_CASE("recorded host: what makes it wait for the GPU does not make its step 
   step.parameters[kP1].batch_norm = true;
   SimulationOptions options = views();
   CHECK(step_with(options, step, no_wire()).times.iteration == 330_us);
-  options.ddp.sync_batchnorm = true;
+  options.ddp_to_set().sync_batchnorm = true;
   CHECK(step_with(options, step, wire({0_us, 0_us, 0_us, 5_us, 10_us})).times.iteration == 350_us);
-  options.ddp.sync_batchnorm = false;
-  options.ddp.comm_hook = CommHook::power_sgd;
+  options.ddp_to_set().sync_batchnorm = false;
+  options.ddp_to_set().comm_hook = CommHook::power_sgd;
   CHECK(step_with(options, step, no_wire()).times.iteration >= 330_us);
 }
 
 TEST_CASE("recorded host: micro-batches wait each") {
   SimulationOptions options = views();
-  options.ddp.accumulate = 2;
+  options.accumulate = 2;
   Workload step = host_bound();
   const StepTimes times = step_with(options, step, no_wire()).times;
   CHECK(times.launch_bound == 2 * 180_us + 18_us);

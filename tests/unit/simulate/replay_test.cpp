@@ -27,7 +27,7 @@ using namespace ddpsim::literals;
 namespace {
 
 CollectiveModel model_of(const SimulationOptions& options) {
-  return AnalyticModel{.tuning = {.nccl = bundled_nccl(options.ddp.torch)}};
+  return AnalyticModel{.tuning = {.nccl = bundled_nccl(options.torch)}};
 }
 
 StepTimes times_on(const std::string& workload, const ClusterRequest& request,
@@ -160,8 +160,8 @@ TEST_CASE("PyTorch's DDP benchmark: 1 to 16 V100s, each mechanism beside what it
   const Duration recorded = *plain.forward + plain.backward->duration + *plain.optimizer;
   const double baseline_ms = 97;
   SimulationOptions options;
-  options.ddp.torch = {1, 4};
-  options.ddp.broadcast_buffers = false;
+  options.torch = {1, 4};
+  options.ddp_to_set().broadcast_buffers = false;
   options.compute_scale = recorded.milliseconds() / baseline_ms;
   struct Row {
     int gpus;
@@ -188,7 +188,7 @@ TEST_CASE("PyTorch's DDP benchmark: 1 to 16 V100s, each mechanism beside what it
                        "interference  slowest  "
                        "unexplained | against one row fewer: measured, predicted\n";
   for (const double cap : {25.0, 1.0}) {
-    options.ddp.bucket_cap_mb = cap;
+    options.ddp_to_set().bucket_cap_mb = cap;
     double predicted_before = baseline_ms;
     double measured_before = baseline_ms;
     for (const Row& row : rows) {
@@ -224,9 +224,9 @@ TEST_CASE(
   const Workload plain = *bundled_workload("resnet50-v100-b32-plain");
   const Cluster cluster = load_cluster({.text = "dgx1v"});
   SimulationOptions options;
-  options.ddp.torch = {1, 4};
+  options.torch = {1, 4};
   options.compute_scale = 102.275 / 97;
-  options.ddp.broadcast_buffers = false;
+  options.ddp_to_set().broadcast_buffers = false;
   options.rank_slowdown = published_slowdown();
   options.rank_slowdown_range = {kLeastPublishedRankSlowdown, kMostPublishedRankSlowdown};
   const CollectiveModel model = model_of(options);

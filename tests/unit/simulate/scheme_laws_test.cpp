@@ -152,7 +152,7 @@ SimulationResult simulated_scheme(const Scheme& scheme, const Workload& step = s
                                   const CollectiveModel& model = AnalyticModel{},
                                   const Cluster& cluster = small::node(4), int accumulate = 1) {
   SimulationOptions options = schemes::options(scheme);
-  options.ddp.accumulate = accumulate;
+  options.accumulate = accumulate;
   const Job job(step, cluster, options, model);
   REQUIRE_FALSE(cannot_simulate(job));
   return simulate(job);
@@ -167,7 +167,7 @@ TEST_CASE("schemes: parts and losses of drawn models add up under every scheme, 
     CAPTURE(described_scheme);
     SimulationOptions options;
     options.scheme = scheme;
-    options.ddp.accumulate = 1 + static_cast<int>(small::draw(random, 3));
+    options.accumulate = 1 + static_cast<int>(small::draw(random, 3));
     Workload step = model(random);
     const auto check = [&] {
       const Job job(step, schemes::two_by_two(), options, AnalyticModel{});

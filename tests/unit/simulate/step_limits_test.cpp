@@ -70,8 +70,8 @@ TEST_CASE("limits: what makes compute slower counts at its slowest") {
   CHECK(with([](Options& o) { o.variation.jitter = 0.2; }) == kTooLong);
   CHECK(with([](Options& o) { o.variation.stagger = seconds(500'000); }) == "");
   CHECK(with([](Options& o) { o.variation.stagger = seconds(700'000); }) == kTooLong);
-  CHECK(with([](Options& o) { o.ddp.accumulate = 2; }) == "");
-  CHECK(with([](Options& o) { o.ddp.accumulate = 3; }) == kTooLong);
+  CHECK(with([](Options& o) { o.accumulate = 2; }) == "");
+  CHECK(with([](Options& o) { o.accumulate = 3; }) == kTooLong);
 }
 
 TEST_CASE("limits: the slowest of several recordings counts, however far from rank 0 it begins") {
@@ -136,8 +136,8 @@ TEST_CASE("limits: bytes beyond 2^50, of gradients or of buffers together") {
 TEST_CASE("limits: buckets beyond 100,000, with what makes them fewer") {
   const auto with = [](std::size_t gradients) {
     SimulationOptions options = small::bare();
-    options.ddp.bucket_cap_mb = 0;
-    options.ddp.first_bucket_mb = 0;
+    options.ddp_to_set().bucket_cap_mb = 0;
+    options.ddp_to_set().first_bucket_mb = 0;
     return problem(small::chain(std::vector<small::Gradient>(gradients, {4, 10}), 5, 20), options);
   };
   CHECK(with(100'000) == "");
@@ -181,9 +181,9 @@ TEST_CASE("limits: a gradient that never comes needs an option that expects it")
         "where its requires_grad is False mark it \"frozen\", or name it by frozen= in an "
         "estimate");
   SimulationOptions options = small::bare();
-  options.ddp.find_unused_parameters = true;
+  options.ddp_to_set().find_unused_parameters = true;
   CHECK(problem(step, options) == "");
-  options.ddp = {.static_graph = true};
+  options.ddp_to_set() = {.static_graph = true};
   CHECK(problem(step, options) == "");
   step.parameters[0].ignored = true;
   CHECK(problem(step) == "");

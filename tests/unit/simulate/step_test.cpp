@@ -55,7 +55,7 @@ TEST_CASE("step: two buckets, the first hidden, the second exposed") {
   // Backward 100 us; 4 MB ready at 40, 4 MB at 100; each all-reduce takes 30 us.
   const Workload workload = small::chain({{4'000'000, 40}, {4'000'000, 100}}, 50, 100, 10);
   SimulationOptions options = small::bare();
-  options.ddp.bucket_cap_mb = 1;
+  options.ddp_to_set().bucket_cap_mb = 1;
   const SimulationResult result = simulated_ranks(workload, options, taking({30_us, 30_us}));
   const StepTimes& times = result.step.times;
   CHECK(times.iteration == 190_us);
@@ -86,7 +86,7 @@ TEST_CASE("step: a bucket complete before its turn waits for the one in front") 
 TEST_CASE("step: the first iteration of a run has one bucket and hides nothing") {
   const Workload workload = small::chain({{4'000'000, 40}, {4'000'000, 100}}, 50, 100);
   SimulationOptions options = small::bare();
-  options.ddp.bucket_cap_mb = 1;
+  options.ddp_to_set().bucket_cap_mb = 1;
   options.iterations = 2;
   const SimulationResult result = simulated_ranks(workload, options, taking({30_us, 30_us}));
   REQUIRE(result.iterations.size() == 2);
@@ -98,8 +98,8 @@ TEST_CASE("step: the first iteration of a run has one bucket and hides nothing")
 TEST_CASE("step: static_graph starts with everything after backward") {
   const Workload workload = small::chain({{4'000'000, 40}, {4'000'000, 100}}, 50, 100);
   SimulationOptions options = small::bare();
-  options.ddp.bucket_cap_mb = 1;
-  options.ddp.static_graph = true;
+  options.ddp_to_set().bucket_cap_mb = 1;
+  options.ddp_to_set().static_graph = true;
   options.iterations = 3;
   const SimulationResult result = simulated_ranks(workload, options, taking({30_us, 30_us, 1_us}));
   for (const BucketResult& bucket : result.iterations[0].buckets)
@@ -112,9 +112,9 @@ TEST_CASE("step: static_graph starts with everything after backward") {
 TEST_CASE("step: accumulation adds micro-batches without collectives") {
   const Workload workload = small::chain({{4'000'000, 40}, {4'000'000, 100}}, 50, 100, 10);
   SimulationOptions options = small::bare();
-  options.ddp.bucket_cap_mb = 1;
+  options.ddp_to_set().bucket_cap_mb = 1;
   const StepTimes once = simulated_ranks(workload, options, taking({30_us, 30_us})).step.times;
-  options.ddp.accumulate = 3;
+  options.accumulate = 3;
   const StepTimes thrice = simulated_ranks(workload, options, taking({30_us, 30_us})).step.times;
   CHECK(thrice.communication == once.communication);
   CHECK(thrice.exposed_communication == once.exposed_communication);
@@ -128,7 +128,7 @@ TEST_CASE("step: gradient_as_bucket_view leaves nothing to copy out") {
   const Workload workload = small::chain({{40'000'000, 40}, {40'000'000, 100}}, 50, 100, 10);
   SimulationOptions options;
   const StepTimes copied = simulated_ranks(workload, options, taking({30_us, 30_us})).step.times;
-  options.ddp.gradient_as_bucket_view = true;
+  options.ddp_to_set().gradient_as_bucket_view = true;
   const StepTimes views = simulated_ranks(workload, options, taking({30_us, 30_us})).step.times;
   CHECK(copied.finalize > 100_us);
   CHECK(views.finalize == Duration());
@@ -156,7 +156,7 @@ TEST_CASE("step: a recorded finalize replaces the modelled one, and views remove
   const StepTimes recorded = simulated_ranks(workload, options, taking({1_us, 1_us})).step.times;
   CHECK((recorded.finalize - 777_us) < 1_us);
   CHECK((777_us - recorded.finalize) < 1_us);
-  options.ddp.gradient_as_bucket_view = true;
+  options.ddp_to_set().gradient_as_bucket_view = true;
   CHECK(simulated_ranks(workload, options, taking({1_us, 1_us})).step.times.finalize == Duration());
 }
 
@@ -167,8 +167,8 @@ TEST_CASE("step: unused parameters need find_unused_parameters and are ready at 
   const auto problem = cannot_simulate(Job(workload, small::node(2), options, FreeModel{}));
   REQUIRE(problem);
   CHECK(problem->find("--find-unused-parameters") != std::string::npos);
-  options.ddp.find_unused_parameters = true;
-  options.ddp.bucket_cap_mb = 1;
+  options.ddp_to_set().find_unused_parameters = true;
+  options.ddp_to_set().bucket_cap_mb = 1;
   const SimulationResult result = simulated_ranks(workload, options, taking({30_us, 30_us, 2_us}));
   for (const BucketResult& bucket : result.step.buckets) CHECK(bucket.start <= TimePoint(120_us));
   // The map of used parameters follows the last bucket.
@@ -192,11 +192,11 @@ TEST_CASE("step: buffers are broadcast before forward unless the recording holds
   const StepTimes with = simulated_ranks(workload, options, model).step.times;
   CHECK(with.buffer_broadcast > Duration());
   CHECK(with.forward == 50_us + with.buffer_broadcast);
-  options.ddp.broadcast_buffers = false;
+  options.ddp_to_set().broadcast_buffers = false;
   CHECK(simulated_ranks(workload, options, model).step.times.forward == 50_us);
   workload.recorded_with.ddp_hooks = true;
   workload.recorded_with.buffer_broadcast = 20_us;
-  options.ddp.broadcast_buffers = true;
+  options.ddp_to_set().broadcast_buffers = true;
   const StepTimes recorded = simulated_ranks(workload, options, model).step.times;
   CHECK(recorded.forward == 50_us);
   CHECK(recorded.buffer_broadcast == 20_us);
@@ -205,7 +205,7 @@ TEST_CASE("step: buffers are broadcast before forward unless the recording holds
 TEST_CASE("step: a straggler makes the others wait, and only wait") {
   const Workload workload = small::chain({{4'000'000, 40}, {4'000'000, 100}}, 50, 100);
   SimulationOptions options = small::bare();
-  options.ddp.bucket_cap_mb = 1;
+  options.ddp_to_set().bucket_cap_mb = 1;
   options.variation.stragglers = {{.rank = 2, .slowdown = 1.2}};
   const StepTimes times = simulated_ranks(workload, options, taking({30_us, 30_us}), 4).step.times;
   // Rank 2 ends backward at 180 us instead of 150; the last all-reduce ends 30 us later.
@@ -243,10 +243,10 @@ TEST_CASE("step: random jobs keep the sums, and a faster network is never slower
     if (random.below(3) == 0)
       workload.iteration = Duration::microseconds(at + 1 + static_cast<double>(random.below(1200)));
     SimulationOptions options;
-    options.ddp.bucket_cap_mb = static_cast<double>(random.below(30));
-    options.ddp.gradient_as_bucket_view = random.below(2) == 0;
-    options.ddp.find_unused_parameters = random.below(3) == 0;
-    options.ddp.accumulate = static_cast<int>(1 + random.below(3));
+    options.ddp_to_set().bucket_cap_mb = static_cast<double>(random.below(30));
+    options.ddp_to_set().gradient_as_bucket_view = random.below(2) == 0;
+    options.ddp_to_set().find_unused_parameters = random.below(3) == 0;
+    options.accumulate = static_cast<int>(1 + random.below(3));
     const int ranks = static_cast<int>(2 + random.below(12));
     // Without interference: a slower NCCL kernel holds SMs for longer, a faster one at another
     // time.
@@ -322,7 +322,7 @@ TEST_CASE("step: a recording replayed with its own durations and kernels comes o
   const Workload workload = recorded_on_two_ranks();
   SimulationOptions options = small::bare();
   options.interference.sm_share = 1;
-  options.ddp.bucket_cap_mb = 1;
+  options.ddp_to_set().bucket_cap_mb = 1;
   const RecordedModel model{.durations = {60_us, 40_us}, .channels = 8};
   const StepTimes times = simulate_times(Job(workload, small::node(2), options, model));
   CHECK(times.backward.microseconds() == doctest::Approx(120).epsilon(0.05));
@@ -336,7 +336,7 @@ TEST_CASE("step: copies out take what was recorded, whatever the buckets under s
   Duration least = Duration::max();
   Duration most;
   for (const double cap : {0.0, 1.0, 100.0}) {
-    options.ddp.bucket_cap_mb = cap;
+    options.ddp_to_set().bucket_cap_mb = cap;
     // With free collectives nothing hides a copy: finalize is all of them.
     const Duration finalize =
         simulate_times(Job(workload, small::node(2), options, FreeModel{})).finalize;
@@ -352,9 +352,9 @@ TEST_CASE("step: buffers are broadcast once per synchronised step, not per micro
   workload.recorded_with.buffer_broadcast = 20_us;
   SimulationOptions options = small::bare();
   CHECK(simulate_times(Job(workload, small::node(2), options, FreeModel{})).forward == 50_us);
-  options.ddp.accumulate = 2;
+  options.accumulate = 2;
   CHECK(simulate_times(Job(workload, small::node(2), options, FreeModel{})).forward == 80_us);
-  options.ddp.broadcast_buffers = false;
+  options.ddp_to_set().broadcast_buffers = false;
   const StepTimes without = simulate_times(Job(workload, small::node(2), options, FreeModel{}));
   CHECK(without.forward == 60_us);
   CHECK(without.buffer_broadcast == Duration());
@@ -364,7 +364,7 @@ TEST_CASE("step: static_graph's first iteration loses nothing that was recorded"
   Workload workload = recorded_on_two_ranks();
   for (ReadyEvent& event : workload.backward->ready) event.copied_at = event.at + 15_us;
   SimulationOptions options = small::bare();
-  options.ddp.static_graph = true;
+  options.ddp_to_set().static_graph = true;
   options.iterations = 2;
   const SimulationResult result =
       simulate(Job(workload, small::node(2), options, taking({1_us, 1_us, 1_us})));
@@ -380,7 +380,7 @@ TEST_CASE("step: a compression hook halves the wire and adds casts around it") {
   Cluster cluster = small::node(2);
   cluster.gpu.memory_bandwidth = Bandwidth::gigabytes_per_second(1000);
   const auto run_with = [&](CommHook hook) {
-    options.ddp.comm_hook = hook;
+    options.ddp_to_set().comm_hook = hook;
     return simulate(Job(workload, cluster, options, taking({30_us}))).step;
   };
   const StepResult plain = run_with(CommHook::none);
@@ -405,7 +405,7 @@ TEST_CASE("step: casts of a compression hook wait for a host that is behind") {
   Cluster cluster = small::node(2);
   cluster.gpu.memory_bandwidth = Bandwidth::gigabytes_per_second(1000);
   const auto start_with = [&](CommHook hook) {
-    options.ddp.comm_hook = hook;
+    options.ddp_to_set().comm_hook = hook;
     const StepResult step = simulate(Job(workload, cluster, options, taking({30_us}))).step;
     check_sums(step.times);
     return step.buckets[0].start;
@@ -420,7 +420,7 @@ TEST_CASE("step: casts that were recorded are not made once more") {
   workload.recorded_with.world_size = 2;
   SimulationOptions options = small::bare();
   options.costs.copy_bandwidth_share = 1;
-  options.ddp.comm_hook = CommHook::fp16_compress;
+  options.ddp_to_set().comm_hook = CommHook::fp16_compress;
   const auto backward = [&] {
     return simulate(Job(workload, small::node(2), options, taking({30_us}))).step.times.backward;
   };
@@ -435,8 +435,8 @@ TEST_CASE("step: a cast back runs beside the next all-reduce, not in front of it
   const Workload workload = small::chain({{4'000'000, 10}, {4'000'000, 10}}, 0, 10);
   SimulationOptions options = small::bare();
   options.costs.copy_bandwidth_share = 1;
-  options.ddp = {.bucket_cap_mb = 1, .gradient_as_bucket_view = true};
-  options.ddp.comm_hook = CommHook::fp16_compress;
+  options.ddp_to_set() = {.bucket_cap_mb = 1, .gradient_as_bucket_view = true};
+  options.ddp_to_set().comm_hook = CommHook::fp16_compress;
   Cluster cluster = small::node(2);
   cluster.gpu.memory_bandwidth = Bandwidth::gigabytes_per_second(1000);
   const StepResult step = simulate(Job(workload, cluster, options, taking({30_us, 30_us}))).step;
@@ -459,7 +459,7 @@ TEST_CASE("step: an all-reduce behind a compression hook carries two bytes an el
         .step.times.communication;
   };
   const Duration whole = transfer();
-  simulation.ddp.comm_hook = CommHook::fp16_compress;
+  simulation.ddp_to_set().comm_hook = CommHook::fp16_compress;
   CHECK(transfer() / whole == doctest::Approx(0.5).epsilon(0.05));
 }
 
@@ -467,13 +467,14 @@ TEST_CASE("step: small buckets may travel as they are, divided like the others")
   const Workload workload = small::chain({{4'000'000, 10}, {1'000'000, 20}}, 0, 20);
   SimulationOptions options = small::bare();
   options.costs.copy_bandwidth_share = 1;
-  options.ddp = {.torch = {2, 11}, .bucket_cap_mb_list = {1, 0.5}};
-  options.ddp.gradient_as_bucket_view = true;
-  options.ddp.comm_hook = CommHook::fp16_compress;
+  options.torch = {2, 11};
+  options.ddp_to_set() = {.bucket_cap_mb_list = {1, 0.5}};
+  options.ddp_to_set().gradient_as_bucket_view = true;
+  options.ddp_to_set().comm_hook = CommHook::fp16_compress;
   Cluster cluster = small::node(2);
   cluster.gpu.memory_bandwidth = Bandwidth::gigabytes_per_second(1000);
   const auto step_from = [&](double mib) {
-    options.ddp.comm_hook_min_mb = mib;
+    options.ddp_to_set().comm_hook_min_mb = mib;
     return simulate(Job(workload, cluster, options, taking({30_us, 30_us}))).step;
   };
   const StepResult all = step_from(0);
@@ -487,18 +488,19 @@ TEST_CASE("step: small buckets may travel as they are, divided like the others")
   // From 4 MB on, and from a byte more.
   CHECK(step_from(4'000'000.0 / 1048576).buckets[0].on_the_wire == 2'000'000_B);
   CHECK(step_from(4'000'001.0 / 1048576).buckets[0].on_the_wire == 4'000'000_B);
-  CHECK_FALSE(unsupported(options.ddp));
-  options.ddp.comm_hook = CommHook::power_sgd;
-  options.ddp.comm_hook_min_mb = 0.5;
-  CHECK(unsupported(options.ddp).value_or("").find("a least size of buckets is for fp16") == 0);
+  CHECK_FALSE(unsupported(options.ddp(), options.torch));
+  options.ddp_to_set().comm_hook = CommHook::power_sgd;
+  options.ddp_to_set().comm_hook_min_mb = 0.5;
+  CHECK(unsupported(options.ddp(), options.torch)
+            .value_or("")
+            .find("a least size of buckets is for fp16") == 0);
 }
 
 TEST_CASE("step: communication hooks need a version that has them") {
-  DdpOptions options{.torch = {1, 7}};
+  DdpOptions options;
   options.comm_hook = CommHook::fp16_compress;
-  CHECK(unsupported(options)->find("fp16_compress_hook") != std::string::npos);
-  options.torch = {1, 8};
-  CHECK_FALSE(unsupported(options));
+  CHECK(unsupported(options, {1, 7})->find("fp16_compress_hook") != std::string::npos);
+  CHECK_FALSE(unsupported(options, {1, 8}));
   options.comm_hook = CommHook::bf16_compress;
-  CHECK(unsupported(options)->find("1.10") != std::string::npos);
+  CHECK(unsupported(options, {1, 8})->find("1.10") != std::string::npos);
 }

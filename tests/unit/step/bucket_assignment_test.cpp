@@ -76,8 +76,8 @@ Workload workload_of(const char* model_name) {
   return workload;
 }
 
-std::vector<std::int64_t> steady(const char* model, DdpOptions options) {
-  return bytes_of(steady_buckets(workload_of(model), options));
+std::vector<std::int64_t> steady(const char* model, const DdpOptions& options, TorchVersion torch = {}) {
+  return bytes_of(steady_buckets(workload_of(model), options, torch));
 }
 
 }  // namespace
@@ -137,24 +137,24 @@ TEST_CASE("bucket assignment: awkward sizes") {
 }
 
 TEST_CASE("ResNet-18 under 1.7 has the three message sizes of pytorch#48880") {
-  CHECK(steady("resnet18", {.torch = {1, 7}}) ==
-        std::vector<std::int64_t>{2052000, 28852224, 15853824});
-  CHECK(steady("resnet18", {.torch = {1, 7}, .bucket_cap_mb = 35}) ==
+  CHECK(steady("resnet18", {}, {1, 7}) == std::vector<std::int64_t>{2052000, 28852224, 15853824});
+  CHECK(steady("resnet18", {.bucket_cap_mb = 35}, {1, 7}) ==
         std::vector<std::int64_t>{2052000, 38297600, 6408448});
 }
 
 TEST_CASE("ResNet-50: first iteration, rebuilt buckets, and what versions change") {
   const Workload resnet50 = workload_of("resnet50");
-  CHECK(bytes_of(buckets_of_iteration(resnet50, {}, 1)) == std::vector<std::int64_t>{102228128});
-  CHECK(bytes_of(buckets_of_iteration(resnet50, {}, 2)) ==
+  CHECK(bytes_of(buckets_of_iteration(resnet50, {}, TorchVersion(), 1)) ==
+        std::vector<std::int64_t>{102228128});
+  CHECK(bytes_of(buckets_of_iteration(resnet50, {}, TorchVersion(), 2)) ==
         std::vector<std::int64_t>{8196000, 31502336, 26255360, 26550272, 9724160});
   // Since 2.5 any cap passed holds for the first bucket too, even the default's own 25.
-  CHECK(steady("resnet50", {.torch = {2, 8}, .bucket_cap_mb = 25}) ==
+  CHECK(steady("resnet50", {.bucket_cap_mb = 25}, {2, 8}) ==
         std::vector<std::int64_t>{30257056, 26255360, 28366848, 17348864});
-  CHECK(steady("resnet50", {.torch = {2, 4}, .bucket_cap_mb = 25}) ==
+  CHECK(steady("resnet50", {.bucket_cap_mb = 25}, {2, 4}) ==
         std::vector<std::int64_t>{8196000, 31502336, 26255360, 26550272, 9724160});
   // Never rebuilt: definition order reversed, so the small bucket comes last.
-  CHECK(steady("resnet50", {.torch = {1, 5}}) ==
+  CHECK(steady("resnet50", {}, {1, 5}) ==
         std::vector<std::int64_t>{12410784, 31502336, 29669376, 27022336, 1623296});
 }
 
@@ -165,8 +165,9 @@ TEST_CASE(
         std::vector<std::int64_t>{11497376, 33744896, 1515776});
   const Workload resnet18 = workload_of("resnet18");
   const DdpOptions fixed{.static_graph = true};
-  CHECK(bytes_of(buckets_of_iteration(resnet18, fixed, 2)) == std::vector<std::int64_t>{46758048});
-  CHECK(bytes_of(buckets_of_iteration(resnet18, fixed, 3)) ==
+  CHECK(bytes_of(buckets_of_iteration(resnet18, fixed, TorchVersion(), 2)) ==
+        std::vector<std::int64_t>{46758048});
+  CHECK(bytes_of(buckets_of_iteration(resnet18, fixed, TorchVersion(), 3)) ==
         std::vector<std::int64_t>{2052000, 28852224, 15853824});
 }
 
@@ -179,15 +180,13 @@ TEST_CASE("bytes of buckets are the bytes of the parameters, whatever the cap") 
 }
 
 TEST_CASE("options a version lacks are named with the version that has them") {
-  CHECK(unsupported({.torch = {1, 6}, .gradient_as_bucket_view = true})->find("1.7") !=
-        std::string::npos);
-  CHECK(unsupported({.torch = {1, 7}, .static_graph = true}).has_value());
-  CHECK(unsupported({.torch = {2, 8}, .bucket_cap_mb_list = {1, 25}})->find("2.11") !=
-        std::string::npos);
-  CHECK(unsupported({.torch = {1, 9}, .first_bucket_mb = 2}).has_value());
-  CHECK(unsupported({.torch = {2, 8}, .bucket_cap_mb = 50, .first_bucket_mb = 2}).has_value());
-  CHECK_FALSE(unsupported({.torch = {2, 4}, .bucket_cap_mb = 50, .first_bucket_mb = 2}));
-  CHECK_FALSE(unsupported({.torch = {2, 8}, .static_graph = true}));
+  CHECK(unsupported({.gradient_as_bucket_view = true}, {1, 6})->find("1.7") != std::string::npos);
+  CHECK(unsupported({.static_graph = true}, {1, 7}).has_value());
+  CHECK(unsupported({.bucket_cap_mb_list = {1, 25}}, {2, 8})->find("2.11") != std::string::npos);
+  CHECK(unsupported({.first_bucket_mb = 2}, {1, 9}).has_value());
+  CHECK(unsupported({.bucket_cap_mb = 50, .first_bucket_mb = 2}, {2, 8}).has_value());
+  CHECK_FALSE(unsupported({.bucket_cap_mb = 50, .first_bucket_mb = 2}, {2, 4}));
+  CHECK_FALSE(unsupported({.static_graph = true}, {2, 8}));
 }
 
 TEST_CASE("the real function's outputs: every reference case through the library") {

@@ -12,7 +12,8 @@ namespace {
 /// Runs one step from these states and says whether it moved any start.
 bool moved_by_a_step(RankStates& ranks, const Job& job) {
   const PlannedStep planned =
-      schedule_step(job, steady_buckets(job.workload(), job.options().ddp), {}, ranks.steady());
+      schedule_step(job, steady_buckets(job.workload(), job.options().ddp(), job.options().torch),
+                    {}, ranks.steady());
   return ranks.advance(planned, execute(planned.schedule, {}));
 }
 

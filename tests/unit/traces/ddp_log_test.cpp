@@ -83,13 +83,12 @@ TEST_CASE("DDP log: the buckets assigned from it are those DDP rebuilt") {
   const Imported result = imported_log(logged_resnet18());
   REQUIRE(result.ddp_log);
   CHECK(result.ddp_log->options.bucket_cap_mb == 5);
-  DdpOptions options = result.ddp_log->options;
-  options.torch = {1, 13};
-  const std::vector<Bucket> buckets = steady_buckets(result.workload, options);
+  const DdpOptions options = result.ddp_log->options;
+  const std::vector<Bucket> buckets = steady_buckets(result.workload, options, {1, 13});
   CHECK_FALSE(first_difference(buckets, result.ddp_log->rebuilt_bytes).has_value());
-  options.torch = {2, 8};  // an explicit cap does away with the small first bucket
-  CHECK(first_difference(steady_buckets(result.workload, options), result.ddp_log->rebuilt_bytes) ==
-        0);
+  // An explicit cap does away with the small first bucket
+  CHECK(first_difference(steady_buckets(result.workload, options, {2, 8}),
+                         result.ddp_log->rebuilt_bytes) == 0);
 }
 
 TEST_CASE("DDP log: another model, half precision, no model") {

@@ -261,7 +261,7 @@ TEST_CASE("eras: one V100 without DDP predicts the buckets of another under DDP"
   const Imported truth = import_file(folder / "r50-ddp-1xV100-rank0.json.gz", {});
   const Cluster cluster = load_cluster({.text = "node:1 gpu:1xV100"});
   SimulationOptions options;
-  const CollectiveModel model = AnalyticModel{.tuning = {.nccl = bundled_nccl(options.ddp.torch)}};
+  const CollectiveModel model = AnalyticModel{.tuning = {.nccl = bundled_nccl(options.torch)}};
   REQUIRE_FALSE(cannot_simulate(Job(plain, cluster, options, FreeModel{})));
   const SimulationResult result = simulate(Job(plain, cluster, options, model));
   REQUIRE(result.step.buckets.size() == truth.bucket_bytes.size());

@@ -28,7 +28,7 @@ const AdviceRow* row_of(const Advice& advice, const std::vector<std::string>& se
 
 Duration hooked_step(const Job& job, CommHook hook) {
   SimulationOptions options = job.options();
-  options.ddp.comm_hook = hook;
+  options.ddp_to_set().comm_hook = hook;
   return simulate_times(job.with(std::move(options))).iteration;
 }
 
@@ -64,7 +64,7 @@ TEST_CASE("advise: rows come by what they are expected to gain") {
 TEST_CASE("advise: accumulated micro-batches count one by one") {
   const Job job = six_hidden(3400, 100, 100);
   SimulationOptions options = job.options();
-  options.ddp.accumulate = 2;
+  options.accumulate = 2;
   const Duration two = simulate_times(job.with(options)).iteration;
   const Advice advice = advise(job, {});
   const AdviceRow* row = row_of(advice, {"accumulate 2 under no_sync()"});
@@ -76,7 +76,7 @@ TEST_CASE("advise: accumulated micro-batches count one by one") {
         "micro-batch k runs forward and backward within \"with sync(k):\"");
   // Who accumulates two already is offered four, of which a step of two is half.
   const Job current = job.with(options);
-  options.ddp.accumulate = 4;
+  options.accumulate = 4;
   const Advice from_two = advise(current, {});
   const AdviceRow* four = row_of(from_two, {"accumulate 4 under no_sync()"});
   REQUIRE(four);
@@ -85,9 +85,9 @@ TEST_CASE("advise: accumulated micro-batches count one by one") {
 
 TEST_CASE("advise: large buckets alone are cast where that gains measurably more") {
   small::OpenJob job = six_hidden(34000, 100, 1000);
-  job.options.ddp.torch = {2, 11};
-  job.options.ddp.bucket_cap_mb_list = {5, 1};  // the small one is the last
-  job.options.ddp.gradient_as_bucket_view = true;
+  job.options.torch = {2, 11};
+  job.options.ddp_to_set().bucket_cap_mb_list = {5, 1};  // the small one is the last
+  job.options.ddp_to_set().gradient_as_bucket_view = true;
   CHECK_FALSE(partial_cast_setting(job, CommHook::fp16_compress));
   job.options.costs.host_copy = 1000_us;
   const auto setting = partial_cast_setting(job, CommHook::fp16_compress);
@@ -103,7 +103,7 @@ TEST_CASE("advise: large buckets alone are cast where that gains measurably more
   job.options.costs.host_copy = 520_us;  // casting back takes 20 us more than 0.5 MiB less save
   CHECK(partial_cast_setting(job, CommHook::fp16_compress));
   CHECK_FALSE(row_of(advise(job, {.caps = false}), {setting->name}));
-  job.options.ddp.comm_hook = CommHook::fp16_compress;
+  job.options.ddp_to_set().comm_hook = CommHook::fp16_compress;
   CHECK_FALSE(partial_cast_setting(job, CommHook::fp16_compress));
 }
 
@@ -116,24 +116,24 @@ TEST_CASE("advise: no static graph where micro-batches are accumulated, and the 
   SimulationOptions options = job.options();
   CHECK(offers(job, "static_graph=True"));
   CHECK(offers(job, "accumulate 2 under no_sync()"));
-  options.ddp.accumulate = 2;
+  options.accumulate = 2;
   CHECK_FALSE(offers(job.with(options), "static_graph=True"));
-  options.ddp.static_graph = true;  // which is this user's affair
+  options.ddp_to_set().static_graph = true;  // which is this user's affair
   CHECK(offers(job.with(options), "accumulate 4 under no_sync()"));
-  options.ddp.accumulate = 1;
+  options.accumulate = 1;
   CHECK_FALSE(offers(job.with(options), "accumulate 2 under no_sync()"));
 }
 
 TEST_CASE("advise: only what this PyTorch has and what is not in force") {
   small::OpenJob job = six_hidden(3400, 100, 100);
-  job.options.ddp.torch = {1, 6};
+  job.options.torch = {1, 6};
   const Advice old = advise(job, {});
   CHECK_FALSE(row_of(old, {"static_graph=True"}));
   CHECK_FALSE(row_of(old, {"gradient_as_bucket_view=True"}));
   CHECK_FALSE(row_of(old, {"bf16_compress_hook"}));
-  job.options.ddp.torch = {2, 8};
-  job.options.ddp.gradient_as_bucket_view = true;
-  job.options.ddp.comm_hook = CommHook::fp16_compress;
+  job.options.torch = {2, 8};
+  job.options.ddp_to_set().gradient_as_bucket_view = true;
+  job.options.ddp_to_set().comm_hook = CommHook::fp16_compress;
   const Advice set = advise(job, {});
   CHECK_FALSE(row_of(set, {"gradient_as_bucket_view=True"}));
   CHECK_FALSE(row_of(set, {"bf16_compress_hook"}));
@@ -142,7 +142,7 @@ TEST_CASE("advise: only what this PyTorch has and what is not in force") {
 
 TEST_CASE("advise: looking for unused parameters may be left where all were used, and only there") {
   small::OpenJob job = six_hidden(3400, 100, 100);
-  job.options.ddp.find_unused_parameters = true;
+  job.options.ddp_to_set().find_unused_parameters = true;
   CHECK(row_of(advise(job, {}), {"find_unused_parameters=False"}));
   job.workload.parameters.push_back(job.workload.parameters.back());  // never written
   CHECK_FALSE(row_of(advise(job, {}), {"find_unused_parameters=False"}));
@@ -256,14 +256,14 @@ TEST_CASE("advise: a comment ends its line") {
 
 TEST_CASE("advise: a partition as a list of limits that PyTorch cuts in just that way") {
   small::OpenJob job = small::two_then_four(18400, 100);
-  job.options.ddp.torch = {2, 11};
+  job.options.torch = {2, 11};
   const TuneResult tuned = job.tune();
   REQUIRE(tuned.best_partition);
   const std::optional<Setting> list = cap_list_setting(job, tuned.best_partition->buckets);
   REQUIRE(list);
   CHECK(list->argument == "bucket_cap_mb_list=[2, 4]");
   CHECK(simulate_times(list->change(job)).iteration == tuned.best_partition->iteration);
-  job.options.ddp.torch = {2, 10};
+  job.options.torch = {2, 10};
   CHECK_FALSE(cap_list_setting(job, tuned.best_partition->buckets));
 }
 

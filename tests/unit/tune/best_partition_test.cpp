@@ -44,7 +44,7 @@ TEST_CASE("best partition: every bucket as large as hides what comes before the 
 TEST_CASE("best partition: of the steady step, whatever the first iterations do") {
   // In static_graph's first one all buckets are launched behind backward: a single one would be best.
   small::OpenJob job = one_three_two();
-  job.options.ddp.static_graph = true;
+  job.options.ddp_to_set().static_graph = true;
   job.options.iterations = 1;
   CHECK(small::members(best(job)) == BucketSizes{1, 3, 2});
 }
@@ -76,10 +76,10 @@ TEST_CASE("best partition: what counts is what goes over the wire") {
   // Cast to 16 bits, T(k) = 500 + 50 k: again [1] [3] [2], 3000 + 600. As [5] [1] 2950 + 750 + 550,
   // as [3] [3] 3000 + 650.
   small::OpenJob job = one_three_two();
-  job.options.ddp.comm_hook = CommHook::fp16_compress;
+  job.options.ddp_to_set().comm_hook = CommHook::fp16_compress;
   const Duration half = job.tune().best_partition->iteration;
   CHECK(half == 4600_us);
-  job.options.ddp.comm_hook = CommHook::none;
+  job.options.ddp_to_set().comm_hook = CommHook::none;
   CHECK(job.tune().best_partition->iteration == 4700_us);
 }
 

@@ -44,11 +44,11 @@ std::string text_of(const std::vector<Bucket>& buckets) {
   return text;
 }
 
-std::vector<Found> rows(const Workload& workload, const DdpOptions& options,
+std::vector<Found> rows(const Workload& workload, const DdpOptions& options, TorchVersion torch,
                         const std::vector<double>& caps = {}) {
   std::vector<Found> rows;
-  for (const Bucketing& found : search_bucketings(workload, options, caps).found) {
-    const std::vector<Bucket> buckets = buckets_under(workload, options, found.limits);
+  for (const Bucketing& found : search_bucketings(workload, options, torch, caps).found) {
+    const std::vector<Bucket> buckets = buckets_under(workload, options, torch, found.limits);
     CHECK(found.point.buckets == buckets.size());
     CHECK(found.point.iteration == Duration());
     rows.push_back({text_of(buckets), found.point.bucket_cap_mb, *found.point.first_bucket_mb,
@@ -71,7 +71,7 @@ std::pair<double, double> searched_caps(Bytes from, Bytes to) {
 TEST_CASE("bucketing search: before 1.10 one number, a cap behind a first bucket of 1 MiB") {
   const double open = mib(4 * 1_MiB + 1_B);
   for (const TorchVersion torch : {TorchVersion{1, 6}, TorchVersion{1, 9}})
-    check_rows(rows(gradients_of_1_mib(6), {.torch = torch}),
+    check_rows(rows(gradients_of_1_mib(6), {}, torch),
                {{"1 1 1 1 1 1", 1, 1, searched_caps(Bytes(), 1_MiB)},
                 {"1 2 2 1", 2, 1, searched_caps(1_MiB + 1_B, 2 * 1_MiB)},
                 {"1 3 2", 3, 1, searched_caps(2 * 1_MiB + 1_B, 3 * 1_MiB)},
@@ -81,7 +81,7 @@ TEST_CASE("bucketing search: before 1.10 one number, a cap behind a first bucket
 
 TEST_CASE("bucketing search: before 1.6 buckets are those of construction, from the last defined") {
   // Definition order, cut from its first gradient, then reversed.
-  const std::vector<Found> found = rows(gradients_of_1_mib(6), {.torch = {1, 4}});
+  const std::vector<Found> found = rows(gradients_of_1_mib(6), {}, {1, 4});
   REQUIRE(found.size() == 5);
   CHECK(found[1].buckets == "1 2 2 1");
   CHECK(found[2].buckets == "2 3 1");
@@ -100,11 +100,11 @@ TEST_CASE("bucketing search: from 1.10 to 2.4 every first bucket with every cap 
       {"4", 0, mib(3 * 1_MiB + 1_B), {0, kNoLimitMb}},
   };
   for (const TorchVersion torch : {TorchVersion{1, 10}, TorchVersion{2, 4}})
-    check_rows(rows(gradients_of_1_mib(4), {.torch = torch}), by_hand);
+    check_rows(rows(gradients_of_1_mib(4), {}, torch), by_hand);
 }
 
 TEST_CASE("bucketing search: a first bucket that is set is kept") {
-  check_rows(rows(gradients_of_1_mib(4), {.torch = {2, 4}, .first_bucket_mb = 2}),
+  check_rows(rows(gradients_of_1_mib(4), {.first_bucket_mb = 2}, {2, 4}),
              {{"2 1 1", 1, 2, searched_caps(Bytes(), 1_MiB)},
               {"2 2", kMibAndByte, 2, {kMibAndByte, kNoLimitMb}}});
 }
@@ -119,17 +119,14 @@ TEST_CASE("bucketing search: from 2.5 one cap for all, or a first bucket with no
       {"1 3", std::nullopt, 1, {25, 25}},  // first buckets of 2, 3 and 4 MiB: a cap gives them
   };
   for (const TorchVersion torch : {TorchVersion{2, 5}, TorchVersion{2, 8}})
-    check_rows(rows(gradients_of_1_mib(4), {.torch = torch}), by_hand);
+    check_rows(rows(gradients_of_1_mib(4), {}, torch), by_hand);
 }
 
 TEST_CASE("bucketing search: caps and options given do not restrict what else could be set") {
   const Workload workload = gradients_of_1_mib(4);
-  check_rows(rows(workload, {.torch = {2, 8}, .bucket_cap_mb = 2}),
-             rows(workload, {.torch = {2, 8}}));
-  check_rows(rows(workload, {.torch = {2, 8}, .first_bucket_mb = 2}),
-             rows(workload, {.torch = {2, 8}}));
-  check_rows(rows(workload, {.torch = {2, 11}, .bucket_cap_mb_list = {1, 3}}),
-             rows(workload, {.torch = {2, 11}}));
+  check_rows(rows(workload, {.bucket_cap_mb = 2}, {2, 8}), rows(workload, {}, {2, 8}));
+  check_rows(rows(workload, {.first_bucket_mb = 2}, {2, 8}), rows(workload, {}, {2, 8}));
+  check_rows(rows(workload, {.bucket_cap_mb_list = {1, 3}}, {2, 11}), rows(workload, {}, {2, 11}));
 }
 
 TEST_CASE("bucketing search: the default's own 1 MiB names the first bucket it gives") {
@@ -137,20 +134,20 @@ TEST_CASE("bucketing search: the default's own 1 MiB names the first bucket it g
   const std::int64_t half = 629'144;
   const Workload workload =
       small::chain({{half, 100}, {half, 100}, {half, 100}, {half, 100}}, 100, 100);
-  const std::vector<Found> found = rows(workload, {.torch = {2, 8}});
+  const std::vector<Found> found = rows(workload, {}, {2, 8});
   REQUIRE(found.size() == 5);
   CHECK(found[4] == Found{"1 3", std::nullopt, mib(Bytes(half)), {25, 25}});
-  CHECK(rows(workload, {.torch = {2, 4}})[3].first == 1);
+  CHECK(rows(workload, {}, {2, 4})[3].first == 1);
   // Smaller than 1 MiB altogether: one bucket, which a cap gives too.
   const Workload tiny = small::chain({{400, 100}, {400, 100}}, 100, 100);
-  check_rows(rows(tiny, {.torch = {2, 8}}),
+  check_rows(rows(tiny, {}, {2, 8}),
              {{"1 1", mib(Bytes(400)), mib(Bytes(400)), searched_caps(Bytes(), Bytes(400))},
               {"2", mib(Bytes(401)), mib(Bytes(401)), {mib(Bytes(401)), kNoLimitMb}}});
 }
 
 TEST_CASE("bucketing search: the default is nothing passed") {
-  const Bucketing standard = default_bucketing(
-      gradients_of_1_mib(30), {.torch = {2, 8}, .bucket_cap_mb = 3, .first_bucket_mb = {}});
+  const Bucketing standard = default_bucketing(gradients_of_1_mib(30),
+                                               {.bucket_cap_mb = 3, .first_bucket_mb = {}}, {2, 8});
   CHECK(standard.limits == std::vector<Bytes>{1_MiB, 25 * 1_MiB});
   CHECK(standard.point.buckets == 3);  // [1] [25] [4]
   CHECK_FALSE(standard.point.bucket_cap_mb);
@@ -162,18 +159,16 @@ TEST_CASE("bucketing search: the default is nothing passed") {
 TEST_CASE("bucketing search: caps asked for, each once and ascending, as they were written") {
   const Workload workload = gradients_of_1_mib(4);
   // 2.0000001 MiB are 2097152 bytes and a tenth of one, which PyTorch truncates.
-  check_rows(rows(workload, {.torch = {2, 8}}, {3, 2.0000001, 3}),
+  check_rows(rows(workload, {}, {2, 8}, {3, 2.0000001, 3}),
              {{"2 2", 2.0000001, 2.0000001, {2.0000001, 2.0000001}}, {"3 1", 3, 3, {3, 3}}});
-  check_rows(rows(workload, {.torch = {2, 4}}, {3, 1}),
+  check_rows(rows(workload, {}, {2, 4}, {3, 1}),
              {{"1 1 1 1", 1, 1, {1, 1}}, {"1 3", 3, 1, {3, 3}}});
-  check_rows(rows(workload, {.torch = {2, 4}, .first_bucket_mb = 2}, {1}),
-             {{"2 1 1", 1, 2, {1, 1}}});
+  check_rows(rows(workload, {.first_bucket_mb = 2}, {2, 4}, {1}), {{"2 1 1", 1, 2, {1, 1}}});
   // From 2.5 on no call gives this: shown, and marked.
-  const BucketingSearch odd =
-      search_bucketings(workload, {.torch = {2, 5}, .first_bucket_mb = 2}, {1});
+  const BucketingSearch odd = search_bucketings(workload, {.first_bucket_mb = 2}, {2, 5}, {1});
   CHECK_FALSE(odd.found.front().point.reachable);
   CHECK(odd.found.front().limits == std::vector<Bytes>{2 * 1_MiB, 1_MiB});
-  CHECK(search_bucketings(workload, {.torch = {2, 4}, .first_bucket_mb = 2}, {1})
+  CHECK(search_bucketings(workload, {.first_bucket_mb = 2}, {2, 4}, {1})
             .found.front()
             .point.reachable);
 }
@@ -186,7 +181,7 @@ TEST_CASE("bucketing search: too many pairs are not searched, and that is said")
     gradients.resize(489, {1 << 20, 100});
     return small::chain(gradients, 100, 100);
   }();
-  const BucketingSearch search = search_bucketings(workload, {.torch = {2, 4}}, {});
+  const BucketingSearch search = search_bucketings(workload, {}, {2, 4}, {});
   CHECK(search.left_out ==
         "489 first buckets with 409 caps each are too many to try: every cap was tried with the "
         "default first bucket, and every first bucket with the default cap");
@@ -207,11 +202,11 @@ TEST_CASE("bucketing search: limits are whole bytes, and none is left out") {
     parameter.shape = {{1}};
   }
   const auto cap = [](int count) { return mib(Bytes(count)); };
-  check_rows(rows(bytes, {.torch = {2, 8}}), {{"1 1 1 1", cap(1), cap(1), {0, cap(1)}},
-                                              {"2 2", cap(2), cap(2), {cap(2), cap(2)}},
-                                              {"3 1", cap(3), cap(3), {cap(3), cap(3)}},
-                                              {"4", cap(4), cap(4), {cap(4), kNoLimitMb}},
-                                              {"1 3", std::nullopt, cap(1), {25, 25}}});
+  check_rows(rows(bytes, {}, {2, 8}), {{"1 1 1 1", cap(1), cap(1), {0, cap(1)}},
+                                       {"2 2", cap(2), cap(2), {cap(2), cap(2)}},
+                                       {"3 1", cap(3), cap(3), {cap(3), cap(3)}},
+                                       {"4", cap(4), cap(4), {cap(4), kNoLimitMb}},
+                                       {"1 3", std::nullopt, cap(1), {25, 25}}});
 }
 
 TEST_CASE(
@@ -285,7 +280,7 @@ TEST_CASE("bucketing search: first buckets that give the same buckets are a rang
   const Workload workload = gradients_of_1_mib(4);
   const auto firsts = [&](TorchVersion torch) {
     std::vector<std::pair<double, double>> ranges;
-    for (const Bucketing& found : search_bucketings(workload, {.torch = torch}, {}).found)
+    for (const Bucketing& found : search_bucketings(workload, {}, torch, {}).found)
       ranges.push_back(found.first_range_mb);
     return ranges;
   };
@@ -304,6 +299,6 @@ TEST_CASE("bucketing search: first buckets that give the same buckets are a rang
 TEST_CASE("bucketing search: under a list, buckets are those of construction or rebuilt by it") {
   const Workload workload = gradients_of_1_mib(6);
   const std::vector<Bytes> limits = {2 * 1_MiB, 3 * 1_MiB};
-  CHECK(text_of(buckets_under(workload, {.torch = {2, 8}}, limits)) == "2 3 1");
-  CHECK(text_of(buckets_under(workload, {.torch = {1, 4}}, limits)) == "1 3 2");
+  CHECK(text_of(buckets_under(workload, {}, {2, 8}, limits)) == "2 3 1");
+  CHECK(text_of(buckets_under(workload, {}, {1, 4}, limits)) == "1 3 2");
 }

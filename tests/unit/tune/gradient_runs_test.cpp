@@ -47,18 +47,19 @@ TEST_CASE("gradient runs: a cut is the buckets PyTorch's rule assigns, without t
   for (int round = 0; round < 300; ++round) {
     CAPTURE(round);
     const Workload workload = mixed(random);
-    DdpOptions options{.torch = {2, 8}};
+    DdpOptions options;
+    TorchVersion torch{2, 8};
     if (round % 4 == 0) {  // never rebuilt: by definition
-      options.torch = {1, 8};
+      torch = {1, 8};
       options.find_unused_parameters = true;
     }
-    const GradientRuns runs(workload, options);
+    const GradientRuns runs(workload, options, torch);
     std::vector<Bucket> before;
     Cut cut_before;
     for (int k = 0; k < 20; ++k) {
       const std::vector<Bytes> limits = {Bytes(small::draw(random, 1 << 20)),
                                          Bytes(small::draw(random, 8 << 20))};
-      const std::vector<Bucket> buckets = buckets_under(workload, options, limits);
+      const std::vector<Bucket> buckets = buckets_under(workload, options, torch, limits);
       const Cut cut = runs.cut(limits, {.from = 1});
       CHECK(runs.buckets(cut) == buckets.size());
       CHECK(cut.smallest_closed == smallest_closed(buckets, 1, 1));
@@ -77,7 +78,7 @@ TEST_CASE("gradient runs: a cut is the buckets PyTorch's rule assigns, without t
 TEST_CASE("gradient runs: limits beyond all bytes, and none at all") {
   std::mt19937_64 random(2);
   const Workload workload = small::random_chain(random, 5);
-  const GradientRuns runs(workload, {});
+  const GradientRuns runs(workload, {}, {});
   const std::vector<Bytes> open = {Bytes::max()};
   CHECK(runs.cut(open).ends == std::vector<std::size_t>{5});
   CHECK_FALSE(runs.cut(open).smallest_closed);

@@ -20,7 +20,7 @@ small::OpenJob launched_late(TorchVersion torch) {
   job.workload.optimizer = 1_ms;
   job.workload.iteration = 6_ms;
   job.workload.launch_waits = {.forward = 500_us, .backward = 2_ms, .optimizer = 500_us};
-  job.options.ddp.torch = torch;
+  job.options.torch = torch;
   return job;
 }
 
@@ -52,7 +52,7 @@ TEST_CASE("host levers: what this PyTorch has, against the waits of each part") 
 
 TEST_CASE("host levers: none where nothing waits, or nothing is left to launch") {
   small::OpenJob job = launched_late({2, 8});
-  job.options.ddp.optimizer_in_backward = true;
+  job.options.ddp_to_set().optimizer_in_backward = true;
   CHECK(host_settings(job).size() == 1);
   job.workload.launch_waits = {};
   CHECK(host_settings(job).empty());

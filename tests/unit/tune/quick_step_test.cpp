@@ -19,7 +19,7 @@ namespace {
 Job random_job(std::mt19937_64& random, int gradients) {
   const double gigabytes = 2 << small::draw(random, 6);
   SimulationOptions options;
-  options.ddp.torch = {2, 8};
+  options.torch = {2, 8};
   if (small::draw(random, 2) == 0)
     options.interference = {.sm_share = 1, .memory_share = 0.5, .communication_rate = 0.7};
   return Job(small::random_chain(random, gradients), small::node(8, gigabytes), options,
@@ -41,13 +41,13 @@ TEST_CASE(
   for (int round = 0; round < 60; ++round) {
     const Job job = random_job(random, 60);
     const QuickStep quick(job);
-    const GradientRuns runs(job.workload(), job.options().ddp);
+    const GradientRuns runs(job.workload(), job.options().ddp(), job.options().torch);
     const double free = with_free_collectives(job).iteration.seconds();
     for (const std::int64_t limit : {1 << 18, 1 << 20, 1 << 22, 1 << 24}) {
       const std::vector<Bytes> limits = {Bytes(limit)};
       const double simulated =
-          simulate_times(
-              with_buckets(job, buckets_under(job.workload(), job.options().ddp, limits)))
+          simulate_times(with_buckets(job, buckets_under(job.workload(), job.options().ddp(),
+                                                         job.options().torch, limits)))
               .iteration.seconds();
       const Cut cut = runs.cut(limits);
       errors.push_back(std::abs(quick.seconds(cut.ends, runs.bytes_before()) - simulated) /
@@ -117,9 +117,9 @@ TEST_CASE(
       if (!cliff) continue;
       ++cliffs;
       SimulationOptions options = job.options();
-      options.ddp.bucket_cap_mb = recommended.bucket_cap_mb;
+      options.ddp_to_set().bucket_cap_mb = recommended.bucket_cap_mb;
       const Duration step = simulate_times(job.with(options)).iteration;
-      options.ddp.bucket_cap_mb = cliff->cap_mb;
+      options.ddp_to_set().bucket_cap_mb = cliff->cap_mb;
       CHECK(simulate_times(job.with(options)).iteration - step == cliff->loss);
       CHECK(cliff->loss > recommended.measurable);
     }

@@ -105,11 +105,11 @@ TEST_CASE("recorded today: under another version that it may be, with its rules"
 
 TEST_CASE("recorded today: whoever asks for a cap is not told that the job ran another") {
   small::OpenJob job = recorded({2, 2, 2});
-  job.options.ddp.bucket_cap_mb = 3;
+  job.options.ddp_to_set().bucket_cap_mb = 3;
   CHECK_FALSE(recorded_job(job)->same_buckets);
   CHECK(recorded_job(job)->asked_otherwise);
   CHECK_FALSE(recorded_job(job)->setting);
-  job.options.ddp.bucket_cap_mb = 2;
+  job.options.ddp_to_set().bucket_cap_mb = 2;
   CHECK(recorded_job(job)->same_buckets);
 }
 
@@ -117,20 +117,20 @@ TEST_CASE(
     "recorded today: behind a compression hook the bytes are those on the wire, whatever is "
     "asked") {
   small::OpenJob job = recorded({1, 5});
-  job.options.ddp.comm_hook = CommHook::fp16_compress;
+  job.options.ddp_to_set().comm_hook = CommHook::fp16_compress;
   CHECK(recorded_job(job)->same_buckets);  // it ran without
   for (RecordedCollective& one : job.workload.recorded_with.collectives)
     one.bytes = Bytes(one.bytes.count() / 2);
   CHECK_FALSE(recorded_job(job)->same_buckets);
   job.workload.recorded_with.wire = Dtype::bfloat16;
   CHECK(recorded_job(job)->same_buckets);
-  job.options.ddp.comm_hook = CommHook::none;
+  job.options.ddp_to_set().comm_hook = CommHook::none;
   CHECK(recorded_job(job)->same_buckets);
 }
 
 TEST_CASE("recorded today: whoever asks for construction buckets knows that they are others") {
   small::OpenJob job = recorded({2, 2, 2});
-  job.options.ddp.find_unused_parameters = true;
+  job.options.ddp_to_set().find_unused_parameters = true;
   CHECK(recorded_job(job)->asked_otherwise);
   CHECK_FALSE(recorded_job(job)->setting);
 }
@@ -186,7 +186,7 @@ TEST_CASE("tune: gains count from the recorded buckets, and the default may be t
 
 TEST_CASE("tune: a cap passed is today's setting") {
   small::OpenJob job = recorded({});
-  job.options.ddp.bucket_cap_mb = 100;
+  job.options.ddp_to_set().bucket_cap_mb = 100;
   const TuneResult result = job.tune();
   REQUIRE(result.current);
   CHECK_FALSE(result.current->recorded);

@@ -108,7 +108,7 @@ TEST_CASE("tune: of caps asked for one is recommended as it was asked for, not a
 
 TEST_CASE("tune: where none of the caps asked for can be set, the default is kept") {
   small::OpenJob job = six_hidden(3400, 100, 100);
-  job.options.ddp.first_bucket_mb = 1;  // from 2.5 on a cap that is passed overrides it
+  job.options.ddp_to_set().first_bucket_mb = 1;  // from 2.5 on a cap that is passed overrides it
   const TuneResult result = job.tune({.caps = {1, 5}});
   CHECK_FALSE(result.recommended.set);
   CHECK(result.recommended.reason == "none of the caps asked for can be set with this PyTorch");

@@ -116,7 +116,7 @@ TEST_CASE("tune: a second number to set must earn a quarter of what can be measu
 
 TEST_CASE("tune: first bucket and cap are both written where the version takes both") {
   small::OpenJob job = two_then_four(18399, 101);
-  job.options.ddp.torch = {2, 4};
+  job.options.torch = {2, 4};
   const Recommendation advice = job.advice();
   CHECK(advice.first_bucket_mb == 2);
   CHECK(advice.bucket_cap_mb == 25);  // [4] from 3 MiB and a byte
@@ -139,7 +139,7 @@ TEST_CASE("tune: before 2.5 a cap alone leaves the first bucket at 1 MiB, so bot
   const Recommendation later = job.advice();
   CHECK(later.bucket_cap_mb == 2);
   CHECK_FALSE(later.first_bucket_mb);
-  job.options.ddp.torch = {2, 4};
+  job.options.torch = {2, 4};
   const Recommendation before = job.advice();
   CHECK(before.bucket_cap_mb == 2);
   CHECK(before.first_bucket_mb == 2);

@@ -79,8 +79,8 @@ TEST_CASE("tune: a partition that no cap gives is reachable by a list of caps, f
     const bool never_rebuilt = unused;
     CAPTURE(minor);
     CAPTURE(never_rebuilt);
-    job.options.ddp.torch = torch;
-    job.options.ddp.find_unused_parameters = unused;  // then buckets are never rebuilt
+    job.options.torch = torch;
+    job.options.ddp_to_set().find_unused_parameters = unused;  // then buckets are never rebuilt
     const TuneResult result = job.tune();
     REQUIRE(result.best_partition);
     CHECK(small::members(result.best_partition->buckets) == std::vector<std::size_t>{1, 3, 2});
@@ -102,10 +102,10 @@ TEST_CASE("tune: the lower bound is a step without anything of collectives but c
                          &costs.event_latency, &costs.host_comm_hook})
     *cost = 2000_us;
   CHECK(job.tune().lower_bound == bound);
-  job.options.ddp.comm_hook = CommHook::fp16_compress;
+  job.options.ddp_to_set().comm_hook = CommHook::fp16_compress;
   CHECK(job.tune().lower_bound == bound);
-  job.options.ddp.comm_hook = CommHook::none;
-  job.options.ddp.find_unused_parameters = true;
+  job.options.ddp_to_set().comm_hook = CommHook::none;
+  job.options.ddp_to_set().find_unused_parameters = true;
   costs.host_search_per_parameter = 2000_us;
   CHECK(job.tune().lower_bound == bound + 10_us);  // the map is copied to the device
 }
@@ -114,7 +114,7 @@ TEST_CASE("tune: what was not searched is passed on") {
   // 448 first buckets times 447 caps, which the search leaves out.
   small::OpenJob job{.workload = small::mib_layers(std::vector<double>(448, 100), 100),
                      .model = FreeModel{}};
-  job.options.ddp.torch = {2, 4};
+  job.options.torch = {2, 4};
   const TuneResult result = job.tune({.caps = {}, .threads = 1});
   CHECK(result.left_out.starts_with("448 first buckets with 447 caps each are too many to try"));
   CHECK(result.curve.size() == 894);

@@ -51,27 +51,28 @@ TEST_CASE("tune: the search finds exactly the bucketings that brute force over c
   const Workload workload = resnet18();
   for (const TorchVersion torch : {TorchVersion{1, 5}, TorchVersion{1, 8}, TorchVersion{2, 8}}) {
     CAPTURE(torch.minor);
-    DdpOptions options{.torch = torch};
+    DdpOptions options;
     std::set<std::vector<std::vector<std::size_t>>> searched;
-    for (const Bucketing& bucketing : search_bucketings(workload, options, {}).found)
+    for (const Bucketing& bucketing : search_bucketings(workload, options, torch, {}).found)
       if (bucketing.point.bucket_cap_mb)
         CHECK(searched
-                  .insert(small::parameters_of(buckets_under(workload, options, bucketing.limits)))
+                  .insert(small::parameters_of(
+                      buckets_under(workload, options, torch, bucketing.limits)))
                   .second);  // each once
     std::set<std::vector<std::vector<std::size_t>>> tried;
     for (std::int64_t bytes = 0; bytes < 48'000'000; bytes += 4096) {
       options.bucket_cap_mb = static_cast<double>(bytes) / 1048576;
-      tried.insert(small::parameters_of(steady_buckets(workload, options)));
+      tried.insert(small::parameters_of(steady_buckets(workload, options, torch)));
     }
     CHECK(std::includes(searched.begin(), searched.end(), tried.begin(), tried.end()));
     // And nothing that no cap gives: the ends of every range reproduce it.
-    for (const Bucketing& bucketing : search_bucketings(workload, {.torch = torch}, {}).found) {
+    for (const Bucketing& bucketing : search_bucketings(workload, {}, torch, {}).found) {
       if (!bucketing.point.bucket_cap_mb) continue;
       for (const double cap :
            {bucketing.point.cap_range_mb.first, bucketing.point.cap_range_mb.second}) {
         options.bucket_cap_mb = cap;
-        CHECK(small::parameters_of(steady_buckets(workload, options)) ==
-              small::parameters_of(buckets_under(workload, options, bucketing.limits)));
+        CHECK(small::parameters_of(steady_buckets(workload, options, torch)) ==
+              small::parameters_of(buckets_under(workload, options, torch, bucketing.limits)));
       }
     }
   }
@@ -84,7 +85,7 @@ TEST_CASE("tune: its curve agrees with brute force over 1000 caps to the picosec
   for (int i = 0; i < 1000; ++i) {
     const double cap = 0.05 * i;
     SimulationOptions options = setup.options;
-    options.ddp.bucket_cap_mb = cap;
+    options.ddp_to_set().bucket_cap_mb = cap;
     const Duration brute =
         simulate(Job(setup.workload, setup.cluster, options, setup.model)).step.times.iteration;
     // PyTorch truncates a cap to whole bytes. Above the last range every cap gives one bucket.
@@ -184,9 +185,10 @@ TEST_CASE("tune: caps asked for are evaluated as they are, unreachable ones mark
   CHECK(plain.curve[2].buckets == 1);
   for (const CurvePoint& point : plain.curve) CHECK(point.reachable);
 
-  setup.options.ddp.first_bucket_mb = 1;  // with 2.8 a cap passed takes the first bucket along
+  setup.options.ddp_to_set().first_bucket_mb =
+      1;  // with 2.8 a cap passed takes the first bucket along
   for (const CurvePoint& point : setup.tune({.caps = {10, 50}}).curve) CHECK_FALSE(point.reachable);
-  setup.options.ddp.torch = {2, 4};
+  setup.options.torch = {2, 4};
   for (const CurvePoint& point : setup.tune({.caps = {10, 50}}).curve) CHECK(point.reachable);
 }
 

@@ -112,7 +112,7 @@ TEST_CASE(
 
 TEST_CASE("tune over versions: a range that can set the first bucket is told so") {
   small::OpenJob job = three_queued(1000, 100, 500, 100);
-  job.options.ddp.torch = {1, 6};  // no cap gains
+  job.options.torch = {1, 6};  // no cap gains
   const VersionRange tunable{{1, 10}, {2, 4}, kOneNccl, kOneNccl};
   const TuneResult result = tune_over(job, {kFirstFixed, tunable});
   CHECK_FALSE(result.recommended.set);
@@ -126,7 +126,7 @@ TEST_CASE("tune over versions: a range that can set the first bucket is told so"
 
 TEST_CASE("tune over versions: where the default is kept, others are told what they would gain") {
   small::OpenJob job = three_queued(1000, 100, 500, 100);
-  job.options.ddp.torch = {1, 6};  // no cap gains
+  job.options.torch = {1, 6};  // no cap gains
   CHECK_FALSE(job.advice().set);
   const TuneResult result = tune_over(job, {kFirstApart, kOneCap});
   CHECK_FALSE(result.recommended.set);

@@ -28,7 +28,7 @@ class StopsAfter : public Progress {
 Job jittered(int iterations) {
   std::mt19937_64 random(1);
   SimulationOptions options;
-  options.ddp.torch = {2, 8};
+  options.torch = {2, 8};
   options.iterations = iterations;
   options.variation.jitter = 0.05;
   return Job(small::random_chain(random, 40), small::node(8), options, AnalyticModel{});

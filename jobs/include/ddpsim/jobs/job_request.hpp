@@ -107,7 +107,7 @@ struct JobRequest {
   WorkloadRequest workload;
   ClusterRequest cluster;                  ///< but for its groups
   std::optional<TorchVersion> torch = {};  ///< absent: the recorded one, else kAssumedTorch
-  DdpOptions ddp = {};                     ///< but for the version and what is accumulated
+  DdpOptions ddp = {};                     ///< of the scheme, where it has them
   std::optional<int> accumulate = {};      ///< absent: as recorded
   std::optional<Scheme> scheme = {};       ///< absent: DDP, and no report says so
   CollectivesRequest collectives = {};
@@ -124,6 +124,6 @@ struct JobRequest {
 /// Throws UsageError where parts contradict each other, or need a newer NCCL than stated; files are not read.
 void require_consistent(const JobRequest& request);
 /// Throws UsageError where their version of PyTorch does not have these options, or not together.
-void require_supported(const DdpOptions& options);
+void require_supported(const DdpOptions& options, TorchVersion torch);
 
 }  // namespace ddpsim

@@ -13,7 +13,7 @@ namespace ddpsim {
 std::vector<std::string> job_warnings(const Job& job, const ComputeScale& scale);
 
 /// Returns sentences about a version whose rules are not known here, and about caps that look like bytes.
-std::vector<std::string> ddp_warnings(const DdpOptions& options);
+std::vector<std::string> ddp_warnings(const DdpOptions& options, TorchVersion torch);
 
 /// Why no cap can be recommended for this job; empty where one can.
 std::string why_no_cap(const Job& job);

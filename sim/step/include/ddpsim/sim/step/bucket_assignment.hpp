@@ -49,10 +49,11 @@ std::vector<Bucket> cut_buckets(const Workload& workload, std::span<const std::s
 
 /// Buckets that iteration `iteration` (from 1) of a training run launches.
 std::vector<Bucket> buckets_of_iteration(const Workload& workload, const DdpOptions& options,
-                                         int iteration);
+                                         TorchVersion torch, int iteration);
 
 /// Buckets of the steady step.
-std::vector<Bucket> steady_buckets(const Workload& workload, const DdpOptions& options);
+std::vector<Bucket> steady_buckets(const Workload& workload, const DdpOptions& options,
+                                   TorchVersion torch);
 
 /// DDP's parameters as the model defines them.
 std::vector<std::size_t> definition_order(const Workload& workload);

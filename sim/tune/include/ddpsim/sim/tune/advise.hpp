@@ -13,6 +13,8 @@ namespace ddpsim {
 
 /// What script and environment say of DDP and NCCL.
 struct JobSettings {
+  TorchVersion torch;
+  int accumulate = 1;  ///< micro-batches per step
   DdpOptions ddp;
   bool recorded_buckets = false;         ///< the recording's, whatever `ddp` says of caps
   std::optional<CollectiveTuning> nccl;  ///< absent where NCCL chooses nothing

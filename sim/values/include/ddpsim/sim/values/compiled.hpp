@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ddpsim/sim/values/ddp_options.hpp"
 #include "ddpsim/sim/values/scheme_facts.hpp"
 #include "ddpsim/sim/values/scheme_option.hpp"
 
@@ -21,6 +22,7 @@ std::string_view name_of(OptimizeDdp mode);  ///< "ddp_optimizer"
 /// DDP around a compiled model. What compiling makes of compute is not predicted: it stays as recorded.
 struct Compiled {
   OptimizeDdp optimize_ddp = OptimizeDdp::ddp_optimizer;
+  DdpOptions ddp = {};
 
   std::string_view name() const { return "compiled"; }
   SchemeFacts facts() const;

@@ -4,13 +4,16 @@
 #include <string_view>
 #include <vector>
 
+#include "ddpsim/sim/values/ddp_options.hpp"
 #include "ddpsim/sim/values/scheme_facts.hpp"
 #include "ddpsim/sim/values/scheme_option.hpp"
 
 namespace ddpsim {
 
-/// torch.nn.parallel.DistributedDataParallel; its options have a place and words of their own.
+/// torch.nn.parallel.DistributedDataParallel; its options have words of their own, not those of --scheme.
 struct Ddp {
+  DdpOptions ddp;
+
   std::string_view name() const { return "ddp"; }
   SchemeFacts facts() const;
   std::vector<SchemeOption> options();

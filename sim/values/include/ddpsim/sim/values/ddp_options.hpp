@@ -43,7 +43,6 @@ struct LocalSgd {
 };
 
 struct DdpOptions {
-  TorchVersion torch;
   /// bucket_cap_mb in MiB, as passed. Absent is PyTorch's default, which is *not* the same as 25.
   std::optional<double> bucket_cap_mb;
   /// torch.distributed._DEFAULT_FIRST_BUCKET_BYTES, in MiB. Absent: 1 MiB.
@@ -57,7 +56,6 @@ struct DdpOptions {
   /// torch.distributed._round_robin_process_groups of so many: the k-th collective goes to group k
   /// mod n.
   int process_groups = 1;
-  int accumulate = 1;  ///< micro-batches per step; all but the last run under no_sync()
   CommHook comm_hook = CommHook::none;
   /// Of the hooks that cast, in MiB: smaller buckets are all-reduced as they are. PyTorch has no such hook, but takes one.
   double comm_hook_min_mb = 0;
@@ -68,11 +66,12 @@ struct DdpOptions {
   bool sync_batchnorm = false;  ///< SyncBatchNorm.convert_sync_batchnorm
   /// Ranks of each of its process groups, which are others than DDP's. Absent: over DDP's own.
   std::optional<int> sync_batchnorm_group;
+  bool operator==(const DdpOptions&) const = default;
 };
 
 /// Why these options cannot be used with this version, naming the option and the first version that
 /// has it; absent when they can. `static_graph since 1.9`, and so on.
-std::optional<std::string> unsupported(const DdpOptions& options);
+std::optional<std::string> unsupported(const DdpOptions& options, TorchVersion torch);
 
 /// torch.distributed._DEFAULT_FIRST_BUCKET_BYTES can be assigned.
 bool first_bucket_tunable(TorchVersion version);
@@ -92,9 +91,9 @@ struct BucketLimits {
   std::optional<int> rebuilt_from;
 };
 
-/// The limits that `options.torch` derives from its options (reference: torch/nn/parallel/
+/// The limits that this version derives from its options (reference: torch/nn/parallel/
 /// distributed.py of 1.4, 1.13, 2.4, 2.5+ and reducer.cpp).
-BucketLimits bucket_limits(const DdpOptions& options);
+BucketLimits bucket_limits(const DdpOptions& options, TorchVersion torch);
 
 /// Sizes at which what is cut behind DDP's back closes: pieces of DDPOptimizer (_DEFAULT_FIRST_BUCKET_BYTES, then
 /// DDP's bucket_bytes_cap), buckets that Inductor fuses (1 MiB, then bucket_cap_mb in whole MiB). A cap that is passed is

@@ -55,6 +55,10 @@ std::vector<SchemeOption> options_to_set(Scheme& scheme);
 SchemeFacts facts_of(const Scheme& scheme);
 /// It runs DDP's reducer, with its options.
 bool uses_reducer(const Scheme& scheme);
+/// DDP's options; of a scheme that has none, as they are where nobody sets them.
+const DdpOptions& ddp_options_of(const Scheme& scheme);
+/// Null where the scheme has none.
+DdpOptions* ddp_options_of(Scheme& scheme);
 /// Gradients of a compiled backward come out together: of pieces of it, or of all of it.
 const Compiled* compiled_pieces(const Scheme& scheme);
 /// Null where nothing stays on the host.

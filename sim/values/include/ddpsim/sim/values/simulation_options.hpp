@@ -17,6 +17,7 @@
 #include "ddpsim/sim/values/rank_variation.hpp"
 #include "ddpsim/sim/values/scheme.hpp"
 #include "ddpsim/sim/values/uneven_inputs.hpp"
+#include "ddpsim/sim/values/versions.hpp"
 
 namespace ddpsim {
 
@@ -43,7 +44,8 @@ struct Interference {
 };
 
 struct SimulationOptions {
-  DdpOptions ddp;
+  TorchVersion torch;
+  int accumulate = 1;  ///< micro-batches per step; all but the last run under no_sync()
   Scheme scheme;
   DdpCosts costs;
   /// Which of them are measured, not taken from elsewhere: intervals leave these alone, and name them.
@@ -62,7 +64,7 @@ struct SimulationOptions {
   RankSlowdown rank_slowdown;
   /// What the slowdown may be; only intervals use it. Absent: it is certain.
   std::optional<std::pair<RankSlowdown, RankSlowdown>> rank_slowdown_range;
-  /// Which PyTorch it may be, where nothing says so; only advice uses it. Empty: ddp.torch is certain.
+  /// Which PyTorch it may be, where nothing says so; only advice uses it. Empty: `torch` is certain.
   std::vector<VersionRange> possible_versions;
   /// SMs of the GPU recorded on, which NCCL kernels in the recording took their share of; 0: as many as
   /// the cluster's.
@@ -79,6 +81,11 @@ struct SimulationOptions {
   std::optional<DataSet> data_set;
   /// The step stands within Join. Absent: every rank has as many inputs, and nobody asks.
   std::optional<UnevenInputs> uneven_inputs;
+
+  /// Of the scheme; as they are where nobody sets them, where it has none.
+  const DdpOptions& ddp() const { return ddp_options_of(scheme); }
+  /// Precondition: the scheme has them.
+  DdpOptions& ddp_to_set();
 };
 
 }  // namespace ddpsim

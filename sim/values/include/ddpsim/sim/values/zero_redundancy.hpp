@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ddpsim/sim/values/ddp_options.hpp"
 #include "ddpsim/sim/values/scheme_facts.hpp"
 #include "ddpsim/sim/values/scheme_option.hpp"
 
@@ -14,6 +15,7 @@ struct ZeroRedundancy {
   bool parameters_as_bucket_view = false;
   /// With hook_with_zero_step: each bucket of DDP's is one rank's, which steps it when it has been reduced and broadcasts it.
   bool overlap_with_ddp = false;
+  DdpOptions ddp = {};
 
   std::string_view name() const { return "zero_redundancy"; }
   SchemeFacts facts() const;
