@@ -1,9 +1,13 @@
+#!/usr/bin/env python3
 """What the ranks left for scripts/collect.sh, and what its options name → members of one archive.
+
+    collected_parts.py PARTS ARCHIVE [--ranks N] [--step-time TIME] …
 
 Each rank leaves a folder rankN in PARTS: who it is (`host`: host names, user, folders; never packed), files by name (table
 below), and `missing.txt`, lines of "kind<TAB>why". So does each collect.sh that runs a command, launcherN: it knows its node, and is
 rank N only where it started that rank alone, on its own host."""
 
+import argparse
 import glob
 import gzip
 import io
@@ -17,7 +21,7 @@ import sys
 import zlib
 
 import job_archive
-from job_archive import MOST_RANKS, Member, legible
+from job_archive import Member, legible
 
 # Name in a rank's folder → kind, name in the archive; of the rank, or of its node.
 OF_RANK = {"trace.json": ("trace", "traces/rank{}.json.gz"), "ddp.json": ("ddp_log", "ddp/rank{}.json"),
@@ -31,6 +35,7 @@ ALWAYS = ("trace", "ddp_log", "nccl_log", "topology", "matrix", "gpus", "devices
 WHY = {"topology": "NCCL wrote none, and no --topology", "trace": "no --trace and no --run", "ddp_log": "no --ddp-log and no --run", "nccl_log": "no --nccl-log and no --run",
        "step_times": "no --step-time and no --run"}
 UNITS = {"us": 1, "ms": 1e3, "s": 1e6}
+MOST_RANKS = 1_000_000  # as the reader allows (formats/src/archive.cpp)
 MOST_BYTES = 256 << 20  # of one file, as the reader allows
 MOST_TRACE_BYTES = 8 * MOST_BYTES  # of one trace
 MOST_GAPS = 1000  # ranks named one by one that left nothing: the list of an archive has its limits, too
@@ -336,3 +341,31 @@ def collect(arguments):
         count = len(list(times))
         not_found.append(gap + (f" ({count} times)" if count > 1 else ""))
     job_archive.write_archive("collect", "ddpsim-collect", arguments.archive, document, members, collected.left_out, not_found, collected.given)
+
+
+def whole_number(most):
+    """What an option takes: 1 to `most`."""
+    def number(text):
+        if not re.fullmatch(r"[0-9]{1,18}", text) or not 1 <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"{legible(text)!r} is not a whole number from 1 to {most}")
+        return int(text)
+    return number
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", type=pathlib.Path)
+    parser.add_argument("archive", type=pathlib.Path)
+    parser.add_argument("--ranks", type=whole_number(MOST_RANKS), default=1)
+    parser.add_argument("--step-time", default="", metavar="TIME", help="without the profiler: 104ms, 9.6it/s, FILE, FILE:KEY or FILE:KEY=UNIT")
+    parser.add_argument("--batch-size", type=whole_number(1 << 30), metavar="N")
+    for name in ("trace", "ddp-log", "nccl-log", "topology", "all-reduce"):
+        parser.add_argument(f"--{name}", action="append", default=[], metavar="PATTERN")
+    arguments = parser.parse_args()
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")
+    collect(arguments)
+
+
+if __name__ == "__main__":
+    main()

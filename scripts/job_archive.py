@@ -4,7 +4,6 @@ environment by an allowlist, and an archive without names of users, hosts, files
 
     job_archive.py environment
     job_archive.py pack FOLDER ARCHIVE [--hide PATH]... [--hide-workload]       what validate.sh measured
-    job_archive.py collect PARTS ARCHIVE [--ranks N] [--step-time TIME] …       what each rank left for collect.sh
 
 Hosts become node0, node1, …, so that it still shows which ranks share one. What is hidden is hidden in the archive alone: the
 folder stays as it is. What is not text is left out: names in it cannot be replaced."""
@@ -28,7 +27,6 @@ import tarfile
 import unicodedata
 
 SCHEMA = "ddpsim.collect/1"
-MOST_RANKS = 1_000_000  # as the reader allows (formats/src/archive.cpp)
 # What validate.sh leaves behind: name → kind in the manifest.
 VALIDATION = {"topology.txt": "note", "environment.txt": "note", "all_reduce_perf.txt": "all_reduce_log", "measured-0.csv": "note",
               "messages-0.txt": "nccl_log", "measured/measurement.json": "measurement", "measured/measurement.csv": "note",
@@ -454,15 +452,6 @@ def pack(folder, archive, paths, hide_workload):
     write_archive("validate", "ddpsim-validation", archive, document, members, left_out, inputs=paths)
 
 
-def whole_number(most):
-    """What an option takes: 1 to `most`."""
-    def number(text):
-        if not re.fullmatch(r"[0-9]{1,18}", text) or not 1 <= int(text) <= most:
-            raise argparse.ArgumentTypeError(f"{legible(text)!r} is not a whole number from 1 to {most}")
-        return int(text)
-    return number
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
@@ -472,24 +461,13 @@ def main():
     packing.add_argument("archive", type=pathlib.Path)
     packing.add_argument("--hide", action="append", default=[], metavar="PATH", help="none of its parts is to be seen")
     packing.add_argument("--hide-workload", action="store_true", help="nor the workload's name")
-    collecting = commands.add_parser("collect")
-    collecting.add_argument("parts", type=pathlib.Path)
-    collecting.add_argument("archive", type=pathlib.Path)
-    collecting.add_argument("--ranks", type=whole_number(MOST_RANKS), default=1)
-    collecting.add_argument("--step-time", default="", metavar="TIME", help="without the profiler: 104ms, 9.6it/s, FILE, FILE:KEY or FILE:KEY=UNIT")
-    collecting.add_argument("--batch-size", type=whole_number(1 << 30), metavar="N")
-    for name in ("trace", "ddp-log", "nccl-log", "topology", "all-reduce"):
-        collecting.add_argument(f"--{name}", action="append", default=[], metavar="PATTERN")
     arguments = parser.parse_args()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")
     if arguments.command == "environment":
         environment()
-    elif arguments.command == "pack":
-        pack(arguments.folder, arguments.archive, arguments.hide, arguments.hide_workload)
     else:
-        import collected_parts
-        collected_parts.collect(arguments)
+        pack(arguments.folder, arguments.archive, arguments.hide, arguments.hide_workload)
 
 
 if __name__ == "__main__":

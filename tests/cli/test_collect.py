@@ -568,7 +568,7 @@ class Collects(unittest.TestCase):
     def test_a_full_disk_is_said_and_leaves_nothing(self):
         (self.folder / "parts" / "rank0").mkdir(parents=True)
         (self.folder / "parts" / "rank0" / "environment.txt").write_text("WORLD_SIZE=1\n")
-        packing = [ROOT / "scripts" / "job_archive.py", "collect", "parts", "out.tar.gz"]
+        packing = [ROOT / "scripts" / "collected_parts.py", "parts", "out.tar.gz"]
         # A limit of the file's size is what a full disk is to a test: the write fails behind its first bytes.
         run = subprocess.run(["bash", "-c", 'trap "" XFSZ; ulimit -f 0; exec "$@"', "", *packing], cwd=self.folder, capture_output=True, text=True, check=False)
         self.assertEqual(run.returncode, 1)
@@ -628,7 +628,7 @@ class Collects(unittest.TestCase):
             (self.folder / "parts" / name).mkdir(parents=True)
             for file, text in files.items():
                 (self.folder / "parts" / name / file).write_text(text)
-        run = subprocess.run([ROOT / "scripts" / "job_archive.py", "collect", "parts", "out.tar.gz", "--ranks", str(ranks)], cwd=self.folder,
+        run = subprocess.run([ROOT / "scripts" / "collected_parts.py", "parts", "out.tar.gz", "--ranks", str(ranks)], cwd=self.folder,
                              capture_output=True, text=True, check=False)
         self.assertEqual(run.returncode, 0, run.stderr)
         files = unpacked(self.folder / "out.tar.gz")
