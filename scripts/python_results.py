@@ -44,6 +44,15 @@ ANSWERS = {
 ANSWERS_OWN = {"document", "arguments", "messages", "path", "command", "text", "verdict", "report", "page", "timeline", "to_frame",
                "plot", "has_page", "workbench"}
 
+# What only answers of one class have: it names a class of the module, which python/ddpsim/_answer.py cannot know.
+METHODS = {
+    "ddpsim.result/1": '''
+    def timeline(self) -> Timeline:
+        """The step's spans."""
+        return Timeline.from_document(super().timeline().document, arguments=self.arguments, messages=())
+''',
+}
+
 # Class of what stands under a key: "Parent.key", else of the key in any document.
 PARTS = {
     "BucketsResult.buckets": "AssignedBucket", "Recorded.buckets": "RecordedBucket", "buckets": "Bucket",
@@ -235,6 +244,8 @@ def source(one):
     reads = [f'        "{key}": {read},' for key, read in reads if read]
     if reads:
         lines += ["", "    _reads: ClassVar[Mapping[str, Read]] = {", *reads, "    }"]
+    if schema in METHODS:
+        lines.append(METHODS[schema].rstrip())
     return "\n".join(lines)
 
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Sequence
-
-if TYPE_CHECKING:
-    from ._answer import Answer
+from typing import Any, Sequence
 
 # "file:/backward/ready/3/at_us", "file:line 7", "command line:--nodes": what the program puts before a message.
 _PLACE = re.compile(r"(?P<file>.*?):(?P<place>/\S*|line \d+.*|byte \d+.*|--[a-z-]+)")
@@ -70,10 +67,10 @@ class InputError(Error):
 
 
 class Regression(Error):
-    """A check found one: exit code 4. `result`: what was checked."""
+    """A check found one: exit code 4. `result`: what was checked, a ValidateResult or a DiffResult."""
 
     exit_code = 4
-    result: Answer | None = None
+    result: Any = None
 
 
 def _parted(text: str) -> tuple[str, str]:

@@ -1074,6 +1074,10 @@ class SimulateResult(Answer):
         "elastic": Elastic.from_document,
     }
 
+    def timeline(self) -> Timeline:
+        """The step's spans."""
+        return Timeline.from_document(super().timeline().document, arguments=self.arguments, messages=())
+
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class CurvePoint(Record):
