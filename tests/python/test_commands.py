@@ -3,6 +3,7 @@
 import ast
 import contextlib
 import doctest
+import graphlib
 import inspect
 import io
 import os
@@ -78,7 +79,29 @@ class Commands(unittest.TestCase):
         self.assertGreater(len(doctest.DocTestFinder().find(ddpsim._commands)), 10)
 
 
+def imports(folder, relative):
+    """For each module, which others of the folder it imports: also for types alone, and where a function runs."""
+    files = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.py"))}
+    found = {path.stem: set() for path in files}
+    for path, tree in files.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and relative == (node.level > 0):
+                found[path.stem] |= {(node.module or one.name).rpartition(".")[2] for one in node.names}
+            elif isinstance(node, ast.Import) and not relative:
+                found[path.stem] |= {one.name for one in node.names}
+    return {name: others & set(found) for name, others in found.items()}
+
+
 class Package(unittest.TestCase):
+    def test_modules_import_one_another_in_no_circle_nor_do_the_scripts(self):
+        for folder, relative in (("python", True), ("scripts", False)):
+            graph = imports(ROOT / folder, relative)
+            self.assertGreater(sum(map(len, graph.values())), 10)
+            try:
+                graphlib.TopologicalSorter(graph).prepare()
+            except graphlib.CycleError as error:
+                self.fail(f"{folder}: {' imports '.join(reversed(error.args[1]))}")
+
     def test_every_name_it_promises_is_there(self):
         for name in ddpsim.__all__:
             try:
