@@ -181,6 +181,7 @@ def function(command):
     signature = "".join(f"    {line},\n" for line in lines)
     inputs = ", ".join(names) + ("," if len(names) == 1 else "")
     given = "".join(f'        "{option["name"]}": {value_of(option)},\n' for option in options)
+    given = f"    options = {{\n{given}    }}\n"
     if command["name"] == "list":
         returns = "ListResult | CommandsResult"
         head = ('@overload\ndef list(*, commands: Literal[False] = False) -> ListResult: ...\n'
@@ -189,14 +190,14 @@ def function(command):
                        f"    from ._answer import {getter}\n"
                        f"{import_of_values(options)}"
                        f"    from ._results import CommandsResult, ListResult\n\n"
-                       f"    options = {{\n{given}    }}\n"
+                       f"{given}"
                        f'    return {getter}(CommandsResult, "list", (), options) if commands else '
                        f'{getter}(ListResult, "list", (), options)\n')
     imports = f"    from ._answer import {getter}\n"
     imports += import_of_values(options)
     imports += f"    from ._results import {kind}\n"
     return (f"def {name}(\n{signature}) -> {kind}:\n{docstring(command, options)}\n{imports}\n"
-            f'    return {getter}({kind}, "{command["name"]}", ({inputs}), {{\n{given}    }})\n')
+            f'{given}    return {getter}({kind}, "{command["name"]}", ({inputs}), options)\n')
 
 
 def module(document):

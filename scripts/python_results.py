@@ -302,7 +302,7 @@ def module(program):
         ''') + "\n\n\n".join(source(one) for one in ordered) + \
         "\n\n\nBY_SCHEMA: Mapping[str, type[Answer]] = {\n" + \
         "".join(f'    "{one.answer}": {one.name},\n' for one in ordered if one.answer) + "}\n" + \
-        f"\n__all__ = {json.dumps(answers)}\n"
+        "\n__all__ = [\n" + "".join(f'    "{name}",\n' for name in answers) + "]\n"
 
 
 def main():

@@ -3154,4 +3154,20 @@ BY_SCHEMA: Mapping[str, type[Answer]] = {
     "ddpsim.timeline/1": Timeline,
 }
 
-__all__ = ["AdviseResult", "AllreduceResult", "BucketsResult", "CalibrateResult", "CommandsResult", "CompareResult", "DiffResult", "ListResult", "SimulateResult", "SweepResult", "Timeline", "TopoResult", "TuneResult", "ValidateResult", "Workload"]
+__all__ = [
+    "AdviseResult",
+    "AllreduceResult",
+    "BucketsResult",
+    "CalibrateResult",
+    "CommandsResult",
+    "CompareResult",
+    "DiffResult",
+    "ListResult",
+    "SimulateResult",
+    "SweepResult",
+    "Timeline",
+    "TopoResult",
+    "TuneResult",
+    "ValidateResult",
+    "Workload",
+]
