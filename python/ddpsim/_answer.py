@@ -23,8 +23,19 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # What is printed and written: no part of the question.
-_OUTPUT = ("--csv", "--timeline", "--report", "--interactive", "--plot", "--plot-cost", "--export", "--lever", "--output",
-           "--quiet", "--verbose")
+_OUTPUT = (
+    "--csv",
+    "--timeline",
+    "--report",
+    "--interactive",
+    "--plot",
+    "--plot-cost",
+    "--export",
+    "--lever",
+    "--output",
+    "--quiet",
+    "--verbose",
+)
 _REPORTS = ("simulate", "tune", "advise", "compare", "allreduce", "calibrate", "validate")  # what has --report
 _REGRESSION = 4
 _WARNING = "warning: "
@@ -147,7 +158,7 @@ class Imported(File):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        return tuple(one[len(_WARNING):] for one in self.messages if one.startswith(_WARNING))
+        return tuple(one[len(_WARNING) :] for one in self.messages if one.startswith(_WARNING))
 
 
 AnyAnswer = TypeVar("AnyAnswer", bound=Answer)
@@ -159,7 +170,11 @@ def answer(kind: type[AnyAnswer], command: str, positionals: Iterable[Any], opti
     arguments = Arguments(command, positionals, options)
     done = run(arguments.words(extra=("--json",)))
     if done.returncode == _REGRESSION and done.stdout:
-        raise _error(done, arguments, kind.from_document(_document(done, arguments), arguments=arguments, messages=_said(done, arguments)))
+        raise _error(
+            done,
+            arguments,
+            kind.from_document(_document(done, arguments), arguments=arguments, messages=_said(done, arguments)),
+        )
     _require(done, arguments)
     return kind.from_document(_document(done, arguments), arguments=arguments, messages=_said(done, arguments))
 

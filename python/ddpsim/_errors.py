@@ -86,7 +86,7 @@ def error_of(code: int, stderr: str, inputs: Sequence[str], result: Any = None) 
     lines = [line for line in stderr.split("\n") if line.strip()]
     own = max((number for number, line in enumerate(lines) if line.startswith("ddpsim: ")), default=len(lines) - 1)
     text = "\n".join(lines[own:]) if lines else ""
-    text = text[len("ddpsim: "):] if text.startswith("ddpsim: ") else text
+    text = text[len("ddpsim: ") :] if text.startswith("ddpsim: ") else text
     if code < 0:
         text = f"ddpsim was ended by signal {-code}" + (f": {text}" if text else "")
     elif not text:

@@ -28,5 +28,7 @@ class Workbench:
 
 
 def _frame(title: str, page: str) -> str:
-    return (f'<iframe title="{html.escape(title, quote=True)}" sandbox="allow-scripts allow-downloads" '
-            f'style="width:100%;height:{_HEIGHT_PX}px;border:1px solid #8884" srcdoc="{html.escape(page, quote=True)}"></iframe>')
+    return (
+        f'<iframe title="{html.escape(title, quote=True)}" sandbox="allow-scripts allow-downloads" '
+        f'style="width:100%;height:{_HEIGHT_PX}px;border:1px solid #8884" srcdoc="{html.escape(page, quote=True)}"></iframe>'
+    )

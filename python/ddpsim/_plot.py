@@ -30,8 +30,12 @@ class Drawn(Protocol):
 
 def draw(answer: Drawn, axes: Axes | None) -> Axes:
     drawn_by: dict[str, Callable[[Drawn, Axes], None]] = {
-        "ddpsim.result/1": _step, "ddpsim.timeline/1": _timeline, "ddpsim.tune/1": _curve, "ddpsim.allreduce/1": _busbw,
-        "ddpsim.compare/1": _speeds}
+        "ddpsim.result/1": _step,
+        "ddpsim.timeline/1": _timeline,
+        "ddpsim.tune/1": _curve,
+        "ddpsim.allreduce/1": _busbw,
+        "ddpsim.compare/1": _speeds,
+    }
     figure = drawn_by.get(answer.document["schema"])
     if figure is None:
         raise Failure.of(f"{type(answer).__name__} has no figure. to_frame() and `text` have its figures")
@@ -73,11 +77,26 @@ def _timeline(answer: Drawn, axes: Axes) -> None:
                 # All spans of a name alike: forward, backward, all-reduce of whatever bucket.
                 start_us, end_us, bucket = span["start_us"], span["end_us"], span.get("bucket")
                 colour = colours.setdefault(_kind(span["name"]), f"C{len(colours) % 10}")
-                axes.barh(row, (end_us - start_us) * _MS, left=start_us * _MS, height=0.7, color=colour,
-                          edgecolor=edge, linewidth=0.8)
+                axes.barh(
+                    row,
+                    (end_us - start_us) * _MS,
+                    left=start_us * _MS,
+                    height=0.7,
+                    color=colour,
+                    edgecolor=edge,
+                    linewidth=0.8,
+                )
                 if bucket is not None and track == "communication":
-                    axes.text((start_us + end_us) / 2 * _MS, row, str(bucket), ha="center", va="center",
-                              fontsize="small", color="white", clip_on=True)
+                    axes.text(
+                        (start_us + end_us) / 2 * _MS,
+                        row,
+                        str(bucket),
+                        ha="center",
+                        va="center",
+                        fontsize="small",
+                        color="white",
+                        clip_on=True,
+                    )
     axes.set_yticks(range(len(rows)), rows)
     axes.invert_yaxis()
     axes.set_xlabel("ms")
@@ -102,17 +121,32 @@ def _curve(answer: Drawn, axes: Axes) -> None:
     chosen = tuned["recommended"]
     measurable = chosen.get("measurable_us")
     if measurable is not None:
-        axes.axhspan((today_us - measurable) * _MS, today_us * _MS, color="C1", alpha=0.15, linewidth=0,
-                     label="less than can be measured")
+        axes.axhspan(
+            (today_us - measurable) * _MS,
+            today_us * _MS,
+            color="C1",
+            alpha=0.15,
+            linewidth=0,
+            label="less than can be measured",
+        )
     cap, gain = chosen.get("bucket_cap_mb"), chosen.get("gain_us")
     if cap is not None and gain is not None:
         step = (today_us - gain["value"]) * _MS
         below, above = (gain["high"] - gain["value"]) * _MS, (gain["value"] - gain["low"]) * _MS
-        axes.errorbar([cap], [step], yerr=[[below], [above]], fmt="o", color="C3", capsize=4,
-                      label=f"recommended: {cap:g} MiB, with its interval")
+        axes.errorbar(
+            [cap],
+            [step],
+            yerr=[[below], [above]],
+            fmt="o",
+            color="C3",
+            capsize=4,
+            label=f"recommended: {cap:g} MiB, with its interval",
+        )
     axes.axhline(tuned["lower_bound_us"] * _MS, color="C2", linestyle=":", label="collectives took no time")
     axes.set_xscale("log", base=2)
-    largest = max((point["cap_range_mb"][0] for point in points), default=1.0)  # from there on one bucketing holds for any cap
+    largest = max(
+        (point["cap_range_mb"][0] for point in points), default=1.0
+    )  # from there on one bucketing holds for any cap
     axes.set_xlim(0.25, 2 * largest)
     axes.xaxis.set_major_formatter("{x:g}")
     axes.set_xlabel("bucket_cap_mb (MiB)")
